@@ -1,0 +1,71 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= 8
+PROFILE ?= full
+STAMP := $(VENV)/.ready
+RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# -qq: errors only; warnings about optional package folders say nothing about this project
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
+
+.PHONY: help setup reproduce report test lint bench ci-check unlock lock clean
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## create .venv with the pinned packages
+
+$(STAMP): requirements/bootstrap.txt requirements/base.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed: Python 3.11 or later is needed" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed (make PYTHON=python3.12 ...)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "the venv module is missing: on Debian or Ubuntu, apt-get install python3-venv" >&2; exit 1; }
+	@echo "creating $(VENV) (about a minute)"
+	@rm -rf $(VENV)
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements/bootstrap.txt
+	@$(PIP) --no-build-isolation --require-hashes -r requirements/base.txt
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES=8)
+	$(SNAKEMAKE) --cores $(CORES)
+	$(SNAKEMAKE) --report $(RESULTS)/report.html
+
+report: setup ## write the report of a finished run
+	$(SNAKEMAKE) --report $(RESULTS)/report.html
+
+test: setup ## run the tests
+	$(BIN)/python -m pytest -n 2 --benchmark-disable $(PYTEST)
+
+lint: setup ## check style, types and workflow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflows/rules
+	$(BIN)/snakemake --lint
+
+bench: setup ## time the inner loops
+	$(BIN)/python -m pytest -p no:xdist --benchmark-only tests/benchmarks
+
+ci-check: setup ## run the small profile and compare its exponents with the reference
+	$(BIN)/snakemake --config profile=ci --cores $(CORES)
+	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate
+
+unlock: setup ## remove the locks of a run that died elsewhere
+	$(SNAKEMAKE) --unlock
+
+lock: setup ## renew the pinned versions
+	$(PIP) uv
+	for name in bootstrap base; do $(BIN)/uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
+
+clean: ## remove the environment, the caches and all results but the reference
+	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info
+	find results -mindepth 1 -maxdepth 1 ! -name reference -exec rm -rf {} + 2>/dev/null || true

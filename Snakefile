@@ -1,0 +1,49 @@
+"""The front door: what can be asked for. How it is made stands in workflows/rules."""
+
+import sys
+
+try:
+    from dpregret.workflows import config as configuration
+    from dpregret.workflows import fingerprint, locking
+except ModuleNotFoundError as error:
+    sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
+
+
+try:
+    CONFIG = configuration.load_config(configuration.check_options(config))
+except configuration.ConfigError as error:
+    sys.exit(f"{error}")  # one line per mistake, no traceback
+
+if workflow.is_main_process:
+    locking.clear_stale_locks()
+
+config["settings"] = CONFIG.to_json()  # what the scripts read: the file may change while jobs run
+RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
+JOBS = list(configuration.experiment_jobs(CONFIG))
+
+
+wildcard_constraints:
+    paper="|".join(CONFIG.papers),
+    experiment="[a-z0-9_-]+",
+    learner="[a-z0-9-]+",
+    variant="[a-z0-9-]+",
+
+
+include: "workflows/rules/data.smk"
+include: "workflows/rules/runs.smk"
+include: "workflows/rules/tables.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        [paper_outputs(paper) for paper in CONFIG.papers],
+
+
+for paper in CONFIG.papers:
+
+    rule:
+        name:
+            paper.rstrip("0123456789").rstrip("_")
+        input:
+            paper_outputs(paper),

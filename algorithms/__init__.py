@@ -1,0 +1,1 @@
+"""The mathematics: learners, and the privacy mechanisms and constraint sets that they are made of."""

@@ -1,0 +1,56 @@
+"""Non-private baselines: online gradient descent (projection) and online Frank-Wolfe (linear oracle)."""
+
+import numpy as np
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.learner import Card, Learner, Loss
+
+
+class OnlineGradientDescent(Learner):
+    """x_{t+1} = Proj(x_t - g_t / (mu t)); regret <= (L^2 / (2 mu)) (1 + ln T) (Hazan, Agarwal & Kale 2007, Thm 1)."""
+
+    card = Card(
+        name="ogd",
+        title="online gradient descent",
+        paper="Hazan, Agarwal & Kale 2007",
+        place="Theorem 1",
+        variants={"plain": "as published"},
+        private=False,
+    )
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """One projected gradient step of size 1 / (mu t)."""
+        self.point = self.domain.project(self.point - gradient / (self.strong_convexity * self.round))
+
+    def bound(self, rounds: int) -> Array:
+        """(L^2 / (2 mu)) (1 + ln t)."""
+        growth = 1 + np.log(np.arange(1.0, rounds + 1))
+        bound = self.lipschitz**2 / (2 * self.strong_convexity) * growth
+        return np.tile(bound, (len(self.settings), 1))
+
+
+class OnlineFrankWolfe(Learner):
+    """Online conditional gradient for convex losses, regret O(L D T^(3/4)) (Hazan & Kale 2012).
+
+    In the form of Hazan 2016 (chapter 7): F_t(x) = eta <G_t, x> + |x - x_1|^2, v_t = LO(grad F_t(x_t)),
+    x_{t+1} = x_t + min(1, 2 / sqrt(t)) (v_t - x_t), eta = D / (2 L T^(3/4)). Knows the horizon, not mu.
+    """
+
+    card = Card(
+        name="ofw",
+        title="online Frank-Wolfe",
+        paper="Hazan & Kale 2012",
+        place="Online conditional gradient",
+        variants={"plain": "as published"},
+        private=False,
+        anytime=False,
+    )
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """One conditional gradient step."""
+        if self.round == 1:
+            self.start, self.gradient_sum = self.point, np.zeros_like(self.point)
+        self.gradient_sum += gradient
+        eta = self.domain.diameter / (2 * self.lipschitz * self.horizon**0.75)
+        slope = eta * self.gradient_sum + 2 * (self.point - self.start)
+        step = min(1.0, 2 / np.sqrt(self.round))
+        self.point = self.point + step * (self.domain.linear_oracle(slope) - self.point)

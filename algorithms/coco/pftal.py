@@ -1,0 +1,43 @@
+"""Private follow the approximate leader (PFTAL): every loss is protected for ever.
+
+Algorithm   Thakurta & Smith 2013: FTAL on gradient sums from the binary tree mechanism with norm-Gamma noise,
+            which is WDP-COCOP with a window that covers the horizon.
+Privacy     Replace one loss; epsilon-DP for the whole sequence of points. A loss lies in log2 T + 1 nodes (T rounded
+            up to a power of two).
+Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as Lou & Cheung 2020 (III.A) describe it.
+"""
+
+import math
+from collections.abc import Sequence
+
+from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.coco.noise import gradient_sums, printed_scale
+from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.privacy import NoisePlan, WindowTree
+
+
+class Pftal(FollowTheApproximateLeader):
+    """FTAL with the plain tree mechanism."""
+
+    card = Card(
+        name="pftal",
+        title="PFTAL",
+        paper="Thakurta & Smith 2013",
+        place="as described in Lou & Cheung 2020, III.A",
+        variants={
+            "corrected": "log2 T + 1 nodes an item, sensitivity 2 L",
+            "printed": "log2 T nodes an item, sensitivity L + mu D",
+        },
+        anytime=False,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        levels = max(1, math.ceil(math.log2(problem.horizon)))
+        trees = [WindowTree(2**levels)] * len(settings)
+        self.noise_plan = gradient_sums("gamma", trees, problem, settings)
+        if variant == "printed":
+            surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
+            scales = [printed_scale("gamma", setting.budget, surrogate, levels) for setting in settings]
+            plan = self.noise_plan
+            self.noise_plan = NoisePlan(plan.law, trees, scales, plan.sensitivity, plan.dimension)

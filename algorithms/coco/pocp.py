@@ -1,0 +1,87 @@
+"""Private online convex programming (POCP): hidden iterates, each released once with noise of its own.
+
+Problem     As in ftal.py.
+Algorithm   Jain, Kothari & Thakurta 2012. Hidden x_t descends on f_t at the hidden point; what is played is
+            xhat_{t+1} = Proj( x_{t+1} + N(0, (beta / t)^2 I) ).
+            IGD, implicit:  x_{t+1} = Proj( prox of f_t at x_t with step eta_t ), eta_t = 1 / (mu t).
+            GIGA, explicit: x_{t+1} = Proj( x_t - eta_t grad f_t(x_t) ), eta_t = 1 / (mu (t + t0)),
+                            t0 = ceil(smoothness / mu) - 1, so that a step contracts by 1 - mu eta_t.
+Privacy     Replace one loss, whole sequence, (epsilon, delta)-DP. Replacing f_s moves x_{t+1}, t >= s, by at most
+            2 L / (mu t): the fresh change 2 L eta_s shrinks by the contractions that follow, a telescoping product.
+            So T Gaussian releases of sensitivity lambda / t and standard deviation beta / t, lambda = 2 L / mu.
+Guarantee   O( sqrt(d T) ln^2(T / delta) / epsilon ) (Lou & Cheung 2020, Table I, where it is called POCG).
+Deviations  corrected: beta = lambda sqrt(T) / mu(epsilon, delta). printed: the original calibration, which delivers a
+            constant multiple of epsilon: beta = lambda T^(1/2+c) sqrt( (2/eps) (ln(T/delta) + sqrt(eps) / T^(1/2+c)) )
+            with T^c = sqrt( ln(2/delta) / (2 eps) ).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
+
+VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
+
+
+class PocpIgd(Learner):
+    """POCP with implicit gradient descent (one proximal step, two projections)."""
+
+    card = Card(
+        name="pocp-igd",
+        title="POCP (IGD)",
+        paper="Jain, Kothari & Thakurta 2012",
+        place="Implicit gradient descent",
+        variants=VARIANTS,
+        anytime=False,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        self.hidden = self.point
+        sensitivity = 2 * problem.lipschitz / problem.strong_convexity
+        mechanisms = [NoisePerPrefix(problem.horizon)] * len(settings)
+        if variant == "printed":
+            scales = [sensitivity * printed_factor(problem.horizon, setting.budget) for setting in settings]
+        else:
+            scales = [calibrate("gaussian", setting.budget, sensitivity, problem.horizon) for setting in settings]
+        self.noise_plan = NoisePlan("gaussian", mechanisms, scales, sensitivity, problem.domain.dimension)
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """Hidden step, then one release with standard deviation beta / t."""
+        self.hidden = self._step(loss)
+        released = self.hidden if noise is None else self.hidden + noise / self.round
+        self.point = self.domain.project(released)
+
+    def _step(self, loss: Loss) -> Array:
+        return self.domain.project(loss.prox(self.hidden, 1 / (self.strong_convexity * self.round)))
+
+
+class PocpGiga(PocpIgd):
+    """POCP with generalised infinitesimal gradient ascent (two projections, smooth losses only)."""
+
+    card = Card(
+        name="pocp-giga",
+        title="POCP (GIGA)",
+        paper="Jain, Kothari & Thakurta 2012",
+        place="Generalised infinitesimal gradient ascent",
+        variants=VARIANTS,
+        anytime=False,
+        needs=frozenset({"smooth"}),
+    )
+
+    def _step(self, loss: Loss) -> Array:
+        delay = math.ceil(self.problem.smoothness / self.strong_convexity) - 1
+        eta = 1 / (self.strong_convexity * (self.round + delay))
+        return self.domain.project(self.hidden - eta * loss.gradient(self.hidden))
+
+
+def printed_factor(horizon: int, budget: Budget) -> float:
+    """beta / lambda as calibrated by Jain, Kothari & Thakurta 2012; 0 for epsilon = inf."""
+    if math.isinf(budget.epsilon):
+        return 0.0
+    growth = np.sqrt(horizon) * math.sqrt(math.log(2 / budget.delta) / (2 * budget.epsilon))
+    inside = math.log(horizon / budget.delta) + math.sqrt(budget.epsilon) / growth
+    return float(growth * math.sqrt(2 / budget.epsilon * inside))

@@ -1,0 +1,77 @@
+"""Private quadratic follow the leader (PQFTL): for squared losses the sums that define the leader are small.
+
+Problem     f_t(x) = (y_t - <v_t, x>)^2 / 2 + (mu/2) |x|^2, |v_t| <= 1, |y_t| <= 1.
+Algorithm   Jain, Kothari & Thakurta 2012: V_t = sum v v^T and u_t = sum y v by the binary tree mechanism;
+            x_{t+1} = Proj( (V_t + mu t I)^+ u_t ).
+Privacy     Replace one (v, y), whole sequence, (epsilon, delta)-DP: the stacked item (v v^T, y v) moves by at most
+            sqrt(2 + 4) = sqrt(6) in l2 norm. Symmetrising V_t and clipping its negative eigenvalues is
+            post-processing.
+Guarantee   O( sqrt(d) ln(1/delta) ln^1.5 T / epsilon ) (Lou & Cheung 2020, Table I).
+Deviations  corrected: exact Gaussian-DP calibration. printed: the Gaussian scale that Lou & Cheung 2020 print in
+            eq. (13), with W = T.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import numpy as np
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.coco.noise import printed_scale
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
+
+SENSITIVITY = math.sqrt(6)
+
+
+class SquaredLoss(Protocol):
+    """A round of the regression problem."""
+
+    features: Array
+    labels: Array
+
+
+class Pqftl(Learner):
+    """Exact leader of privately summed quadratics: one d x d eigen-solve and one projection a round."""
+
+    card = Card(
+        name="pqftl",
+        title="PQFTL",
+        paper="Jain, Kothari & Thakurta 2012",
+        place="Private quadratic FTL",
+        variants={
+            "corrected": "tight Gaussian-DP calibration",
+            "printed": "Gaussian scale of Lou & Cheung 2020, eq. (13), W = T",
+        },
+        anytime=False,
+        needs=frozenset({"quadratic"}),
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        dimension = problem.domain.dimension
+        self.moment = np.zeros((runs, dimension, dimension))
+        self.response = np.zeros((runs, dimension))
+        tree = WindowTree(2 ** max(1, math.ceil(math.log2(problem.horizon))))
+        scale = printed_scale if variant == "printed" else calibrate
+        scales = [scale("gaussian", setting.budget, SENSITIVITY, tree.nodes_per_item) for setting in settings]
+        stacked = dimension * (dimension + 1)
+        self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, SENSITIVITY, stacked)
+        self.solves = 0
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """Leader of the noisy quadratics."""
+        squared = cast(SquaredLoss, loss)
+        dimension = self.domain.dimension
+        self.moment += squared.features[..., :, None] * squared.features[..., None, :]
+        self.response += squared.labels[..., None] * squared.features
+        moment, response = self.moment, self.response
+        if noise is not None:
+            matrix = noise[..., : dimension**2].reshape(*noise.shape[:-1], dimension, dimension)
+            moment = moment + (matrix + matrix.swapaxes(-1, -2)) / 2
+            response = response + noise[..., dimension**2 :]
+        values, vectors = np.linalg.eigh(moment)
+        curvature = np.maximum(values, 0.0) + self.strong_convexity * self.round
+        coordinates = np.matvec(vectors.swapaxes(-1, -2), response) / curvature
+        self.solves += coordinates.size // dimension
+        self.point = self.domain.project(np.matvec(vectors, coordinates))

@@ -1,0 +1,123 @@
+"""Euclidean ball."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import (
+    Array,
+    ConstraintSet,
+    LocalOracle,
+    checked_dimension,
+    checked_positive,
+)
+from dpregret.algorithms.geometry.mass import same_shape
+
+
+class Ball(ConstraintSet):
+    """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
+
+    name = "ball"
+
+    def __init__(self, dimension: int, *, radius: float = 1.0):
+        self.dimension = checked_dimension(self.name, dimension)
+        self.radius = checked_positive(self.name, "radius", radius)
+        self.diameter = 2.0 * self.radius
+
+    @property
+    def vertex_count(self) -> int | float:
+        """Two points in one dimension, a continuum otherwise."""
+        return 2 if self.dimension == 1 else math.inf
+
+    def center(self) -> Array:
+        """The origin (d,)."""
+        return np.zeros(self.dimension)
+
+    def target(self) -> Array:
+        """(radius / 2) e_1, an interior point (d,)."""
+        return np.eye(1, self.dimension)[0] * (0.5 * self.radius)
+
+    def reach(self, point: Array) -> float:
+        """|point|_2 + radius, exact."""
+        return float(np.sqrt(point @ point)) + self.radius
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
+        norms = np.sqrt(np.vecdot(cost, cost))[..., None]
+        zero = norms == 0.0
+        points: Array = cost * (-self.radius / np.where(zero, 1.0, norms))
+        points[..., :1] += self.radius * zero
+        return points
+
+    def project(self, points: Array) -> Array:
+        """Scale to the sphere by radius / max(|x|_2, radius); points inside come back unchanged, bit by bit."""
+        norms = np.sqrt(np.vecdot(points, points))
+        scaled: Array = points * (self.radius / np.maximum(norms, self.radius))[..., None]
+        return scaled
+
+    def violation(self, points: Array) -> Array:
+        """max(|x|_2 - radius, 0), the distance to the ball."""
+        excess: Array = np.maximum(np.sqrt(np.vecdot(points, points)) - self.radius, 0.0)
+        return excess
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """One second-order cone."""
+        import cvxpy
+
+        return [cvxpy.norm(variable, 2) <= self.radius]
+
+    def local_oracle(self) -> LocalOracle:
+        """The exact minimiser over the intersection of two balls."""
+        return BallLocalOracle(self.radius)
+
+
+class BallLocalOracle(LocalOracle):
+    """argmin <p, c> over |p| <= R and |p - x| <= r, so ratio 1; points are their own weights.
+
+    The answer is x - r c/|c| if that lies in the set, else -R c/|c| if that lies within r of x, else the
+    lowest point of the sphere |p| = R, |p - x| = r: it lies in span(x, c), at a = (R^2 + |x|^2 - r^2)/(2|x|)
+    along x and at sqrt(R^2 - a^2) against the part of c orthogonal to x. A zero cost leaves x in place.
+    """
+
+    ratio = 1.0
+
+    def __init__(self, set_radius: float):
+        self._set_radius = set_radius
+
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        """Points (..., d) that minimise the cost within `radius` of the points `weights`, inside the ball."""
+        points, cost = same_shape(weights, cost)
+        norms = np.sqrt(np.vecdot(cost, cost))
+        nonzero = norms > 0.0
+        inverse = nonzero / np.where(nonzero, norms, 1.0)
+        steps = radius * nonzero
+        squares = np.vecdot(points, points)
+        slopes = np.vecdot(points, cost) * inverse
+        limit = self._set_radius
+        stays_inside = squares - 2.0 * steps * slopes + steps**2 <= limit**2
+        within_reach = squares + 2.0 * limit * slopes + limit**2 <= steps**2
+        lengths = np.where(stays_inside, steps, limit) * inverse
+        answers: Array = stays_inside[..., None] * points - lengths[..., None] * cost
+        both = ~(stays_inside | within_reach)
+        if both.any():
+            unit_costs = cost[both] * inverse[both][..., None]
+            answers[both] = self._on_both_spheres(points[both], steps[both], unit_costs)
+        return answers
+
+    def _on_both_spheres(self, points: Array, steps: Array, unit_costs: Array) -> Array:
+        """Lowest points of the intersection of the two spheres; points (n, d), steps (n,), unit costs (n, d)."""
+        limit = self._set_radius
+        squares = np.vecdot(points, points)
+        distances = np.sqrt(squares)
+        axes = points / distances[..., None]
+        along = np.clip((limit**2 + squares - steps**2) / (2.0 * distances), -limit, limit)
+        across = np.sqrt(limit**2 - along**2)
+        normals = unit_costs - np.vecdot(unit_costs, axes)[..., None] * axes
+        lengths = np.sqrt(np.vecdot(normals, normals))
+        # Parallel cost and point: the two spheres touch, across is rounding and the direction is irrelevant.
+        across /= np.maximum(lengths, np.finfo(float).tiny)
+        answers: Array = along[..., None] * axes - across[..., None] * normals
+        return answers

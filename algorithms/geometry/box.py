@@ -1,0 +1,77 @@
+"""Box."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle, checked_dimension
+
+
+class Box(ConstraintSet):
+    """[lower, upper]^dimension; by default [-1, 1]^d / sqrt(d), the cube inscribed in the unit ball."""
+
+    name = "box"
+
+    def __init__(self, dimension: int, *, lower: float | None = None, upper: float | None = None):
+        self.dimension = checked_dimension(self.name, dimension)
+        half = 1.0 / float(np.sqrt(self.dimension))
+        self.lower = -half if lower is None else float(lower)
+        self.upper = half if upper is None else float(upper)
+        if not (np.isfinite(self.lower) and np.isfinite(self.upper) and self.lower < self.upper):
+            raise ValueError(f"the box needs finite lower < upper, not lower={self.lower}, upper={self.upper}")
+        self.diameter = (self.upper - self.lower) * float(np.sqrt(self.dimension))
+
+    @property
+    def vertex_count(self) -> int | float:
+        """2^d."""
+        return int(2**self.dimension)
+
+    def center(self) -> Array:
+        """The midpoint (d,)."""
+        return np.full(self.dimension, 0.5 * (self.lower + self.upper))
+
+    def target(self) -> Array:
+        """Half-way from the center to the upper corner, an interior point (d,)."""
+        return np.full(self.dimension, 0.25 * self.lower + 0.75 * self.upper)
+
+    def reach(self, point: Array) -> float:
+        """Distance to the farthest corner, exact."""
+        return float(np.linalg.norm(np.maximum(np.abs(point - self.lower), np.abs(self.upper - point))))
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """Lower where the cost is positive, else upper."""
+        return np.where(cost > 0.0, self.lower, self.upper)
+
+    def project(self, points: Array) -> Array:
+        """Clip every coordinate; points inside come back unchanged."""
+        return np.minimum(np.maximum(points, self.lower), self.upper)
+
+    def violation(self, points: Array) -> Array:
+        """Largest excess of a coordinate over its bounds."""
+        excess = np.maximum(self.lower - points, points - self.upper).max(axis=-1)
+        return np.maximum(excess, 0.0)
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """Lower <= x <= upper."""
+        return [variable >= self.lower, variable <= self.upper]
+
+    def local_oracle(self) -> LocalOracle:
+        """Shifts every coordinate by the radius."""
+        return BoxLocalOracle(self)
+
+
+class BoxLocalOracle(LocalOracle):
+    """clip(x - r sign(c)): the minimiser over the cube of half-side r around x, within the box.
+
+    The cube holds the ball of radius r, property (i), and lies in that of radius sqrt(d) r: ratio sqrt(d).
+    """
+
+    def __init__(self, box: Box):
+        self.ratio = float(np.sqrt(box.dimension))
+        self._box = box
+
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        """Points (..., d) after the shift."""
+        return self._box.project(weights - np.asarray(radius)[..., None] * np.sign(cost))

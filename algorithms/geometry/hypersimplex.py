@@ -1,0 +1,125 @@
+"""Hypersimplex: the base polytope of the uniform matroid."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import (
+    Array,
+    ConstraintSet,
+    LocalOracle,
+    checked_dimension,
+    reach_of_binary,
+    reject_dimension,
+)
+from dpregret.algorithms.geometry.mass import exchange_mass
+
+
+class Hypersimplex(ConstraintSet):
+    """{0 <= x <= 1, sum x = rank} in R^dimension, 1 <= rank < dimension; rank max(1, dimension // 4) by default."""
+
+    name = "hypersimplex"
+
+    def __init__(self, dimension: int, *, rank: int | None = None):
+        self.dimension = checked_dimension(self.name, dimension, minimum=2)
+        self.rank = max(1, self.dimension // 4) if rank is None else rank
+        if not 1 <= self.rank < self.dimension:
+            reject_dimension(self.name, dimension, f"at least {max(self.rank, 1) + 1} at rank {self.rank} >= 1")
+        self.diameter = float(np.sqrt(2.0 * min(self.rank, self.dimension - self.rank)))
+        self._breakpoint_slopes = np.repeat([-1.0, 1.0], self.dimension)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """The binomial coefficient (dimension choose rank)."""
+        return math.comb(self.dimension, self.rank)
+
+    def center(self) -> Array:
+        """rank / d in every coordinate."""
+        return np.full(self.dimension, self.rank / self.dimension)
+
+    def target(self) -> Array:
+        """1 on some coordinates, 1/2 on the next 2 h, 0 on the rest; h = max(1, min(rank, d - rank) // 2).
+
+        The mean of vertices of one face, inside that face; (3/4, 1/4) for d = 2, where that is the center.
+        """
+        if self.dimension == 2:
+            return np.array([0.75, 0.25])
+        halves = max(1, min(self.rank, self.dimension - self.rank) // 2)
+        point = np.zeros(self.dimension)
+        point[: self.rank + halves] = 0.5
+        point[: self.rank - halves] = 1.0
+        return point
+
+    def reach(self, point: Array) -> float:
+        """Distance to the farthest vertex, exact."""
+        cost = 2.0 * point - 1.0
+        return reach_of_binary(float(cost @ self.linear_oracle(cost)), point)
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """Ones on `rank` coordinates of smallest cost."""
+        vertices = np.zeros_like(cost)
+        chosen = np.argpartition(cost, self.rank - 1, axis=-1)[..., : self.rank]
+        np.put_along_axis(vertices, chosen, 1.0, axis=-1)
+        return vertices
+
+    def project(self, points: Array) -> Array:
+        """clip(x - shift, 0, 1) with the shift that makes the sum `rank`; exact, by sorting the 2 d breakpoints.
+
+        The shift lies within one below the rank-th largest coordinate, so coordinates further than one from
+        that coordinate can be clipped to it first: no cancellation for far points.
+        """
+        pivot = np.partition(points, self.dimension - self.rank, axis=-1)[..., self.dimension - self.rank]
+        near = np.minimum(np.maximum(points - pivot[..., None], -1.0), 1.0)
+        projected: Array = np.minimum(np.maximum(near - self._shift(near), 0.0), 1.0)
+        return projected
+
+    def _shift(self, points: Array) -> Array:
+        """Root (..., 1) of the piecewise linear, decreasing sum(clip(x - shift, 0, 1)) - rank."""
+        breakpoints = np.concatenate([points - 1.0, points], axis=-1)
+        order = np.argsort(breakpoints, axis=-1)
+        ordered = np.take_along_axis(breakpoints, order, axis=-1)
+        slopes = np.cumsum(self._breakpoint_slopes[order], axis=-1)
+        excess = np.empty_like(ordered)
+        excess[..., 0] = self.dimension - self.rank
+        np.cumsum(slopes[..., :-1] * np.diff(ordered, axis=-1), axis=-1, out=excess[..., 1:])
+        excess[..., 1:] += self.dimension - self.rank
+        # The excess is constant where the slope is zero, so the last positive one has a negative slope.
+        last = (excess > 0.0).sum(axis=-1, keepdims=True) - 1
+        start, height, slope = (np.take_along_axis(each, last, axis=-1) for each in (ordered, excess, slopes))
+        root: Array = start - height / slope
+        return root
+
+    def violation(self, points: Array) -> Array:
+        """max(0, -min_i x_i, max_i x_i - 1, |sum x - rank|)."""
+        outside = np.maximum(-points, points - 1.0).max(axis=-1)
+        return np.maximum(np.maximum(outside, 0.0), np.abs(points.sum(axis=-1) - self.rank))
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """0 <= x <= 1 and sum x = rank."""
+        import cvxpy
+
+        return [variable >= 0, variable <= 1, cvxpy.sum(variable) == self.rank]
+
+    def local_oracle(self) -> LocalOracle:
+        """Exchanges mass between coordinates."""
+        return HypersimplexLocalOracle(self.dimension, self.rank)
+
+
+class HypersimplexLocalOracle(LocalOracle):
+    """Move up to sqrt(d) r / 2 from the worst to the best coordinates, each within [0, 1]; points are weights.
+
+    y - x sums to zero, so y is x with mass |y - x|_1 / 2 <= sqrt(d) r / 2 exchanged: property (i). The change
+    is at most (M, -M) in l1, hence sqrt(2) M in l2: ratio sqrt(d / 2).
+    """
+
+    def __init__(self, dimension: int, rank: int):
+        self.ratio = float(np.sqrt(dimension / 2.0))
+        self._mass_per_radius = 0.5 * float(np.sqrt(dimension))
+        self._rank = rank
+
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        """Points (..., d) after the exchange."""
+        return exchange_mass(weights, cost, self._mass_per_radius * radius, self._rank)

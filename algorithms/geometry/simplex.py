@@ -1,0 +1,103 @@
+"""Probability simplex, and the threshold rule that it shares with the l1 ball."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import (
+    Array,
+    ConstraintSet,
+    LocalOracle,
+    checked_dimension,
+    reach_of_binary,
+)
+from dpregret.algorithms.geometry.mass import move_mass
+
+
+def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[Array, Array]:
+    """Largest value m and the threshold s <= 0 relative to it: sum_i max(v_i - m - s, 0) = total, rowwise.
+
+    s = max_k (sum of the k largest of v - m, minus total) / k, by sorting (Held, Wolfe & Crowder 1974; the
+    maximum is at the active set). Relative to m the sums stay of order total: no cancellation for far points.
+    values (..., d); counts = (1, ..., d); both results have shape (..., 1).
+    """
+    ordered = np.sort(values, axis=-1)[..., ::-1]
+    largest = ordered[..., :1]
+    sums = np.cumsum(ordered - largest, axis=-1)
+    shift: Array = np.max((sums - total) / counts, axis=-1, keepdims=True)
+    return largest, shift
+
+
+class Simplex(ConstraintSet):
+    """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
+
+    name = "simplex"
+
+    def __init__(self, dimension: int):
+        self.dimension = checked_dimension(self.name, dimension, minimum=2)
+        self.diameter = float(np.sqrt(2.0))
+        self._counts = np.arange(1.0, self.dimension + 1.0)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """The dimension."""
+        return self.dimension
+
+    def center(self) -> Array:
+        """The barycentre (d,)."""
+        return np.full(self.dimension, 1.0 / self.dimension)
+
+    def target(self) -> Array:
+        """Uniform on the first max(2, d // 4) coordinates; (3/4, 1/4) for d = 2, where that is the center."""
+        if self.dimension == 2:
+            return np.array([0.75, 0.25])
+        support = max(2, self.dimension // 4)
+        return np.where(self._counts <= support, 1.0 / support, 0.0)
+
+    def reach(self, point: Array) -> float:
+        """Distance to the farthest vertex, exact."""
+        return reach_of_binary(float(np.min(2.0 * point - 1.0)), point)
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """e_j with j the first coordinate of smallest cost."""
+        vertices = np.zeros_like(cost)
+        np.put_along_axis(vertices, np.argmin(cost, axis=-1, keepdims=True), 1.0, axis=-1)
+        return vertices
+
+    def project(self, points: Array) -> Array:
+        """max(x - threshold, 0) with the threshold that makes the sum one; exact, by sorting."""
+        largest, shift = threshold_from_largest(points, 1.0, self._counts)
+        projected: Array = np.maximum((points - largest) - shift, 0.0)
+        return projected
+
+    def violation(self, points: Array) -> Array:
+        """max(0, -min_i x_i, |sum x - 1|)."""
+        return np.maximum(np.maximum(-points.min(axis=-1), 0.0), np.abs(points.sum(axis=-1) - 1.0))
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """x >= 0 and sum x = 1."""
+        import cvxpy
+
+        return [variable >= 0, cvxpy.sum(variable) == 1]
+
+    def local_oracle(self) -> LocalOracle:
+        """Moves mass to the best coordinate."""
+        return SimplexLocalOracle(self.dimension)
+
+
+class SimplexLocalOracle(LocalOracle):
+    """Move M = min(1, sqrt(d) r / 2) from the worst coordinates to the best; points are their own weights.
+
+    y - x sums to zero, so y is x with mass |y - x|_1 / 2 <= sqrt(d) r / 2 moved: property (i). What is moved
+    changes x by at most (M, -M) in l1, hence sqrt(2) M in l2: ratio sqrt(d / 2) (Garber & Hazan 2016, sec. 4).
+    """
+
+    def __init__(self, dimension: int):
+        self.ratio = float(np.sqrt(dimension / 2.0))
+        self._mass_per_radius = 0.5 * float(np.sqrt(dimension))
+
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        """Points (..., d) after the move."""
+        return move_mass(weights, cost, np.minimum(self._mass_per_radius * radius, 1.0))

@@ -1,0 +1,195 @@
+"""What a learner is, what it is told, and the one loop that plays it against a stream of losses."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+from time import process_time
+from typing import ClassVar, Protocol
+
+import numpy as np
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy import Budget, NoisePlan
+
+
+class Loss(Protocol):
+    """One round's losses: (settings, runs, d) points in, one number a point out."""
+
+    def value(self, points: Array) -> Array:
+        """Losses of the points, shape (..., runs)."""
+
+    def gradient(self, points: Array) -> Array:
+        """(Sub)gradients at the points, the shape of points."""
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """Both at once."""
+
+    def prox(self, points: Array, step: float) -> Array:
+        """argmin_x step * loss(x) + |x - point|^2 / 2 over the whole space."""
+
+
+class LocalOracle(Protocol):
+    """Local linear oracle as a learner uses it (see dpregret.algorithms.geometry)."""
+
+    ratio: float
+
+    def lift(self, points: Array) -> Array:
+        """Weights whose image the points are."""
+
+    def point(self, weights: Array) -> Array:
+        """Image of weights."""
+
+    def answer(self, weights: Array, radius: Array, cost: Array) -> Array:
+        """Weights whose image is at most as costly as every point of the set within radius."""
+
+
+class Domain(Protocol):
+    """A constraint set as a learner uses it (see dpregret.algorithms.geometry)."""
+
+    name: str
+    dimension: int
+    diameter: float
+
+    def center(self) -> Array:
+        """Where learners start, (d,)."""
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """argmin over the set of <cost, v>."""
+
+    def project(self, points: Array) -> Array:
+        """Nearest points of the set."""
+
+    def violation(self, points: Array) -> Array:
+        """0 inside, a distance-like excess outside."""
+
+    def local_oracle(self) -> LocalOracle:
+        """Local linear oracle; raises ValueError where the set has none."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What every learner is told before the first round.
+
+    horizon: number of rounds; only learners whose card says `anytime = False` may use it.
+    lipschitz, strong_convexity, smoothness: of every loss on the domain, l2 norm (smoothness inf at kinks).
+    """
+
+    domain: Domain
+    horizon: int
+    lipschitz: float
+    strong_convexity: float
+    smoothness: float = np.inf
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One privacy setting of a batch: protect the last `window` losses with `budget`."""
+
+    window: int
+    budget: Budget
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a table says of a learner.
+
+    name: permanent identifier. variants: name -> one line. needs: what it asks of the problem beyond convexity,
+    of 'local-oracle', 'smooth', 'quadratic'. anytime: one run serves every shorter horizon.
+    """
+
+    name: str
+    title: str
+    paper: str
+    place: str
+    variants: Mapping[str, str]
+    private: bool = True
+    windowed: bool = False
+    anytime: bool = True
+    needs: frozenset[str] = field(default_factory=frozenset)
+
+
+class Learner(ABC):
+    """Plays `point`, then observes the round's loss. All settings and runs advance together.
+
+    State arrays have shape (settings, runs, d). Raises ValueError for an unknown variant, or for a problem that the
+    learner cannot serve.
+    """
+
+    card: ClassVar[Card]
+    noise_plan: NoisePlan | None = None
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        if variant not in self.card.variants:
+            raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
+        if "smooth" in self.card.needs and not np.isfinite(problem.smoothness):
+            raise ValueError(f"{self.card.name} needs smooth losses")
+        self.problem, self.settings, self.variant = problem, settings, variant
+        self.domain, self.horizon = problem.domain, problem.horizon
+        self.lipschitz, self.strong_convexity = problem.lipschitz, problem.strong_convexity
+        self.round = 0
+        start = problem.domain.center()
+        self.point: Array = np.tile(start, (len(settings), runs, 1))
+
+    @abstractmethod
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """Learn from the round's loss: its gradient at `point`, and the mechanism's noise of this round."""
+
+    def bound(self, rounds: int) -> Array:
+        """Explicit bound on the expected regret after 1..rounds rounds, (settings, rounds); NaN where none is known."""
+        return np.full((len(self.settings), rounds), np.nan)
+
+
+@dataclass
+class Record:
+    """What a play leaves: cumulative losses (settings, runs, checkpoints), and what it took.
+
+    violation: largest constraint violation seen at a checkpoint. seconds: CPU seconds in the loop, all runs together.
+    """
+
+    losses: Array
+    violation: float
+    seconds: float
+
+
+def play(
+    learner: Learner,
+    losses: Iterable[Loss],
+    noise_generators: Sequence[np.random.Generator],
+    checkpoints: Sequence[int],
+    advance: Callable[[int], None] = lambda rounds: None,
+) -> Record:
+    """Play the learner for max(checkpoints) rounds.
+
+    losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
+    loss of the released points is recorded. advance: told the number of rounds done since it was last called.
+    Raises FloatingPointError when a cumulative loss is not finite.
+    """
+    settings, runs, _ = learner.point.shape
+    cumulative = np.zeros((settings, runs))
+    recorded = np.empty((settings, runs, len(checkpoints)))
+    violation = 0.0
+    where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
+    started = process_time()
+    rounds = zip(range(1, max(checkpoints) + 1), losses, _noise(learner, noise_generators), strict=False)
+    for now, loss, noise in rounds:
+        value, gradient = loss.value_and_gradient(learner.point)
+        cumulative += value
+        learner.round = now
+        if now in where:
+            recorded[:, :, where[now]] = cumulative
+            violation = max(violation, float(learner.domain.violation(learner.point).max()))
+        learner.observe(loss, gradient, noise)
+        if now % 256 == 0:
+            advance(256)
+    seconds = process_time() - started
+    if not np.isfinite(recorded).all():
+        raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
+    return Record(recorded, violation, seconds)
+
+
+def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Iterator[Array | None]:
+    if learner.noise_plan is None:
+        yield from repeat(None)
+    else:
+        for block in learner.noise_plan.blocks(generators):
+            yield from block

@@ -1,0 +1,43 @@
+"""Where privacy comes from: noise laws, budgets and ledgers, private prefix sums."""
+
+from dpregret.algorithms.privacy.budget import (
+    Budget,
+    Release,
+    calibrate,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    zcdp_rho,
+)
+from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.prefix_sums import (
+    BLOCK,
+    NoisePerItem,
+    NoisePerPrefix,
+    NoisePlan,
+    PrefixSums,
+    WindowTree,
+    is_power_of_two,
+    prefix_noise,
+)
+
+__all__ = [
+    "BLOCK",
+    "Budget",
+    "NoiseLaw",
+    "NoisePerItem",
+    "NoisePerPrefix",
+    "NoisePlan",
+    "PrefixSums",
+    "Release",
+    "WindowTree",
+    "calibrate",
+    "gaussian_delta",
+    "gaussian_epsilon",
+    "gaussian_mu",
+    "is_power_of_two",
+    "prefix_noise",
+    "root_mean_square_norm",
+    "unit_noise",
+    "zcdp_rho",
+]

@@ -1,0 +1,45 @@
+"""Exact audit of Gaussian prefix-sum mechanisms: what the whole transcript really tells about one item.
+
+The outputs of rounds 1..T are A v + sigma B z: A the lower triangular matrix of ones, B which node noises enter which
+output. Replacing item i (moving it by `sensitivity`) is told apart from the transcript as one Gaussian from another
+whose means differ by `sensitivity` A e_i under covariance sigma^2 B B^T, so the transcript is exactly mu_i-GDP with
+mu_i = (sensitivity / sigma) sqrt( [A^T (B B^T)^-1 A]_ii ). It holds for adaptive streams too.
+"""
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
+
+
+def materialise(mechanism: PrefixSums, rounds: int) -> Array:
+    """The matrix B, (rounds, node noises drawn), read off the very code that arranges the noise.
+
+    Unit vectors take the place of random draws: the output shows which draws enter it and with which factor.
+    """
+    blocks = -(-rounds // BLOCK)
+    levels = (rounds + mechanism.nodes_per_item).bit_length() + 1
+    draws = blocks * (2 * BLOCK + levels)
+    used = 0
+
+    def identity(count: int) -> Array:
+        nonlocal used
+        units = np.eye(count, draws, used)[:, None, :]
+        used += count
+        return units
+
+    arrange = mechanism.arranger()
+    noise = np.concatenate([arrange(identity(BLOCK), identity) for _ in range(blocks)])
+    return noise[:rounds, 0, :used]
+
+
+def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
+    """Exact Gaussian-DP parameter of every item 1..rounds, for sensitivity / sigma = 1, after `rounds` outputs.
+
+    In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss that grows with
+    their age, about as sqrt(1 + age / W).
+    """
+    noise = materialise(mechanism, rounds)
+    sums = np.tril(np.ones((rounds, rounds)))
+    whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), sums)
+    return np.sqrt(np.square(whitened).sum(axis=0))

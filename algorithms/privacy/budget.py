@@ -1,0 +1,123 @@
+"""What a release costs, and how large its noise must be.
+
+Neighbouring streams differ in one item, replaced by any admissible one. A mechanism touches an item in k releases
+(tree nodes), each of which moves by at most `sensitivity` in l2 norm.
+
+Gaussian noise is priced by exact Gaussian differential privacy (Dong, Roth & Su 2022): k releases of standard
+deviation sigma are mu-GDP with mu = sqrt(k) sensitivity / sigma, whatever the adaptivity, and mu-GDP is
+(epsilon, delta)-DP exactly when delta >= Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)
+(Balle & Wang 2018, Theorem 8). Norm-Gamma and Laplace noise compose by adding epsilons.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from dpregret.algorithms.privacy.noise import NoiseLaw
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A target (epsilon, delta); epsilon = inf buys no privacy and costs no noise.
+
+    Raises ValueError unless epsilon > 0 and 0 <= delta < 1.
+    """
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.epsilon > 0:
+            raise ValueError(f"epsilon must be positive, got {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """The smallest delta for which mu-GDP gives (epsilon, delta)-DP."""
+    return float(ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+
+
+def gaussian_mu(budget: Budget) -> float:
+    """The largest mu whose mu-GDP implies the budget: the exact inverse of `gaussian_delta`.
+
+    epsilon = inf gives inf. Raises ValueError when delta = 0, which no Gaussian noise delivers.
+    """
+    if math.isinf(budget.epsilon):
+        return math.inf
+    if budget.delta == 0:
+        raise ValueError("Gaussian noise needs delta > 0")
+    high = 1.0
+    while gaussian_delta(budget.epsilon, high) < budget.delta:
+        high *= 2
+    low = high
+    while gaussian_delta(budget.epsilon, low) > budget.delta:
+        low /= 2
+    return float(
+        brentq(lambda mu: gaussian_delta(budget.epsilon, mu) - budget.delta, low, high, xtol=1e-15, rtol=1e-14)
+    )
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """The epsilon that mu-GDP delivers at delta (0 when mu is so small that delta alone covers it)."""
+    if mu == 0:
+        return 0.0
+    if math.isinf(mu):
+        return math.inf
+    if gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    high = 1.0
+    while gaussian_delta(high, mu) > delta:
+        high *= 2
+    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, high, xtol=1e-14, rtol=1e-14))
+
+
+def zcdp_rho(budget: Budget) -> float:
+    """The rho of zCDP that implies the budget: (sqrt(ln(1/delta) + epsilon) - sqrt(ln(1/delta)))^2.
+
+    Bun & Steinke 2016, Proposition 1.3, solved for rho.
+    """
+    log_term = math.log(1 / budget.delta)
+    return float((math.sqrt(log_term + budget.epsilon) - math.sqrt(log_term)) ** 2)
+
+
+@dataclass(frozen=True)
+class Release:
+    """One line of the privacy ledger: an item meets `nodes` releases of noise `scale` (0: none at all).
+
+    scale: standard deviation (gaussian), radius scale (gamma) or coordinate scale (laplace, where the sensitivity
+    is the l1 one).
+    """
+
+    law: NoiseLaw
+    scale: float
+    sensitivity: float
+    nodes: int
+
+    def mu(self) -> float:
+        """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
+        if self.law != "gaussian":
+            return math.nan
+        return math.inf if self.scale == 0 else math.sqrt(self.nodes) * self.sensitivity / self.scale
+
+    def epsilon(self, delta: float) -> float:
+        """The epsilon delivered: exact at delta for Gaussian noise; nodes * sensitivity / scale for the pure laws."""
+        if self.scale == 0:
+            return math.inf
+        if self.law == "gaussian":
+            return gaussian_epsilon(self.mu(), delta)
+        return self.nodes * self.sensitivity / self.scale
+
+
+def calibrate(law: NoiseLaw, budget: Budget, sensitivity: float, nodes: int) -> float:
+    """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
+
+    epsilon = inf gives 0, so the private learner runs its non-private twin in the same code.
+    """
+    if math.isinf(budget.epsilon):
+        return 0.0
+    if law == "gaussian":
+        return sensitivity * math.sqrt(nodes) / gaussian_mu(budget)
+    return sensitivity * nodes / budget.epsilon

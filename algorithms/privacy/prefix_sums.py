@@ -1,0 +1,283 @@
+"""Private prefix sums: which noise enters the running sum of a stream.
+
+Every mechanism here releases, after each round t, the exact sum of the items it need not protect plus noisy sums of
+the others. Since the noise does not depend on the items, its output is (exact running sum) + (noise of round t), and
+a learner only needs the second part, block by block. The exact running sum itself is never released.
+
+Privacy unit: one item of the stream, replaced by any other of the same norm bound. An item lies in `nodes_per_item`
+noisy nodes; each moves by at most the item's sensitivity.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy.budget import Release
+from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise
+
+BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
+
+Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
+Arrange = Callable[[Array, Fresh], Array]  # unit noises of a block (BLOCK, runs, d) -> unit noise of its outputs
+
+
+def prefix_noise(nodes: Array) -> Array:
+    """Turn fresh node noises into the noise of every prefix of a binary tree, in place, along the first axis.
+
+    Prefix t reuses the nodes of prefix t & (t - 1) (t without its lowest set bit) and adds the node that ends at t:
+    N_t = N_{t & (t - 1)} + Z_t, swept from coarse to fine. nodes: (1 + rounds, ...), nodes[0] the noise before round 1.
+    """
+    stride = 1 << (len(nodes) - 1).bit_length() >> 1
+    while stride:
+        ends = nodes[stride :: 2 * stride]
+        ends += nodes[:: 2 * stride][: len(ends)]
+        stride >>= 1
+    return nodes
+
+
+class PrefixSums(ABC):
+    """A mechanism for running sums, described by its nodes."""
+
+    @property
+    @abstractmethod
+    def nodes_per_item(self) -> int:
+        """The most noisy nodes that one item lies in."""
+
+    @abstractmethod
+    def noisy_nodes(self, rounds: int) -> Array:
+        """Number of node noises in the output of rounds 1..rounds, shape (rounds,)."""
+
+    @abstractmethod
+    def arranger(self) -> Arrange:
+        """A new stateful function that turns the unit noises of successive blocks into those of the outputs."""
+
+
+def is_power_of_two(number: int) -> bool:
+    """Whether number is 1, 2, 4, 8, ..."""
+    return number >= 1 and number & (number - 1) == 0
+
+
+@dataclass(frozen=True)
+class WindowTree(PrefixSums):
+    """Window tree mechanism: the last `window` items are protected, older ones enter clean.
+
+    Lou & Cheung 2020, Section III.A-B (after Bolot et al. 2013). Blocks of `window` rounds carry a complete binary
+    tree each. At position j of a block the output uses the noisy prefix 1..j of this block and the noisy suffix
+    j+1..window of the block before; whatever is older is exact. With m = log2(window), an item lies in m + 1 nodes,
+    all of its own block, and the output of round t > window holds m + 1 - v2(j) node noises (v2: trailing zeros).
+    With window >= horizon this is the plain tree mechanism (Dwork et al. 2010; Chan et al. 2011).
+
+    Raises ValueError when window is not a power of two.
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        if not is_power_of_two(self.window):
+            raise ValueError(f"window must be a power of two, got {self.window}")
+
+    @property
+    def nodes_per_item(self) -> int:
+        """log2(window) + 1."""
+        return self.window.bit_length()
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """popcount(j) in the first block, log2(window) + 1 - v2(j) later."""
+        position = np.arange(rounds) % self.window + 1
+        lowest_bit = position & -position
+        later = self.window.bit_length() - np.log2(lowest_bit)
+        return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
+
+    def arranger(self) -> Arrange:
+        """Blocks in O(log window) vectors of state, exact: each node has one noise, used as long as the node is."""
+        return _ShortWindow(self.window) if self.window <= BLOCK else _LongWindow(self.window)
+
+
+class _ShortWindow:
+    """Window of at most one block: all trees of the block at once, laid out (position, tree, runs, d)."""
+
+    def __init__(self, window: int):
+        self.window, self.first = window, True
+
+    def __call__(self, units: Array, fresh: Fresh) -> Array:
+        nodes = np.zeros((self.window + 1, BLOCK // self.window, *units.shape[1:]))
+        nodes[1:] = self._by_position(units)
+        noise = prefix_noise(nodes)[1:].swapaxes(0, 1).reshape(units.shape)
+        if self.window > 1:
+            suffix = self._by_position(fresh(BLOCK)).copy()
+            suffix[0] = 0.0  # the suffix after the last position is empty
+            older = prefix_noise(suffix)[::-1].swapaxes(0, 1).reshape(units.shape)
+            start = self.window if self.first else 0  # the first tree has none before it
+            noise[start:] += older[start:]
+        self.first = False
+        return noise
+
+    def _by_position(self, units: Array) -> Array:
+        return units.reshape(BLOCK // self.window, self.window, *units.shape[1:]).swapaxes(0, 1)
+
+
+class _LongWindow:
+    """Window of several blocks: of the coarse prefix and suffix nodes in use, one noise a level is kept."""
+
+    def __init__(self, window: int):
+        self.blocks = window // BLOCK
+        self.levels = self.blocks.bit_length()
+        self.done = 0  # blocks finished in this window
+        self.first = True
+
+    def __call__(self, units: Array, fresh: Fresh) -> Array:
+        shape = units.shape[1:]
+        if self.done == 0:
+            self.prefix = np.zeros((self.levels, *shape))
+            self.suffix = np.zeros((self.levels, *shape))
+        nodes = np.empty((BLOCK + 1, *shape))
+        nodes[0] = self.prefix.sum(axis=0)
+        nodes[1:] = units
+        noise = prefix_noise(nodes)[1:]
+        ended = _trailing_zeros(self.done + 1)
+        self.prefix[:ended] = 0.0
+        self.prefix[ended] = units[-1]
+        noise[-1] = self.prefix.sum(axis=0)
+        if not self.first:
+            noise += self._suffix(fresh)
+        self.done += 1
+        if self.done == self.blocks:
+            self.done, self.first = 0, False
+        return noise
+
+    def _suffix(self, fresh: Fresh) -> Array:
+        """Noise of what is left of the window before: whole blocks ahead (coarse), and this block's rest (fine)."""
+        if self.done == 0:
+            opened = self.levels - 1
+        else:  # one block less is left: the lowest node in use opens into its children
+            opened = _trailing_zeros(self.blocks - self.done)
+            self.suffix[opened] = 0.0
+        if opened:
+            self.suffix[:opened] = fresh(opened)
+        fine = fresh(BLOCK)
+        fine[0] = self.suffix.sum(axis=0)
+        return prefix_noise(fine)[::-1]
+
+
+def _trailing_zeros(number: int) -> int:
+    return (number & -number).bit_length() - 1
+
+
+@dataclass(frozen=True)
+class NoisePerItem(PrefixSums):
+    """Every item is noised once and summed: an item lies in one node, the noise grows like sqrt(t)."""
+
+    @property
+    def nodes_per_item(self) -> int:
+        """One."""
+        return 1
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """t at round t."""
+        return np.arange(1.0, rounds + 1)
+
+    def arranger(self) -> Arrange:
+        """Running sum of the unit noises."""
+        total: Array | None = None
+
+        def arrange(units: Array, fresh: Fresh) -> Array:
+            nonlocal total
+            noise = np.cumsum(units, axis=0)
+            if total is not None:
+                noise += total
+            total = noise[-1].copy()
+            return noise
+
+        return arrange
+
+
+@dataclass(frozen=True)
+class NoisePerPrefix(PrefixSums):
+    """Every prefix sum is noised afresh: the first item is released `horizon` times."""
+
+    horizon: int
+
+    @property
+    def nodes_per_item(self) -> int:
+        """The horizon."""
+        return self.horizon
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """One in every round."""
+        return np.ones(rounds)
+
+    def arranger(self) -> Arrange:
+        """The unit noises as they are."""
+        return lambda units, fresh: units
+
+
+@dataclass(frozen=True)
+class NoisePlan:
+    """The noise of several settings of one learner: what is noised, by how much, and what it costs.
+
+    mechanisms, scales: one per setting. Settings share one stream of unit draws (common random numbers): equal
+    mechanisms are arranged once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
+    A scale of 0 gives exactly zero noise.
+    sensitivity: l2 distance by which replacing one item moves a node.
+    dimension: of the summed vectors.
+    """
+
+    law: NoiseLaw
+    mechanisms: Sequence[PrefixSums]
+    scales: Sequence[float]
+    sensitivity: float
+    dimension: int
+
+    def releases(self) -> list[Release]:
+        """The privacy ledger, one line per setting."""
+        return [
+            Release(self.law, scale, self.sensitivity, mechanism.nodes_per_item)
+            for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
+        ]
+
+    def expected_norm(self, rounds: int) -> Array:
+        """Upper bound sqrt(E|z_t|^2) >= E|z_t| on the noise of rounds 1..rounds, shape (settings, rounds)."""
+        unit = root_mean_square_norm(self.law, self.dimension)
+        return np.array(
+            [
+                scale * unit * np.sqrt(mechanism.noisy_nodes(rounds))
+                for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
+            ]
+        )
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
+        """Yield the noise of rounds 1..BLOCK, BLOCK+1..2 BLOCK, ...: (BLOCK, settings, runs, dimension).
+
+        generators: one per run; what a run gets depends on its own generator and on the setting's mechanism only.
+        """
+        shape = (BLOCK, len(self.scales), len(generators), self.dimension)
+        if not any(self.scales):
+            silence = np.zeros(shape)
+            while True:
+                yield silence
+        distinct = list(dict.fromkeys(self.mechanisms))
+        arrangers = [mechanism.arranger() for mechanism in distinct]
+        # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
+        further = [_keyed(generators, mechanism.nodes_per_item) for mechanism in distinct]
+        while True:
+            units = unit_noise(self.law, generators, BLOCK, self.dimension)
+            arranged = {
+                mechanism: arrange(units, partial(unit_noise, self.law, own, dimension=self.dimension))
+                for mechanism, arrange, own in zip(distinct, arrangers, further, strict=True)
+            }
+            noise = np.empty(shape)
+            for setting, mechanism in enumerate(self.mechanisms):
+                np.multiply(arranged[mechanism], self.scales[setting], out=noise[:, setting])
+            yield noise
+
+
+def _keyed(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
+    """Generators that depend on each generator's seed and the key only."""
+    seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
+    return [
+        np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))) for seed in seeds
+    ]

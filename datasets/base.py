@@ -1,0 +1,143 @@
+"""What every stream of losses offers, and what it needs of a constraint set."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+import numpy as np
+
+from dpregret.datasets.losses import Array, Loss
+
+BLOCK = 256
+"""Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""
+
+
+class Domain(Protocol):
+    """The part of a constraint set C that streams use."""
+
+    @property
+    def dimension(self) -> int:
+        """Length d of a point."""
+
+    def center(self) -> Array:
+        """Where learners start, shape (d,)."""
+
+    def target(self) -> Array:
+        """A point of the set away from its center, shape (d,); the synthetic streams have their comparator near it."""
+
+    def reach(self, point: Array) -> float:
+        """Largest distance from the point to the set (or an upper bound)."""
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """argmin over the set of <cost, v>, shape (..., d)."""
+
+    def project(self, points: Array) -> Array:
+        """Euclidean projection, shape (..., d)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparator:
+    """The best fixed point in hindsight; every array has shape (checkpoints, runs)."""
+
+    losses: Array
+    """Minimum over the set of the cumulative loss up to the checkpoint."""
+    gaps: Array
+    """Certified relative duality gap of ``losses``: 0 for closed forms, at most 1e-8 otherwise."""
+    stay: Array
+    """Cumulative loss of playing the set's center for ever."""
+
+
+class Stream(ABC):
+    """A sequence of losses, one generator per run, with its constants on the constraint set.
+
+    ``lipschitz`` bounds |gradient| over the set for every loss the family admits, ``smoothness`` is inf where the
+    loss has a kink, ``tight`` says that first-order effects of noise show on this stream, and ``real`` that its
+    examples are measured data, not drawn from a model.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        domain: Domain,
+        *,
+        strong_convexity: float,
+        lipschitz: float,
+        smoothness: float,
+        tight: bool = False,
+        real: bool = False,
+    ) -> None:
+        self.name = name
+        self.domain = domain
+        self.dimension = domain.dimension
+        self.strong_convexity = strong_convexity
+        self.lipschitz = lipschitz
+        self.smoothness = smoothness
+        self.tight = tight
+        self.real = real
+
+    def rounds(self, generators: Sequence[np.random.Generator], horizon: int) -> Iterator[Loss]:
+        """Yield ``horizon`` losses whose parameters have shape (runs, d).
+
+        A run's data depend on its own generator only: not on the other runs, not on the horizon. Memory does not
+        grow with the horizon. Raises ValueError without a generator or a positive horizon.
+        """
+        if not generators:
+            raise ValueError("a stream needs at least one generator (one per run)")
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        return islice(self._losses(generators), horizon)
+
+    def comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
+
+        Makes its own pass over the data, so it wants fresh generators equal to those given to ``rounds``.
+        Raises ValueError for bad checkpoints, RuntimeError where the certified gap stays above 1e-8.
+        """
+        if not generators:
+            raise ValueError("a stream needs at least one generator (one per run)")
+        if not checkpoints or checkpoints[0] < 1 or any(np.diff(checkpoints) < 1):
+            raise ValueError(f"checkpoints must be positive and strictly increasing, got {list(checkpoints)}")
+        return self._comparator(generators, checkpoints)
+
+    @abstractmethod
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        """Endless losses."""
+
+    @abstractmethod
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        """``comparator`` for valid arguments."""
+
+
+def sphere_blocks(
+    generators: Sequence[np.random.Generator], dimension: int, radius: float = 1.0
+) -> Iterator[Array]:
+    """Endless fresh blocks (BLOCK, runs, d) of vectors uniform on the sphere of the given radius."""
+    shape = (len(generators), BLOCK, dimension)
+    while True:
+        normals = np.empty(shape)
+        for run, generator in enumerate(generators):
+            generator.standard_normal(out=normals[run])
+        scales = np.sqrt(np.vecdot(normals, normals)) / radius
+        block = np.empty((BLOCK, len(generators), dimension))
+        np.divide(normals.swapaxes(0, 1), scales.T[..., None], out=block)
+        yield block
+
+
+def prefix_sums(blocks: Iterator[Array], checkpoints: Sequence[int]) -> Array:
+    """Sums over the first axis of endless blocks, up to each checkpoint: (checkpoints, ...)."""
+    sums: list[Array] = []
+    total = np.zeros(())
+    start = 0
+    pending = list(checkpoints)
+    for block in blocks:
+        while pending and pending[0] <= start + len(block):
+            sums.append(total + block[: pending.pop(0) - start].sum(axis=0))
+        if not pending:
+            break
+        total = total + block.sum(axis=0)
+        start += len(block)
+    return np.stack(sums)

@@ -1,0 +1,308 @@
+"""Losses of one round, batched over settings and runs.
+
+Every loss is strongly convex with constant mu = ``strong_convexity``. Its parameters have shape (runs, d) or (d,) and
+broadcast against points of shape (..., d), normally (settings, runs, d). These methods are the hot loop of every
+sweep: they make as few NumPy calls and passes over the points as they can, and never write into their arguments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+Array = NDArray[np.float64]
+
+# Distances below this are the kink itself: their squares underflow, and lam / floor must stay finite.
+_DISTANCE_FLOOR = 1e-150
+_NEWTON_STEPS = 100
+
+
+class Loss(Protocol):
+    """One convex loss f per run; points have shape (..., d)."""
+
+    def value(self, points: Array) -> Array:
+        """f at the points, shape (...,)."""
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and a (sub)gradient at the points, shapes (...,) and (..., d)."""
+
+    def gradient(self, points: Array) -> Array:
+        """A (sub)gradient at the points, shape (..., d); 0 is taken for the non-smooth part at its kink."""
+
+    def prox(self, points: Array, step: float) -> Array:
+        """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quadratic:
+    """f(x) = (mu/2) |x - center|^2."""
+
+    center: Array
+    strong_convexity: float
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        offset = points - self.center
+        value: Array = (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and mu (x - center)."""
+        offset = points - self.center
+        value = (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        offset *= self.strong_convexity
+        return value, offset
+
+    def gradient(self, points: Array) -> Array:
+        """Return mu (x - center)."""
+        offset: Array = points - self.center
+        offset *= self.strong_convexity
+        return offset
+
+    def prox(self, points: Array, step: float) -> Array:
+        """(point + step mu center) / (1 + step mu)."""
+        weight = step * self.strong_convexity
+        result: Array = (points + weight * self.center) / (1.0 + weight)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionKink:
+    """f(x) = |<direction, x - anchor>| + (mu/2) |x - anchor|^2."""
+
+    direction: Array
+    anchor: Array
+    strong_convexity: float
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        offset = points - self.anchor
+        value: Array = np.abs(np.vecdot(offset, self.direction))
+        value = value + (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and sign(<direction, x - anchor>) direction + mu (x - anchor), with sign(0) = 0."""
+        offset = points - self.anchor
+        slope = np.vecdot(offset, self.direction)
+        value = np.abs(slope) + (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        gradient = np.sign(slope)[..., None] * self.direction
+        offset *= self.strong_convexity
+        gradient += offset
+        return value, gradient
+
+    def gradient(self, points: Array) -> Array:
+        """Return sign(<direction, x - anchor>) direction + mu (x - anchor), with sign(0) = 0."""
+        offset = points - self.anchor
+        gradient: Array = np.sign(np.vecdot(offset, self.direction))[..., None] * self.direction
+        offset *= self.strong_convexity
+        gradient += offset
+        return gradient
+
+    def prox(self, points: Array, step: float) -> Array:
+        """Return anchor + (w - step s direction) / (1 + step mu).
+
+        Here w = point - anchor and s = clip(<direction, w> / (step |direction|^2), -1, 1) is the subgradient of the
+        absolute value at the solution.
+        """
+        offset = points - self.anchor
+        squared = np.vecdot(self.direction, self.direction)
+        sign = np.clip(np.vecdot(offset, self.direction), -step * squared, step * squared)
+        sign = sign / np.where(squared > 0.0, squared, 1.0)
+        offset = offset - sign[..., None] * self.direction
+        offset /= 1.0 + step * self.strong_convexity
+        result: Array = offset + self.anchor
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class NormKink:
+    """f(x) = weight |x - anchor|_2 + (mu/2) |x - anchor|^2."""
+
+    weight: float
+    anchor: Array
+    strong_convexity: float
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        offset = points - self.anchor
+        distance = np.sqrt(np.vecdot(offset, offset))
+        value: Array = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and (weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
+        offset = points - self.anchor
+        distance = np.sqrt(np.vecdot(offset, offset))
+        value = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
+        offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
+        return value, offset
+
+    def gradient(self, points: Array) -> Array:
+        """(weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
+        offset: Array = points - self.anchor
+        distance = np.sqrt(np.vecdot(offset, offset))
+        offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
+        return offset
+
+    def prox(self, points: Array, step: float) -> Array:
+        """Shrink the distance from the anchor by step * weight (not below 0), then divide it by 1 + step mu."""
+        offset = points - self.anchor
+        distance = np.sqrt(np.vecdot(offset, offset))
+        shrink = np.maximum(1.0 - step * self.weight / np.maximum(distance, _DISTANCE_FLOOR), 0.0)
+        offset *= (shrink / (1.0 + step * self.strong_convexity))[..., None]
+        result: Array = offset + self.anchor
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeLinear:
+    """f(x) = phi(<features, x>; labels) + (mu/2) |x|^2; a subclass gives the scalar loss phi.
+
+    ``features`` has shape (runs, d) or (d,), ``labels`` shape (runs,) or ().
+    """
+
+    features: Array
+    labels: Array
+    strong_convexity: float
+
+    bend: ClassVar[float]
+    """Upper bound on the second derivative of phi."""
+
+    @staticmethod
+    def loss(scores: Array, labels: Array) -> Array:
+        """Return phi(scores; labels), elementwise."""
+        raise NotImplementedError
+
+    @staticmethod
+    def slope(scores: Array, labels: Array) -> Array:
+        """Return the derivative of phi in the score, elementwise."""
+        raise NotImplementedError
+
+    @staticmethod
+    def steepest(reach: float) -> float:
+        """Largest |derivative| of phi over scores in [-reach, reach] and admissible labels."""
+        raise NotImplementedError
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        value: Array = self.loss(np.vecdot(points, self.features), self.labels)
+        value = value + (0.5 * self.strong_convexity) * np.vecdot(points, points)
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and phi'(<features, x>) features + mu x."""
+        scores = np.vecdot(points, self.features)
+        value = self.loss(scores, self.labels) + (0.5 * self.strong_convexity) * np.vecdot(points, points)
+        gradient = self.slope(scores, self.labels)[..., None] * self.features
+        gradient += self.strong_convexity * points
+        return value, gradient
+
+    def gradient(self, points: Array) -> Array:
+        """phi'(<features, x>) features + mu x."""
+        scores = np.vecdot(points, self.features)
+        gradient: Array = self.slope(scores, self.labels)[..., None] * self.features
+        gradient += self.strong_convexity * points
+        return gradient
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeLogistic(RidgeLinear):
+    """f(x) = ln(1 + exp(-y <v, x>)) + (mu/2) |x|^2 with labels y in {-1, +1}."""
+
+    bend: ClassVar[float] = 0.25
+
+    @staticmethod
+    def loss(scores: Array, labels: Array) -> Array:
+        """ln(1 + exp(-label * score)), without overflow."""
+        value: Array = -log_expit(labels * scores)
+        return value
+
+    @staticmethod
+    def slope(scores: Array, labels: Array) -> Array:
+        """-label / (1 + exp(label * score))."""
+        slope: Array = -labels * expit(-labels * scores)
+        return slope
+
+    @staticmethod
+    def steepest(reach: float) -> float:
+        """1 / (1 + exp(-reach))."""
+        return float(expit(reach))
+
+    def prox(self, points: Array, step: float) -> Array:
+        """Solve the scalar equation of the margin y <v, x> to machine precision, then step along the features.
+
+        With k = 1 + step mu the optimality condition is k x = point + step y sigma(-margin) v, so the margin is the
+        root of margin = a + b sigma(-margin), a = y <v, point> / k, b = step |v|^2 / k.
+        """
+        shrink = 1.0 + step * self.strong_convexity
+        least = self.labels * np.vecdot(points, self.features) / shrink
+        margin = _logistic_root(least, step * np.vecdot(self.features, self.features) / shrink)
+        pull = (step * self.labels) * expit(-margin)
+        result: Array = pull[..., None] * self.features
+        result += points
+        result /= shrink
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class RidgeSquared(RidgeLinear):
+    """f(x) = (1/2) (y - <v, x>)^2 + (mu/2) |x|^2 with labels y in [-1, 1]."""
+
+    bend: ClassVar[float] = 1.0
+
+    @staticmethod
+    def loss(scores: Array, labels: Array) -> Array:
+        """(1/2) (score - label)^2."""
+        residual = scores - labels
+        value: Array = 0.5 * (residual * residual)
+        return value
+
+    @staticmethod
+    def slope(scores: Array, labels: Array) -> Array:
+        """Return score - label."""
+        slope: Array = scores - labels
+        return slope
+
+    @staticmethod
+    def steepest(reach: float) -> float:
+        """Return reach + 1."""
+        return reach + 1.0
+
+    def prox(self, points: Array, step: float) -> Array:
+        """Return (point - step (s - y) v) / k with k = 1 + step mu, s = (<v, point> + b y) / (k + b), b = step |v|^2."""
+        shrink = 1.0 + step * self.strong_convexity
+        width = step * np.vecdot(self.features, self.features)
+        score = (np.vecdot(points, self.features) + width * self.labels) / (shrink + width)
+        result: Array = (step * (self.labels - score))[..., None] * self.features
+        result += points
+        result /= shrink
+        return result
+
+
+def _logistic_root(least: Array, width: Array) -> Array:
+    """Root of m = least + width / (1 + e^m), which lies in [least, least + width]; Newton kept in a bracket.
+
+    The left side minus the right side has derivative at least 1, so the root is unique; steps that leave the bracket
+    are replaced by bisection, and the last steps are quadratic.
+    """
+    low, high = least, least + width
+    tolerance = 4.0 * np.finfo(np.float64).eps * (np.abs(least) + width)
+    root = 0.5 * (low + high)
+    for _ in range(_NEWTON_STEPS):
+        upper = expit(-root)
+        excess = root - least - width * upper
+        above = excess > 0.0
+        high = np.where(above, root, high)
+        low = np.where(above, low, root)
+        proposal = root - excess / (1.0 + width * upper * (1.0 - upper))
+        proposal = np.where((proposal < low) | (proposal > high), 0.5 * (low + high), proposal)
+        done = bool((np.abs(proposal - root) <= tolerance).all())
+        root = proposal
+        if done:
+            break
+    return root

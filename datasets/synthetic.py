@@ -1,0 +1,170 @@
+"""Synthetic streams whose comparator has a closed form.
+
+All are built around x0 = ``domain.target()``, a point of the set away from where learners start. On a smooth stream
+with an interior optimum the noise of a private learner enters the regret to second order, so its regret saturates;
+only a kink at the comparator shows the logarithm of the theorems. Hence the two kink families are marked tight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+import numpy as np
+
+from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.datasets.losses import Array, DirectionKink, Loss, NormKink, Quadratic
+
+DRIFT_CENTERS = 8
+
+
+def _positive(**options: float) -> None:
+    for name, value in options.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} must be positive and finite, got {value}")
+
+
+class _QuadraticStream(Stream):
+    """f_t(x) = (mu/2) |x - x0 - o_t|^2 with offsets |o_t| = spread.
+
+    Lipschitz constant mu (reach(x0) + spread): exact where the set's farthest point from x0 can be opposite to an
+    offset, as on a ball; an upper bound otherwise.
+    """
+
+    def __init__(self, name: str, domain: Domain, strong_convexity: float, spread: float) -> None:
+        _positive(spread=spread)
+        self.anchor = domain.target()
+        self.spread = spread
+        super().__init__(
+            name,
+            domain,
+            strong_convexity=strong_convexity,
+            lipschitz=strong_convexity * (domain.reach(self.anchor) + spread),
+            smoothness=strong_convexity,
+        )
+
+    def _from_offset_sums(self, sums: Array, checkpoints: Sequence[int]) -> Comparator:
+        """Closed form from the sums of the offsets, (checkpoints, runs, d): the minimiser projects their mean."""
+        rounds = np.asarray(checkpoints, dtype=np.float64)[:, None]
+        best = self.domain.project(self.anchor + sums / rounds[..., None])
+
+        def cumulative(points: Array) -> Array:
+            shift = points - self.anchor
+            squares = rounds * (np.vecdot(shift, shift) + self.spread**2) - 2.0 * np.vecdot(shift, sums)
+            total: Array = 0.5 * self.strong_convexity * squares
+            return total
+
+        losses = cumulative(best)
+        return Comparator(losses, np.zeros_like(losses), cumulative(self.domain.center()))
+
+
+class SmoothQuadratic(_QuadraticStream):
+    """f_t(x) = (mu/2) |x - a_t|^2, a_t = x0 + spread u_t, u_t uniform on the unit sphere."""
+
+    def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
+        super().__init__("smooth-quadratic", domain, strong_convexity, spread)
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        for block in sphere_blocks(generators, self.dimension, self.spread):
+            block += self.anchor
+            for centers in block:
+                yield Quadratic(centers, self.strong_convexity)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        blocks = sphere_blocks(generators, self.dimension, self.spread)
+        return self._from_offset_sums(prefix_sums(blocks, checkpoints), checkpoints)
+
+
+class Drift(_QuadraticStream):
+    """f_t(x) = (mu/2) |x - a_t|^2 whose center visits 8 points x0 + spread u_k in turn, period / 8 rounds each.
+
+    The directions u_k are drawn once per run. The period (in rounds) does not depend on the horizon; give
+    ``period=horizon`` for an adversary that changes its mind eight times.
+    """
+
+    def __init__(
+        self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048
+    ) -> None:
+        if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
+            raise ValueError(f"period must be a positive multiple of {DRIFT_CENTERS}, got {period}")
+        self.period = period
+        super().__init__("drift", domain, strong_convexity, spread)
+
+    def _offsets(self, generators: Sequence[np.random.Generator]) -> Array:
+        """The offsets of the centers, (8, runs, d)."""
+        return next(sphere_blocks(generators, self.dimension, self.spread))[:DRIFT_CENTERS]
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        segment = self.period // DRIFT_CENTERS
+        cycle = [
+            Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)
+        ]
+        while True:
+            for loss in cycle:
+                yield from repeat(loss, segment)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        segment = self.period // DRIFT_CENTERS
+        cycles, rest = np.divmod(np.asarray(checkpoints), self.period)
+        started = segment * np.arange(DRIFT_CENTERS)
+        visits = cycles[:, None] * segment + np.clip(rest[:, None] - started, 0, segment)
+        sums = np.einsum("ck,krd->crd", visits.astype(np.float64), self._offsets(generators))
+        return self._from_offset_sums(sums, checkpoints)
+
+
+class RandomKink(Stream):
+    """f_t(x) = |<u_t, x - x0>| + (mu/2) |x - x0|^2, u_t uniform on the unit sphere; tight.
+
+    x0 lies in the set and every loss is 0 there, so it is the comparator. Lipschitz constant 1 + mu reach(x0).
+    """
+
+    def __init__(self, domain: Domain, strong_convexity: float) -> None:
+        self.anchor = domain.target()
+        super().__init__(
+            "random-kink",
+            domain,
+            strong_convexity=strong_convexity,
+            lipschitz=1.0 + strong_convexity * domain.reach(self.anchor),
+            smoothness=np.inf,
+            tight=True,
+        )
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        for block in sphere_blocks(generators, self.dimension):
+            for directions in block:
+                yield DirectionKink(directions, self.anchor, self.strong_convexity)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        shift = self.domain.center() - self.anchor
+        blocks = sphere_blocks(generators, self.dimension)
+        stay = prefix_sums((np.abs(np.vecdot(block, shift)) for block in blocks), checkpoints)
+        stay += 0.5 * self.strong_convexity * (shift @ shift) * np.asarray(checkpoints)[:, None]
+        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class FixedNormKink(Stream):
+    """f_t(x) = weight |x - x0|_2 + (mu/2) |x - x0|^2 in every round, the steepest kink there is; tight.
+
+    It acts like an adaptive adversary that aligns each loss with the learner's error. The comparator is x0, with
+    loss 0. Lipschitz constant weight + mu reach(x0). No randomness: the generators only count the runs.
+    """
+
+    def __init__(self, domain: Domain, strong_convexity: float, weight: float = 1.0) -> None:
+        _positive(weight=weight)
+        self.loss = NormKink(weight, domain.target(), strong_convexity)
+        super().__init__(
+            "norm-kink",
+            domain,
+            strong_convexity=strong_convexity,
+            lipschitz=weight + strong_convexity * domain.reach(self.loss.anchor),
+            smoothness=np.inf,
+            tight=True,
+        )
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        return repeat(self.loss)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        once = self.loss.value(self.domain.center())
+        stay = np.multiply.outer(np.asarray(checkpoints, dtype=np.float64), np.full(len(generators), once))
+        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)

@@ -1,0 +1,254 @@
+"""From the tidy rows to the cells of one sweep: which rows, paired how, and which cells may be fitted.
+
+The saturation rule of the whole product is declared here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from dpregret.paper_figs.claims import Asymptotic, Claim, ClaimsError, Prediction, Twin
+from dpregret.paper_figs.fits import Array
+
+SATURATED_SHARE: Final = 0.5
+"""A cell is saturated when its mean regret exceeds this share of the regret of never moving, ..."""
+SATURATED_DISPLACEMENT: Final = 1.0
+"""... or when the noise displaces the minimiser by more than this many radii of the set."""
+SLOPE_SPAN: Final = 8
+"""A log slope is taken between T / 8 and T: the last three doublings."""
+
+USED, SATURATED, EARLY, FAILED = "used", "saturated", "pre-asymptotic", "failed"
+SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
+VALUE_COLUMN: Final = {
+    "horizon": "checkpoint", "dimension": "dimension", "window": "window", "epsilon": "epsilon", "mu": "mu_gdp",
+}  # fmt: skip
+
+
+class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
+    """The rows that a claim needs are not there; the message says which."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One sweep. Cells are sorted by `values`; `responses` has shape (runs, cells), the rest (cells,).
+
+    `values` are T, d, W, eps or mu; `regrets` mean total regrets; `checkpoints` T; `status` is one of used, saturated,
+    pre-asymptotic, failed; `needed` is the number of rounds from which a cell would be usable, by our rules.
+    """
+
+    values: Array
+    responses: Array
+    bounds: Array
+    regrets: Array
+    checkpoints: Array
+    deltas: Array
+    status: tuple[str, ...]
+    needed: Array
+    tight: bool
+
+    @property
+    def used(self) -> NDArrayBool:
+        """Mask of the cells that enter fits."""
+        return np.array([state == USED for state in self.status], dtype=np.bool_)
+
+
+NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
+    """Cells of `claim` from the tidy `frame`; raises NotRun when rows are missing, ClaimsError when they are
+    ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
+    series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
+    rows = _end_rows(series, claim.parameter)
+    _refuse_ambiguity(rows, claim)
+    if claim.response == "log_slope":
+        rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
+    rows["response"] = _response(rows, frame, claim)
+    return _pivot(rows, claim)
+
+
+def select_rows(
+    frame: pd.DataFrame, learner: str, variant: str, experiment: str, stream: str,
+    where: dict[str, str | float] | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Rows of one learner in one experiment on one stream; raises NotRun naming what is absent."""
+    rows = frame
+    wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
+    for column, value in wanted.items():
+        if column not in rows.columns:
+            raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
+        kept = rows[column] == value if isinstance(value, str) else np.isclose(rows[column].astype(float), value)
+        rows = rows.loc[kept]
+        if rows.empty:
+            raise NotRun(f"no rows with {column} = {value} for {learner}.{variant} in {experiment}")
+    return rows.copy()
+
+
+def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
+    """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
+    longest = series["horizon"] == series["horizon"].max()
+    if parameter == "horizon":
+        kept = np.where(series["anytime"], longest, series["checkpoint"] == series["horizon"])
+        return series.loc[kept].copy()
+    return series.loc[series["checkpoint"] == series["horizon"]].copy()
+
+
+def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
+    swept = {VALUE_COLUMN[claim.parameter], *(("epsilon",) if claim.parameter == "mu" else ())}
+    for column in (*SETTINGS, "horizon"):
+        told_length = claim.parameter == "horizon" and column in ("horizon", "window")
+        if column == "window" and told_length and not rows["anytime"].all():
+            continue  # a tree over the whole run has W = T
+        if column in swept or (column == "horizon" and told_length):
+            continue
+        found = sorted(set(rows[column]))
+        if len(found) > 1:
+            listed = ", ".join(str(value) for value in found[:6])
+            raise ClaimsError(
+                f"claim {claim.id!r}: experiment {claim.experiment} holds several values of {column} ({listed}); "
+                f"fix one with where: {{{column}: ...}}"
+            )
+
+
+def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """Add regret and displacement at T / 8 to every row at T that has them."""
+    keys = ["run", *SETTINGS]
+    start = series[[*keys, "horizon", "checkpoint", "regret", "displacement"]].copy()
+    start["checkpoint"] *= SLOPE_SPAN
+    if claim.parameter == "horizon":
+        keys = [key for key in keys if key != "window"]
+        start = start.drop(columns=["horizon", "window"])
+    else:
+        keys = [*keys, "horizon"]
+    joined = rows.merge(start, on=[*keys, "checkpoint"], suffixes=("", "_start"), validate="one_to_one")
+    if joined.empty:
+        raise NotRun(f"no checkpoint at T / {SLOPE_SPAN} for {claim.learner}.{claim.variant} in {claim.experiment}")
+    return joined
+
+
+def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
+    if claim.response == "displacement":
+        return (rows["displacement"] * rows["checkpoint"]).to_numpy(dtype=float)
+    regret = rows["regret"].to_numpy(dtype=float)
+    if claim.twin is not None:
+        regret = regret - _twin_regret(rows, frame, claim, claim.twin, rows["checkpoint"])
+    if claim.response != "log_slope":
+        return regret
+    start = rows["regret_start"].to_numpy(dtype=float)
+    if claim.twin is not None:
+        start = start - _twin_regret(rows, frame, claim, claim.twin, rows["checkpoint"] // SLOPE_SPAN)
+    return np.asarray((regret - start) / np.log(SLOPE_SPAN), dtype=np.float64)
+
+
+def _twin_regret(
+    rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, twin: Twin, checkpoints: pd.Series[int]
+) -> Array:
+    """Regret of the non-private twin on the same losses: same experiment, stream, set, dimension and run."""
+    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")}
+    found = select_rows(frame, twin.learner, twin.variant, claim.experiment, claim.stream, where)
+    found = found.sort_values("horizon", kind="stable")
+    keys = ["run", "set", "dimension", "checkpoint"]
+    if not found["anytime"].all():
+        keys = [*keys, "horizon"]
+    table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "twin"})
+    left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
+    joined = left.merge(table, on=keys, how="left", validate="many_to_one")["twin"]
+    if joined.isna().any():
+        raise NotRun(f"the twin {twin.learner}.{twin.variant} lacks rows in {claim.experiment}")
+    return joined.to_numpy(dtype=float)
+
+
+def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+    column = VALUE_COLUMN[claim.parameter]
+    by_cell = rows.groupby(column, sort=True)
+    runs = by_cell["run"].nunique()
+    if by_cell.size().ne(runs).any():
+        raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
+    failed = by_cell["status"].agg(lambda states: bool((states != "ok").any())).to_numpy(dtype=bool)
+    table = rows.pivot(index="run", columns=column, values="response")
+    table = table.loc[table.loc[:, ~failed].notna().all(axis=1)]  # runs present in every sound cell
+    if len(table) < 2:
+        raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
+    means = by_cell[["regret", "stay_regret", "displacement", "bound", "checkpoint", "window", "delta"]].mean()
+    start = by_cell["displacement_start"].mean() if "displacement_start" in rows.columns else means["displacement"]
+    marks = [_status(mean, float(begin), claim) for (_, mean), begin in zip(means.iterrows(), start, strict=True)]
+    status = [FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)]
+    needed = [rounds for _, rounds in marks]
+    return Cells(
+        values=means.index.to_numpy(dtype=float),
+        responses=table.to_numpy(dtype=float),
+        bounds=means["bound"].to_numpy(dtype=float),
+        regrets=means["regret"].to_numpy(dtype=float),
+        checkpoints=means["checkpoint"].to_numpy(dtype=float),
+        deltas=means["delta"].to_numpy(dtype=float),
+        status=tuple(status),
+        needed=np.array(needed),
+        tight=bool(rows["tight"].all()),
+    )
+
+
+def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> tuple[str, float]:
+    """Mark of a cell and the rounds it would take. A log slope must also start unsaturated by noise.
+
+    Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit
+    bound, nor for the size of the noise itself, which no set can cap.
+    """
+    rounds = mean["checkpoint"]
+    span = SLOPE_SPAN if claim.response == "log_slope" else 1
+    early = asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
+    by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
+    by_regret = 0.0
+    if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:
+        by_regret = rounds * mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
+    exempt = claim.kind in ("linear", "below") or claim.response == "displacement"
+    needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
+    if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
+        return SATURATED, float(needed)
+    return (EARLY if rounds < early else USED), float(needed)
+
+
+def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
+    """First round that counts as asymptotic; `noise_time` = displacement * T in rounds."""
+    return max(float(rule.rounds), rule.windows * window, rule.noise_times * noise_time)
+
+
+def coordinate(claim: Claim, values: Array) -> Array:
+    """log of the swept variable: ln T, ln d, ln(log2 W + 1), ln eps or ln mu."""
+    variable = np.log2(values) + 1 if claim.parameter == "window" else values
+    return np.asarray(np.log(variable), dtype=np.float64)
+
+
+def direction(claim: Claim) -> int:
+    """+1 where the bound grows with the parameter's asymptotic side, -1 for eps and mu (which go to 0).
+
+    A bound is violated when response / bound grows towards the side where the theorem says something.
+    """
+    return -1 if claim.parameter in ("epsilon", "mu") else 1
+
+
+def log_factor(claim: Claim, prediction: Prediction, cells: Cells) -> Array:
+    """Logarithm of what the predicted law has besides the power of the parameter, one number a cell.
+
+    For a log slope over T the law is differenced like the response: (law(T) - law(T / 8)) / ln 8, so that
+    regret ~ ln T predicts a constant.
+    """
+    if claim.bound == "explicit":
+        return np.asarray(np.log(cells.bounds) - prediction.power * coordinate(claim, cells.values))
+    if prediction.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
+        return np.zeros_like(cells.values)
+    if claim.parameter == "dimension":
+        return np.asarray(prediction.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
+    powers = prediction.power * np.log(cells.values)
+    if claim.response != "log_slope":
+        return np.asarray(np.log(_law(cells.values, prediction, cells.deltas)) - powers, dtype=np.float64)
+    law = _law(cells.values, prediction, cells.deltas)
+    before = _law(cells.values / SLOPE_SPAN, prediction, cells.deltas)
+    return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - powers, dtype=np.float64)
+
+
+def _law(horizons: Array, prediction: Prediction, deltas: Array) -> Array:
+    argument = horizons / deltas if prediction.log_argument == "T/delta" else horizons
+    return np.asarray(horizons**prediction.power * np.log(argument) ** prediction.log_power, dtype=np.float64)

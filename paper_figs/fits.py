@@ -1,0 +1,174 @@
+"""Exponents and their intervals. Pure numerics: arrays in, estimates out.
+
+A power law `response = c * value^a * law(value)` is fitted to the means over runs by least squares in
+logarithms. The raw exponent, the log-aware exponent and the bound-normalised slope are the same linear
+functional of the logarithm of the means; they differ by a known constant, so one bootstrap serves all three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, stats
+
+Array = NDArray[np.float64]
+
+MINIMUM_CELLS = 4
+"""Fewer cells than this give no exponent."""
+LEVEL = 0.95
+REPLICATES = 2000
+RESAMPLING_SEED = 20_200
+UNRESOLVED_SHARE = 0.005
+"""Largest share of bootstrap replicates that may have a mean response <= 0 in some cell."""
+
+
+class NoExponent(ValueError):  # noqa: N818 - an answer, not a fault
+    """There is no exponent to report; the message says why."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def shifted(self, offset: float) -> Estimate:
+        """Return the estimate moved by a known constant."""
+        return Estimate(self.value + offset, self.low + offset, self.high + offset)
+
+    def reflected(self) -> Estimate:
+        """Return the estimate of the opposite number."""
+        return Estimate(-self.value, -self.high, -self.low)
+
+
+@dataclass(frozen=True)
+class PowerFit:
+    """Fit of one sweep: exponents of the response, local slopes and the leave-one-end-point-out range.
+
+    `raw` is the slope of log(response) on the coordinate; `log_aware` the same with the law's logarithmic
+    factor divided out; `normalised` with the whole law divided out (zero is a perfect match). `local` has one
+    slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
+    normalised slopes found without the first, and without the last cell.
+    """
+
+    raw: Estimate
+    log_aware: Estimate
+    normalised: Estimate
+    local: tuple[float, ...]
+    end_low: float
+    end_high: float
+
+
+@lru_cache(maxsize=64)
+def resampling_counts(runs: int, replicates: int = REPLICATES, seed: int = RESAMPLING_SEED) -> Array:
+    """How often each run enters each bootstrap replicate: shape (replicates, runs), rows sum to `runs`."""
+    if runs < 2:
+        raise NoExponent(f"{runs} run: an interval needs at least two")
+    generator = np.random.default_rng(seed)
+    return generator.multinomial(runs, np.full(runs, 1 / runs), size=replicates).astype(np.float64)
+
+
+def slope_weights(coordinate: Array) -> Array:
+    """Weights w with w @ y = least-squares slope of y on `coordinate` (both of shape (cells,))."""
+    centred = coordinate - coordinate.mean()
+    return np.asarray(centred / (centred @ centred), dtype=np.float64)
+
+
+def slope_intervals(
+    responses: Array, coordinate: Array, log_law: Array | None = None, replicates: int = REPLICATES
+) -> tuple[Array, Array, Array]:
+    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: value, low, high.
+
+    `responses` has shape (..., runs, cells); leading axes are independent data sets. A bootstrap replicate
+    takes whole runs, the same ones in all cells, because runs share random numbers across a sweep. The
+    interval is value +- t(runs - 1) * sqrt(runs / (runs - 1)) * standard deviation of the replicates:
+    the factor undoes the bootstrap's small-sample bias, and plain percentile intervals cover too rarely
+    at 16 to 32 runs. Raises NoExponent when a mean, or more than `UNRESOLVED_SHARE` of the replicates, is <= 0.
+    """
+    runs = responses.shape[-2]
+    weights = slope_weights(coordinate)
+    means = responses.mean(axis=-2)
+    if not (means > 0).all():
+        raise NoExponent("the mean response is not positive in some cell")
+    counts = resampling_counts(runs, replicates)
+    resampled = counts @ responses / runs  # (..., replicates, cells)
+    resolved = (resampled > 0).all(axis=-1)
+    if (~resolved).mean() > UNRESOLVED_SHARE:
+        raise NoExponent("the response is not resolved from zero in some cell: more runs are needed")
+    safe = np.where(resampled > 0, resampled, means[..., None, :])
+    slopes = np.where(resolved, np.log(safe) @ weights, np.nan)
+    error = np.nanstd(slopes, axis=-1) * np.sqrt(runs / (runs - 1))
+    shift = 0.0 if log_law is None else float(log_law @ weights)
+    value = np.log(means) @ weights - shift
+    reach = stats.t.ppf(0.5 + LEVEL / 2, runs - 1) * error
+    return value, value - reach, value + reach
+
+
+def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: float) -> PowerFit:
+    """Fit one sweep. `responses` (runs, cells), `coordinate` = log(parameter) (cells,).
+
+    `log_factor` (cells,) is the logarithm of what the law has besides the power: law = value^power *
+    exp(log_factor). Raises NoExponent for fewer than four cells or a response that is not positive.
+    """
+    cells = len(coordinate)
+    if cells < MINIMUM_CELLS:
+        raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
+    value, low, high = slope_intervals(responses, coordinate)
+    raw = Estimate(float(value), float(low), float(high))
+    log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
+    ratio = np.log(responses.mean(axis=0)) - log_factor - power * coordinate
+    ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
+    local = tuple(float(slope) for slope in np.diff(ratio) / np.diff(coordinate))
+    return PowerFit(raw, log_aware, log_aware.shifted(-power), local, min(ends), max(ends))
+
+
+@dataclass(frozen=True)
+class LogLaw:
+    """How well c + s ln T describes a regret curve, against c T^a.
+
+    `increments` are (R(T_i+1) - R(T_i)) / log2(T_i+1 / T_i), constant for a ln T law; `per_octave` is s ln 2;
+    `delta_aic` = AIC(power law) - AIC(ln T law): positive favours ln T.
+    """
+
+    per_octave: float
+    increments: tuple[float, ...]
+    delta_aic: float
+
+
+def compare_log_law(horizons: Array, means: Array) -> LogLaw:
+    """Compare c + s ln T with c T^a on mean regrets (cells,) by relative least squares.
+
+    Both models have two parameters, so the difference of their AIC is cells * ln(RSS_power / RSS_log).
+    Raises NoExponent for fewer than four cells or a mean that is not positive.
+    """
+    if len(means) < MINIMUM_CELLS or not (means > 0).all():
+        raise NoExponent("the comparison of laws needs four cells with positive mean")
+    logs = np.log(horizons)
+    design = np.stack([np.ones_like(logs), logs], axis=1) / means[:, None]
+    (constant, slope), *_ = np.linalg.lstsq(design, np.ones_like(means), rcond=None)
+    residual_log = float((((constant + slope * logs) / means - 1) ** 2).sum())
+
+    def miss(parameters: Array) -> Array:
+        return np.asarray(np.exp(parameters[0] + parameters[1] * logs) / means - 1, dtype=np.float64)
+
+    start = np.polynomial.polynomial.polyfit(logs, np.log(means), 1)
+    residual_power = float((optimize.least_squares(miss, start).fun ** 2).sum())
+    tiny = 1e-18 * len(means)  # an exact fit would otherwise give an infinite criterion
+    delta = len(means) * float(np.log((residual_power + tiny) / (residual_log + tiny)))
+    increments = np.diff(means) / np.diff(np.log2(horizons))
+    return LogLaw(float(slope * np.log(2)), tuple(float(step) for step in increments), delta)
+
+
+def mean_interval(samples: Array, comparisons: int = 1) -> Estimate:
+    """Mean of `samples` (runs,) with its t interval, at level 95 % jointly for `comparisons` intervals."""
+    runs = len(samples)
+    if runs < 2:
+        raise NoExponent(f"{runs} run: an interval needs at least two")
+    quantile = stats.t.ppf(1 - (1 - LEVEL) / (2 * comparisons), runs - 1)
+    reach = float(quantile * samples.std(ddof=1) / np.sqrt(runs))
+    return Estimate(float(samples.mean()), float(samples.mean()) - reach, float(samples.mean()) + reach)

@@ -1,0 +1,95 @@
+"""Tidy results of a paper: read every Parquet file of its runs, check them, and give one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+from pandas.api import types
+
+TEXT, FLAG, INTEGER, NUMBER = "text", "flag", "integer", "number"
+
+COLUMNS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("paper", "experiment", "learner", "variant", "stream", "set"), TEXT),
+    "tight": FLAG,
+    "horizon": INTEGER,
+    "anytime": FLAG,
+    **dict.fromkeys(("dimension", "window", "run", "checkpoint"), INTEGER),
+    **dict.fromkeys(("epsilon", "delta", "regret", "stay_regret", "bound", "displacement"), NUMBER),
+    **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
+    "noise_law": TEXT,
+    **dict.fromkeys(("projections", "linear_oracles", "local_oracles", "solves"), NUMBER),
+    **dict.fromkeys(("seconds", "seconds_projection", "seconds_linear_oracle"), NUMBER),
+    "seconds_local_oracle": NUMBER,
+    **dict.fromkeys(("status", "config_hash", "code_hash"), TEXT),
+}
+"""Every column of a results file and its kind. Timings (`seconds*`) are the only ones that two equal runs
+do not share."""
+
+KEY: Final = (
+    "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",
+    "horizon", "run", "checkpoint",
+)  # fmt: skip
+"""Columns that identify a row."""
+
+
+class RunsError(ValueError):
+    """A results file that cannot be trusted: the message names the file and the fault in one line."""
+
+
+def read_runs(runs_dir: Path | str) -> pd.DataFrame:
+    """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
+
+    Raises RunsError when there is no file, or when `check_runs` refuses one.
+    """
+    root = Path(runs_dir)
+    files = sorted(root.rglob("*.parquet"))
+    if not files:
+        raise RunsError(f"{root}: no Parquet file of runs")
+    frames = [check_columns(pd.read_parquet(file), str(file)) for file in files]
+    return check_runs(pd.concat(frames, ignore_index=True), str(root))
+
+
+def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """Return the declared columns of `frame` with plain dtypes; raise RunsError naming a missing or odd one."""
+    missing = [name for name in COLUMNS if name not in frame.columns]
+    if missing:
+        raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
+    for name, kind in COLUMNS.items():
+        if not _is_kind(frame[name], kind):
+            raise RunsError(f"{origin}: column {name} holds {frame[name].dtype}, expected {kind}")
+    dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
+              for name, kind in COLUMNS.items()}  # fmt: skip
+    return frame[list(COLUMNS)].astype(dtypes)
+
+
+def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """Check what only shows across files; return the rows sorted by `KEY`.
+
+    Raises RunsError for two configurations of one experiment (half of the files are stale then), for a row
+    that occurs twice, and for a finished row without a finite regret.
+    """
+    hashes = frame.groupby(["paper", "experiment"])["config_hash"].nunique()
+    mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
+    if mixed:
+        raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
+    if frame.duplicated(list(KEY)).any():
+        first = frame.loc[frame.duplicated(list(KEY))].iloc[0]
+        where = ", ".join(f"{name}={first[name]}" for name in KEY)
+        raise RunsError(f"{origin}: the same row twice: {where}")
+    regret = frame.loc[frame["status"] == "ok", "regret"]
+    if not regret.abs().lt(float("inf")).all():
+        raise RunsError(f"{origin}: a row with status ok has no finite regret")
+    return frame.sort_values(list(KEY), kind="stable", ignore_index=True)
+
+
+def _is_kind(column: pd.Series, kind: str) -> bool:
+    if kind == TEXT:
+        return bool(types.is_string_dtype(column) or types.is_object_dtype(column))
+    if kind == FLAG:
+        return bool(types.is_bool_dtype(column))
+    if kind == INTEGER:
+        return bool(types.is_integer_dtype(column))
+    return bool(types.is_numeric_dtype(column) and not types.is_bool_dtype(column))

@@ -1,0 +1,248 @@
+"""Verdicts: what the runs say about each claim, as rows of claims.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from dpregret.paper_figs import fits
+from dpregret.paper_figs.cells import (
+    EARLY,
+    FAILED,
+    SATURATED,
+    USED,
+    Cells,
+    NotRun,
+    collect_cells,
+    coordinate,
+    direction,
+    log_factor,
+)  # fmt: skip
+from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction, load_claims
+from dpregret.paper_figs.runs import read_runs
+
+REPRODUCED, BELOW, VIOLATED = "reproduced", "below bound", "violated"
+INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
+LINEAR: Final = Prediction(power=1.0)
+NAN = float("nan")
+SYMBOL: Final = {"horizon": "T", "dimension": "d", "window": "(log2 W + 1)", "epsilon": "eps", "mu": "mu_gdp"}
+ROUNDING: Final = 1e-6
+"""Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was found for one claim. Numbers are NaN where there is none."""
+
+    verdict: str
+    reason: str
+    fitted: float = NAN
+    fitted_low: float = NAN
+    fitted_high: float = NAN
+    log_aware: float = NAN
+    log_aware_low: float = NAN
+    log_aware_high: float = NAN
+    normalised: float = NAN
+    normalised_low: float = NAN
+    normalised_high: float = NAN
+    end_low: float = NAN
+    end_high: float = NAN
+    local_slopes: str = ""
+    per_octave: float = NAN
+    increments: str = ""
+    delta_aic: float = NAN
+    runs: int = 0
+    cells_used: str = ""
+    cells_excluded: str = ""
+
+
+def write_claims(
+    runs_dir: Path | str, claims_file: Path | str, out_file: Path | str, experiments: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Judge every claim of `claims_file` on the runs below `runs_dir`; write claims.csv and return its frame."""
+    frame = judge_claims(read_runs(runs_dir), load_claims(claims_file), experiments)
+    Path(out_file).parent.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(out_file, index=False, float_format="%.6g", lineterminator="\n")
+    return frame
+
+
+def judge_claims(runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None) -> pd.DataFrame:
+    """One row per claim, in file order. `experiments` are those of the profile (None: whatever has rows)."""
+    return pd.DataFrame([_row(claim, judge(runs, claim, experiments)) for claim in claims.claims])
+
+
+def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None) -> Judgement:
+    """Verdict on one claim; raises ClaimsError when the claim does not determine its rows."""
+    if experiments is not None and claim.experiment not in experiments:
+        return Judgement(NOT_RUN, f"experiment {claim.experiment} is not in this profile")
+    try:
+        cells = collect_cells(runs, claim)
+    except NotRun as missing:
+        return Judgement(NOT_RUN, str(missing))
+    if claim.kind == "below":
+        return _judge_below(cells)
+    if claim.kind == "private":
+        return _judge_private(runs, claim, cells)
+    return _judge_exponent(claim, cells)
+
+
+def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
+    prediction = claim.predicted or LINEAR
+    used = cells.used
+    shown = _shown_cells(cells)
+    if used.sum() < fits.MINIMUM_CELLS:
+        return replace(shown, reason=_too_few(claim, cells))
+    if claim.bound == "explicit" and not (cells.bounds[used] > 0).all():
+        return replace(shown, reason="the runs carry no explicit bound")
+    responses = cells.responses[:, used]
+    axis = coordinate(claim, cells.values)
+    factor = log_factor(claim, prediction, _masked(cells))
+    try:
+        fit = fits.fit_power(responses, axis[used], factor, prediction.power)
+    except fits.NoExponent as nothing:
+        return replace(shown, reason=f"no exponent: {nothing}")
+    side = direction(claim)
+    growth = fit.normalised if side > 0 else fit.normalised.reflected()
+    verdict, reason = decide(growth, claim.tol, cells.tight or claim.scope == "instance", len(responses))
+    low, high = sorted((side * fit.end_low, side * fit.end_high))
+    judgement = replace(
+        shown, verdict=verdict, reason=reason,
+        fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,
+        log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,
+        normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,
+        end_low=low, end_high=high, local_slopes=_listed([side * slope for slope in fit.local]),
+    )  # fmt: skip
+    law = _log_law(claim, prediction, cells)
+    if law is None:
+        return judgement
+    return replace(judgement, per_octave=law.per_octave, increments=_listed(law.increments), delta_aic=law.delta_aic)
+
+
+def decide(growth: fits.Estimate, tolerance: float, conclusive: bool, runs: int) -> tuple[str, str]:
+    """Verdict from the bound-normalised slope `growth`, oriented so that positive means 'outgrows the bound'.
+
+    `conclusive`: the stream is tight, or the claim is about this very stream; elsewhere a match is no proof.
+    """
+    interval = f"[{growth.low:.3f}, {growth.high:.3f}]"
+    if growth.low > tolerance:
+        return VIOLATED, f"response / bound grows: {interval} above +{tolerance:g}"
+    if growth.high < -tolerance:
+        return BELOW, f"response / bound falls: {interval} below -{tolerance:g}"
+    if growth.low >= -tolerance and growth.high <= tolerance:
+        if conclusive:
+            return REPRODUCED, f"{interval} within +-{tolerance:g}"
+        return INCONCLUSIVE, f"{interval} within +-{tolerance:g}, but the stream is not tight"
+    half = (growth.high - growth.low) / 2
+    if half > tolerance:
+        more = int(np.ceil(runs * (half / tolerance) ** 2))
+        return INCONCLUSIVE, f"interval too wide: {interval}; about {more} runs would decide"
+    return INCONCLUSIVE, f"{interval} straddles {'+' if growth.value > 0 else '-'}{tolerance:g}"
+
+
+def _judge_below(cells: Cells) -> Judgement:
+    if not np.isfinite(cells.bounds).all():
+        return Judgement(INCONCLUSIVE, "the runs carry no explicit bound")
+    count = len(cells.values)
+    means = [fits.mean_interval(cells.responses[:, cell], count) for cell in range(count)]
+    ratios = np.array([estimate.value for estimate in means]) / cells.bounds
+    shown = _shown_cells(cells)
+    above = [f"{value:g}" for value, mean, bound in zip(cells.values, means, cells.bounds, strict=True)
+             if mean.low > bound]  # fmt: skip
+    if above:
+        return replace(shown, verdict=VIOLATED, reason=f"mean regret above the bound at {'; '.join(above)}")
+    if FAILED not in cells.status and all(mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)):
+        reason = f"at most {ratios.max():.3g} of the bound in {count} cells"
+        return replace(shown, verdict=REPRODUCED, reason=reason)
+    return replace(shown, reason="an interval of the mean regret contains the bound, or runs failed")
+
+
+def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
+    rows = runs.loc[
+        (runs["experiment"] == claim.experiment) & (runs["learner"] == claim.learner)
+        & (runs["variant"] == claim.variant) & (runs["stream"] == claim.stream)
+    ]  # fmt: skip
+    ratio = (rows["delivered_epsilon"] / rows["epsilon"]).to_numpy(dtype=float)
+    shown = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
+    if not np.isfinite(ratio).all():
+        return Judgement(INCONCLUSIVE, "the runs carry no delivered epsilon")
+    verdict = VIOLATED if ratio.max() > 1 + ROUNDING else REPRODUCED
+    return Judgement(verdict, shown, runs=len(cells.responses), cells_used=_listed(cells.values))
+
+
+def _masked(cells: Cells) -> Cells:
+    used = cells.used
+    return Cells(
+        cells.values[used], cells.responses[:, used], cells.bounds[used], cells.regrets[used],
+        cells.checkpoints[used], cells.deltas[used], (USED,) * int(used.sum()), cells.needed[used], cells.tight,
+    )  # fmt: skip
+
+
+def _log_law(claim: Claim, prediction: Prediction, cells: Cells) -> fits.LogLaw | None:
+    """Increments per octave and comparison of laws, for claims of ln T regret."""
+    if claim.parameter != "horizon" or prediction.power != 0 or claim.response == "displacement":
+        return None
+    try:
+        return fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
+    except fits.NoExponent:
+        return None
+
+
+def _too_few(claim: Claim, cells: Cells) -> str:
+    counts = [(state, sum(mark == state for mark in cells.status)) for state in (SATURATED, EARLY, FAILED)]
+    lost = ", ".join(f"{count} {state}" for state, count in counts if count)
+    text = f"no exponent: {int(cells.used.sum())} of {len(cells.values)} cells usable"
+    text += f" ({lost})" if lost else ""
+    if len(cells.values) < fits.MINIMUM_CELLS:
+        return text
+    if claim.parameter == "horizon":  # four cells an octave apart must lie above the threshold
+        rounds = float(cells.needed[-1]) * 2 ** (fits.MINIMUM_CELLS - 1)
+    else:
+        rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
+    return f"{text}; it would take T of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
+
+
+def _shown_cells(cells: Cells) -> Judgement:
+    """An undecided judgement that says which cells there are."""
+    excluded = []
+    for state in (SATURATED, EARLY, FAILED):
+        values = [value for value, mark in zip(cells.values, cells.status, strict=True) if mark == state]
+        if values:
+            excluded.append(f"{state}: {_listed(values)}")
+    return Judgement(
+        INCONCLUSIVE, "", runs=len(cells.responses),
+        cells_used=_listed(cells.values[cells.used]), cells_excluded=" | ".join(excluded),
+    )  # fmt: skip
+
+
+def _listed(values: Sequence[float] | fits.Array) -> str:
+    return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in values)
+
+
+def predicted_text(claim: Claim) -> str:
+    """The predicted law in plain text, such as `T^0.5 ln(T/delta)^2`."""
+    if claim.kind == "below":
+        return "<= explicit bound"
+    if claim.kind == "private":
+        return "delivered eps <= eps"
+    prediction = claim.predicted or LINEAR
+    logs = ""
+    if prediction.log_power:
+        argument = "(T/delta)" if prediction.log_argument == "T/delta" else " T"
+        logs = f" log2(d)^{prediction.log_power:g}" if claim.parameter == "dimension" else (
+            f" ln{argument}" if prediction.log_power == 1 else f" ln{argument}^{prediction.log_power:g}")  # fmt: skip
+    return f"{SYMBOL[claim.parameter]}^{prediction.power:g}{logs}"
+
+
+def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
+    found = asdict(judgement)
+    return {
+        "claim": claim.id, "source": claim.source, "origin": claim.origin, "kind": claim.kind,
+        "learner": claim.learner, "variant": claim.variant, "experiment": claim.experiment,
+        "stream": claim.stream, "parameter": claim.parameter, "response": claim.response,
+        "predicted": predicted_text(claim), "tolerance": claim.tol, **found,
+        "errata": " ".join(claim.errata), "statement": claim.statement,
+    }  # fmt: skip

@@ -1,0 +1,130 @@
+"""What a well-formed configuration can still get wrong: names, combinations, and sweeps too short for a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpregret.workflows.errors import not_allowed
+from dpregret.workflows.registry import Registry
+from dpregret.workflows.yaml_source import KeyPath
+
+if TYPE_CHECKING:
+    from dpregret.workflows.config import Config, Experiment
+
+Problem = tuple[KeyPath, str]
+CELLS_FOR_A_FIT = 4
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark"})  # other folders of results/
+
+
+def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Iterator[Problem]:
+    """Yield (key path, message) for everything that the models alone cannot see."""
+    if config.profile != file_stem:
+        yield (
+            ("profile",),
+            f"{config.profile!r} must be the name of its file, {file_stem!r}: "
+            "the results of a profile have a folder of that name",
+        )
+    if config.profile in RESERVED_PROFILES | registry.papers:
+        yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
+    for paper, settings in config.papers.items():
+        if paper not in registry.papers:
+            yield ("papers", paper), not_allowed("paper", paper, registry.papers)
+        for name, experiment in settings.experiments.items():
+            where: KeyPath = ("papers", paper, "experiments", name)
+            for check in (_names, _dimensions, _windows, _sweep, _combinations):
+                for path, message in check(experiment, registry):
+                    yield (*where, *path), message
+            if config.fit is not None and not config.allow_few_cells:
+                for path, message in _cells(experiment):
+                    yield (*where, *path), message
+
+
+def _names(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    for position, name in enumerate(experiment.sets):
+        if name not in registry.sets:
+            yield ("set", position), not_allowed("set", name, registry.sets)
+    for position, name in enumerate(experiment.streams):
+        if name not in registry.streams:
+            yield ("streams", position), not_allowed("stream", name, registry.streams)
+    for learner, variants in experiment.learners.items():
+        if learner not in registry.learners:
+            yield ("learners", learner), not_allowed("learner", learner, registry.learners)
+            continue
+        for position, variant in enumerate(variants):
+            if variant not in registry.learners[learner].variants:
+                message = not_allowed("variant", variant, registry.learners[learner].variants)
+                yield ("learners", learner, position), message
+
+
+def _dimensions(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    if not isinstance(experiment.dimension, dict):
+        return
+    for name in experiment.dimension:
+        if name not in experiment.sets:
+            yield ("dimension", name), not_allowed("set of this experiment", name, experiment.sets)
+    for name in experiment.sets:
+        if name not in experiment.dimension:
+            yield ("dimension",), f"has no dimensions for the set {name!r}"
+
+
+def _windows(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    longest = max(experiment.horizon)
+    for position, window in enumerate(experiment.window):
+        if isinstance(window, int) and window > longest:
+            yield (
+                ("window", position),
+                f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)",
+            )
+
+
+def _sweep(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    several = {"set": experiment.sets, "stream": experiment.streams}
+    if len(several.get(experiment.sweep, "ab")) < 2:
+        key = {"set": "set", "stream": "streams"}[experiment.sweep]
+        yield (key,), f"a sweep over {key} needs at least two of them"
+
+
+def _cells(experiment: Experiment) -> Iterator[Problem]:
+    cells: dict[KeyPath, int] = {}
+    if experiment.sweep == "horizon":
+        cells = {("horizon",): len(experiment.horizon)}
+    elif experiment.sweep == "epsilon":
+        cells = {("epsilon",): len(experiment.epsilon)}
+    elif experiment.sweep == "window":
+        cells = {("window",): sum(isinstance(window, int) for window in experiment.window)}
+    elif experiment.sweep == "dimension" and isinstance(experiment.dimension, dict):
+        cells = {("dimension", name): len(values) for name, values in experiment.dimension.items()}
+    elif experiment.sweep == "dimension":
+        cells = {("dimension",): len(experiment.dimension)}
+    for path, count in cells.items():
+        if count < CELLS_FOR_A_FIT:
+            yield (
+                path,
+                f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed "
+                "(or allow_few_cells: true at the top)",
+            )
+
+
+def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    for learner in experiment.learners:
+        entry = registry.learners.get(learner)
+        needs = entry.needs if entry else frozenset()
+        for name in experiment.sets:
+            if "local-oracle" in needs and registry.sets.get(name) is False:
+                able = sorted(each for each, has_oracle in registry.sets.items() if has_oracle)
+                yield (
+                    ("learners", learner),
+                    f"needs a local linear optimisation oracle, which the set {name!r} "
+                    f"has not; sets that have one: {', '.join(able)}",
+                )
+        for name in experiment.streams:
+            stream = registry.streams.get(name)
+            for need in ("smooth", "quadratic"):
+                if stream is not None and need in needs and not getattr(stream, need):
+                    able = sorted(each for each, traits in registry.streams.items() if getattr(traits, need))
+                    yield (
+                        ("learners", learner),
+                        f"needs {need} losses, which the stream {name!r} has not; "
+                        f"streams that have them: {', '.join(able)}",
+                    )

@@ -1,0 +1,282 @@
+"""The configuration of a benchmark run: its models, its reader and the jobs that follow from it.
+
+A configuration is one YAML file (`workflows/config/full.yaml` and its neighbours, or one's own). It is read and
+checked completely before any rule is built: every mistake is one line that names the file, the line, the key,
+the value and what is allowed there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+)
+
+from dpregret.workflows.checks import semantic_problems
+from dpregret.workflows.errors import ConfigError, nearest, not_allowed
+from dpregret.workflows.registry import Registry, load_registry
+from dpregret.workflows.yaml_source import KeyPath, Source, read_source
+
+PROFILES = Path(__file__).parent / "config"
+_NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
+_FORMS = ("<list>", "<mapping>")  # discriminator tags, taken out of printed key paths
+
+
+def _as_tuple(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        raise ValueError("give a list, for example [4]")
+    return tuple(value)
+
+
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else _as_tuple(value)
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    repeated = [value for position, value in enumerate(values) if value in values[:position]]
+    if repeated:
+        raise ValueError(f"{repeated[0]!r} is given twice")
+    return values
+
+
+def _window(value: object) -> object:
+    if value == "horizon":
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("must be a power of two or the word horizon")
+    if value < 1 or value & (value - 1):
+        close = f" (write {1 << (value.bit_length() - 1)} or {1 << value.bit_length()})" if value > 0 else ""
+        raise ValueError(f"must be a power of two or the word horizon{close}")
+    return value
+
+
+_unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
+PositiveInteger = Annotated[int, Field(gt=0)]
+Word = Annotated[str, Field(pattern=_NAME)]
+Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
+Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Sets = Annotated[
+    tuple[str, ...],
+    _unique,
+    AfterValidator(_distinct),
+    BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
+]
+Windows = Annotated[tuple[Window, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Epsilons = Annotated[
+    tuple[Annotated[float, Field(gt=0)], ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)
+]
+Dimensions = Annotated[
+    Annotated[Integers, Tag(_FORMS[0])]
+    | Annotated[dict[str, Integers], Field(min_length=1), Tag(_FORMS[1])],
+    Discriminator(lambda value: _FORMS[isinstance(value, dict)]),
+]
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_by_name=False, ser_json_inf_nan="constants"
+    )
+
+
+class Fit(_Settings):
+    """How exponents are fitted: level of the intervals and number of bootstrap resamples."""
+
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    resamples: PositiveInteger = 1000
+
+
+class Experiment(_Settings):
+    """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
+
+    ``window`` holds powers of two or the word ``horizon`` (then W = T), ``epsilon`` values > 0 (``.inf``: not
+    private), ``delta`` a probability in (0, 1), ``strong_convexity`` the mu of the synthetic losses, ``options``
+    further arguments of the stream.
+    """
+
+    title: Annotated[str, Field(min_length=1)]
+    sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
+    sets: Sets = Field(alias="set")
+    streams: Words
+    strong_convexity: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    dimension: Dimensions
+    horizon: Integers
+    window: Windows
+    epsilon: Epsilons
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    runs: PositiveInteger
+    options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    learners: dict[str, Words] = Field(min_length=1)
+
+    def dimensions(self, set_name: str) -> tuple[int, ...]:
+        """Return the dimensions in which one of the experiment's sets is used."""
+        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
+
+
+class Paper(_Settings):
+    """The experiments of one paper."""
+
+    experiments: dict[Word, Experiment] = Field(min_length=1)
+
+
+class Job(NamedTuple):
+    """What one process computes: one learner variant over the whole grid of one experiment."""
+
+    paper: str
+    experiment: str
+    learner: str
+    variant: str
+
+
+class Config(_Settings):
+    """A whole configuration file."""
+
+    profile: Word
+    seed: Annotated[int, Field(ge=0)]
+    allow_few_cells: bool = False
+    fit: Fit | None = None
+    papers: dict[Word, Paper] = Field(min_length=1)
+
+    def experiment(self, paper: str, experiment: str) -> Experiment:
+        """Return one experiment; KeyError when the configuration has no such paper or experiment."""
+        return self.papers[paper].experiments[experiment]
+
+    def hash(self, experiment: str, paper: str | None = None) -> str:
+        """Return 12 hexadecimal digits of everything that decides the numbers of one experiment's jobs.
+
+        That is the seed and the experiment's settings, without its title and its list of learners: a new
+        learner does not make the others run again. ``paper`` is needed only where two papers share a name.
+        """
+        papers = [name for name, each in self.papers.items() if experiment in each.experiments]
+        if paper is None and len(papers) != 1:
+            raise KeyError(f"experiment {experiment!r} is in {len(papers)} papers: say which")
+        settings = self.experiment(paper or papers[0], experiment)
+        return _digest({"seed": self.seed, **settings.model_dump(exclude={"title", "learners"})})
+
+    def fingerprint(self, paper: str) -> str:
+        """Return 12 hexadecimal digits of everything that a paper's tables and figures can show."""
+        return _digest({"seed": self.seed, "fit": self.fit, "paper": self.papers[paper]})
+
+    def to_json(self) -> str:
+        """Return the configuration as JSON text; `Config.model_validate_json` reads it back."""
+        return self.model_dump_json(by_alias=True)
+
+
+def _digest(content: dict[str, Any]) -> str:
+    def plain(value: object) -> object:
+        return value.model_dump() if isinstance(value, BaseModel) else str(value)
+
+    text = json.dumps(content, sort_keys=True, default=plain)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def experiment_jobs(config: Config) -> Iterator[Job]:
+    """Yield every job of a configuration, in the file's order."""
+    for paper, settings in config.papers.items():
+        for name, experiment in settings.experiments.items():
+            for learner, variants in experiment.learners.items():
+                for variant in variants:
+                    yield Job(paper, name, learner, variant)
+
+
+def profile_path(profile: object) -> Path:
+    """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
+    known = {path.stem for path in PROFILES.glob("*.yaml")}
+    if not isinstance(profile, str) or not profile:
+        raise ConfigError([f"profile: give a name or the path of a YAML file, not {profile!r}"])
+    if "/" in profile or profile.endswith((".yaml", ".yml")):
+        return Path(profile)
+    if profile not in known:
+        raise ConfigError([f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)"])
+    return PROFILES / f"{profile}.yaml"
+
+
+def check_options(options: dict[str, Any]) -> Path:
+    """Return the configuration file that Snakemake's ``--config`` names; refuse any key but ``profile``."""
+    unknown = [
+        f"--config {key}: unknown key, allowed: profile{nearest(key, ['profile'])} "
+        "(settings belong into a YAML file: --config profile=path/to/mine.yaml)"
+        for key in options
+        if key != "profile"
+    ]
+    if unknown:
+        raise ConfigError(unknown)
+    return profile_path(options.get("profile", "full"))
+
+
+def load_config(path: Path | str, registry: Registry | None = None) -> Config:
+    """Read and check one configuration file.
+
+    Raises `ConfigError` with one line per mistake: syntax, keys and types first, then, once these are right,
+    what the registered learners, streams and sets cannot do.
+    """
+    source = read_source(Path(path), _shown(Path(path)))
+    if not isinstance(source.data, dict):
+        raise ConfigError([f"{source.name}: must be a mapping that starts with 'profile:'"])
+    try:
+        config = Config.model_validate(source.data)
+    except ValidationError as error:
+        raise ConfigError(sorted(set(_structural_problems(error, source)), key=_line_number)) from None
+    problems = [
+        f"{source.at(where)}: {message}"
+        for where, message in semantic_problems(config, Path(path).stem, registry or load_registry())
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return config
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(path)
+
+
+def _line_number(problem: str) -> tuple[int, str]:
+    parts = problem.split(":", 2)
+    return (int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0, problem)
+
+
+def _structural_problems(error: ValidationError, source: Source) -> Iterator[str]:
+    for detail in error.errors(include_url=False):
+        where: KeyPath = tuple(part for part in detail["loc"] if part not in _FORMS)
+        key = where[-1] if where else ""
+        if key == "[key]":
+            where, key = where[:-1], where[-2]
+        if detail["type"] == "extra_forbidden":
+            allowed = _allowed_keys(where[:-1])
+            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}"
+        elif detail["type"] == "missing":
+            message = "this key is missing"
+        else:
+            text = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+            text = text if detail["type"] in ("value_error", "literal_error") else detail["msg"]
+            must = "must be " if detail["type"] == "literal_error" else ""
+            message = f"{must}{text}, not {_short(detail['input'])}"
+            if detail["type"] == "literal_error":
+                allowed = detail.get("ctx", {}).get("expected", "").replace("'", "").replace(" or ", ", ")
+                message += nearest(detail["input"], allowed.split(", "))
+        yield f"{source.at(where)}: {message}"
+
+
+def _short(value: object) -> str:
+    text = repr(list(value) if isinstance(value, tuple) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _allowed_keys(where: KeyPath) -> list[str]:
+    shape: dict[int, type[BaseModel]] = {0: Config, 1: Fit, 2: Paper, 4: Experiment}
+    return [field.alias or name for name, field in shape[len(where)].model_fields.items()]

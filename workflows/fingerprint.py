@@ -1,0 +1,86 @@
+"""Content hashes of source code, so that Snakemake reruns what an edit changes and nothing that a touch changes."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "dpregret"
+FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
+
+
+def module_file(module: str) -> Path | None:
+    """Return the file of a module of this project (``dpregret.a.b``), None for any other name."""
+    parts = module.split(".")
+    if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
+        return None
+    path = ROOT.joinpath(*parts[1:])
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@functools.cache
+def _imports(path: Path) -> frozenset[str]:
+    """Return every name of ours that a file imports, submodules written as ``from package import name`` too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                here = [PACKAGE, *path.relative_to(ROOT).parts[:-1]]
+                base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
+            found.add(base)
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(name for name in found if name.startswith(f"{PACKAGE}."))
+
+
+def imported_files(modules: Iterable[str]) -> set[Path]:
+    """Return the files of the given modules and of everything of ours that these import, however indirectly."""
+    todo = [path for path in map(module_file, modules) if path]
+    found: set[Path] = set()
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += [each for each in map(module_file, _imports(path)) if each]
+    return found
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """Return 12 hexadecimal digits of the contents of files and of all the files below folders."""
+    digest = hashlib.sha256()
+    files: set[Path] = set()
+    for path in paths:
+        if path.is_dir():
+            files |= {each for each in path.rglob("*") if each.suffix in {".py", ".yaml", ".rst"}}
+        else:
+            files.add(path)
+    for path in sorted(files):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def learner_fingerprint(learner_module: str) -> str:
+    """Return the fingerprint of the code that decides a learner's results.
+
+    That is: the job, everything shared (learner loop, privacy, geometry, losses and streams) and, of the folder
+    of the learner's paper, only what the learner's own module imports.
+    """
+    shared = [ROOT / "algorithms" / name for name in ("learner.py", "arrays.py", "privacy", "geometry")]
+    own = imported_files([learner_module, f"{PACKAGE}.workflows.job"])
+    script = ROOT / "workflows" / "scripts" / "run.py"
+    return fingerprint([*shared, ROOT / "datasets", *own, script])
+
+
+def figures_fingerprint() -> str:
+    """Return the fingerprint of the code and the texts that decide tables and figures."""
+    folders = [ROOT / "paper_figs", *(ROOT / "workflows" / name for name in ("claims", "errata"))]
+    return fingerprint([*folders, ROOT / "workflows" / "scripts"])

@@ -1,0 +1,11 @@
+"""Snakemake script: measure what one call of each oracle costs."""
+
+from pathlib import Path
+
+from dpregret.workflows.config import Config
+from dpregret.workflows.job_log import job_log
+
+with job_log(snakemake.log[0]):
+    from dpregret.workflows.costs import measure_costs
+
+    measure_costs(Config.model_validate_json(snakemake.config["settings"]), Path(snakemake.output[0]))

@@ -1,0 +1,107 @@
+"""Reading a YAML file together with the line of every key, so that a mistake can be pointed at."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from dpregret.workflows.errors import ConfigError
+
+KeyPath = tuple[str | int, ...]
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word."""
+
+
+_Loader.yaml_implicit_resolvers = dict(yaml.SafeLoader.yaml_implicit_resolvers)  # not the shared table
+_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+$"),
+    list("-+0123456789."),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data of one YAML file and the line on which each key path starts."""
+
+    name: str
+    data: object
+    lines: dict[KeyPath, int]
+
+    def at(self, path: KeyPath) -> str:
+        """Return ``file:line: a.b[0]`` for the deepest part of the path that the file holds."""
+        known = path
+        while known and known not in self.lines:
+            known = known[:-1]
+        line = self.lines.get(known)
+        where = self.name if line is None else f"{self.name}:{line}"
+        return f"{where}: {dotted(path)}" if path else where
+
+
+def dotted(path: KeyPath) -> str:
+    """Write a key path as a person would: ``papers.x.epsilon[1]``."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text
+
+
+def read_source(path: Path, name: str | None = None) -> Source:
+    """Read one YAML file; raise `ConfigError` for a missing, unreadable, malformed or repeated thing."""
+    name = name or str(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ConfigError([f"{name}: there is no such file"]) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{name}: is not UTF-8 text (byte {error.start})"]) from None
+    except OSError as error:
+        raise ConfigError([f"{name}: cannot be read ({error.strerror})"]) from None
+    loader = _Loader(text)
+    try:
+        node = loader.get_single_node()
+        if node is None:
+            raise ConfigError([f"{name}: is empty"])
+        lines: dict[KeyPath, int] = {}
+        problems = _walk(node, (), lines, name, set())
+        if problems:
+            raise ConfigError(problems)
+        return Source(name, loader.construct_document(node), lines)  # type: ignore[no-untyped-call]
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
+        raise ConfigError([f"{name}{line}: is not valid YAML: {error.problem}"]) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        if isinstance(error, ConfigError):
+            raise
+        raise ConfigError([f"{name}: is not valid YAML: {' '.join(str(error).split())}"]) from None
+    finally:
+        loader.dispose()  # type: ignore[no-untyped-call]
+
+
+def _walk(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], name: str, above: set[int]) -> list[str]:
+    """Note the line of every key and return a problem for each key that a mapping repeats."""
+    if id(node) in above:
+        return [f"{name}:{node.start_mark.line + 1}: {dotted(path)}: contains itself"]
+    lines.setdefault(path, node.start_mark.line + 1)
+    problems: list[str] = []
+    inside = above | {id(node)}
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            here, line = (*path, str(key.value)), key.start_mark.line + 1
+            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
+                problems.append(
+                    f"{name}:{line}: {dotted(here)}: repeated key (first on line {seen[key.value]})"
+                )
+            seen[str(key.value)] = line
+            lines[here] = line
+            problems += _walk(value, here, lines, name, inside)
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            problems += _walk(item, (*path, position), lines, name, inside)
+    return problems
