@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle, checked_dimension
 
 

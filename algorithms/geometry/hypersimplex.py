@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -26,8 +25,11 @@ class Hypersimplex(ConstraintSet):
     def __init__(self, dimension: int, *, rank: int | None = None):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.rank = max(1, self.dimension // 4) if rank is None else rank
-        if not 1 <= self.rank < self.dimension:
-            reject_dimension(self.name, dimension, f"at least {max(self.rank, 1) + 1} at rank {self.rank} >= 1")
+        if self.rank < 1:
+            raise ValueError(f"rank {rank} is impossible for the set {self.name!r}; allowed: 1 to dimension - 1")
+        if self.rank >= self.dimension:
+            allowed = f"at least {self.rank + 1} at rank {self.rank}; or a rank of at most {self.dimension - 1}"
+            reject_dimension(self.name, dimension, allowed)
         self.diameter = float(np.sqrt(2.0 * min(self.rank, self.dimension - self.rank)))
         self._breakpoint_slopes = np.repeat([-1.0, 1.0], self.dimension)
 

@@ -1,0 +1,115 @@
+"""A constraint set that counts and times its oracles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle
+
+
+@dataclass
+class Tally:
+    """Use of one oracle."""
+
+    calls: int = 0
+    rows: int = 0
+    """Vectors served: the product of the leading axes, summed over calls."""
+    seconds: float = 0.0
+    """CPU seconds of this process."""
+
+    def serve(self, oracle: Callable[..., Array], *arguments: Any) -> Array:
+        """Call the oracle, count the vectors (..., k) that it returns and the CPU time that it takes."""
+        start = time.process_time()
+        answer = oracle(*arguments)
+        self.seconds += time.process_time() - start
+        self.calls += 1
+        self.rows += answer.size // answer.shape[-1]
+        return answer
+
+    def clear(self) -> None:
+        """Start again from zero."""
+        self.calls, self.rows, self.seconds = 0, 0, 0.0
+
+
+class CountedSet(ConstraintSet):
+    """Proxy of a set with a tally each for `project`, `linear_oracle` and the local oracle's `answer`.
+
+    Every other attribute is that of the set inside. What an oracle calls within itself is not counted again.
+    """
+
+    def __init__(self, inner: ConstraintSet):
+        self.inner = inner
+        self.name = inner.name
+        self.dimension = inner.dimension
+        self.diameter = inner.diameter
+        self.projections = Tally()
+        self.linear_oracles = Tally()
+        self.local_oracles = Tally()
+
+    def reset(self) -> None:
+        """Start all three tallies from zero."""
+        for tally in (self.projections, self.linear_oracles, self.local_oracles):
+            tally.clear()
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """Counted: the linear oracle of the set inside."""
+        return self.linear_oracles.serve(self.inner.linear_oracle, cost)
+
+    def project(self, points: Array) -> Array:
+        """Counted: the projection of the set inside."""
+        return self.projections.serve(self.inner.project, points)
+
+    def local_oracle(self) -> LocalOracle:
+        """The local oracle of the set inside, its `answer` counted. Raises UnsupportedSet where it does."""
+        return _CountedLocalOracle(self.inner.local_oracle(), self.local_oracles)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """That of the set inside."""
+        return self.inner.vertex_count
+
+    def center(self) -> Array:
+        """That of the set inside."""
+        return self.inner.center()
+
+    def target(self) -> Array:
+        """That of the set inside."""
+        return self.inner.target()
+
+    def reach(self, point: Array) -> float:
+        """That of the set inside."""
+        return self.inner.reach(point)
+
+    def violation(self, points: Array) -> Array:
+        """That of the set inside."""
+        return self.inner.violation(points)
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """Those of the set inside."""
+        return self.inner.cvxpy_constraints(variable)
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute == "inner":  # not there yet while unpickling: no endless recursion
+            raise AttributeError(attribute)
+        return getattr(self.inner, attribute)
+
+
+class _CountedLocalOracle(LocalOracle):
+    """Forwards to a local oracle and counts its answers."""
+
+    def __init__(self, inner: LocalOracle, tally: Tally):
+        self.ratio = inner.ratio
+        self._inner = inner
+        self._tally = tally
+
+    def lift(self, points: Array) -> Array:
+        return self._inner.lift(points)
+
+    def point(self, weights: Array) -> Array:
+        return self._inner.point(weights)
+
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        return self._tally.serve(self._inner.answer, weights, radius, cost)

@@ -1,0 +1,104 @@
+"""Calibration against closed forms, published anchors and dp-accounting."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpregret.algorithms.privacy import (
+    Budget,
+    Release,
+    calibrate,
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    zcdp_rho,
+)
+
+EPSILONS = st.floats(1e-3, 50)
+DELTAS = st.floats(1e-10, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "mu"),
+    [(0.5, 1e-6, 0.1241), (1, 1e-6, 0.2367), (8, 1e-6, 1.5315), (1, 1e-5, 0.2681), (16, 1e-5, 2.9055)],
+)
+def test_gaussian_mu_anchors(epsilon, delta, mu):
+    assert gaussian_mu(Budget(epsilon, delta)) == pytest.approx(mu, abs=5e-5)
+
+
+@given(EPSILONS, DELTAS)
+def test_gaussian_mu_inverts_the_profile(epsilon, delta):
+    mu = gaussian_mu(Budget(epsilon, delta))
+    assert gaussian_delta(epsilon, mu) == pytest.approx(delta, rel=1e-9)
+    assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("delta", [1e-8, 1e-5, 1e-2])
+@pytest.mark.parametrize("nodes", [1, 5, 17])
+def test_gaussian_calibration_agrees_with_dp_accounting(epsilon, delta, nodes):
+    scale = calibrate("gaussian", Budget(epsilon, delta), 1.0, nodes)
+    reference = dp_accounting.get_sigma_gaussian(epsilon, delta) * math.sqrt(nodes)
+    assert scale == pytest.approx(reference, rel=1e-6)
+    assert scale <= reference * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_ledger_is_not_below_a_general_accountant(nodes):
+    release = Release("gaussian", 3.0, 1.0, nodes)
+    accountant = dp_accounting.pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(3.0), nodes)
+    assert release.epsilon(1e-5) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-3)
+
+
+def test_zcdp_anchor_and_inverse():
+    rho = zcdp_rho(Budget(1.0, 1e-6))
+    assert rho == pytest.approx(0.01747, abs=5e-6)
+    assert rho + 2 * math.sqrt(rho * math.log(1e6)) == pytest.approx(1.0)
+
+
+@given(EPSILONS, st.integers(1, 40), st.floats(0.1, 10))
+def test_pure_budgets_add_up(epsilon, nodes, sensitivity):
+    for law in ("gamma", "laplace"):
+        scale = calibrate(law, Budget(epsilon), sensitivity, nodes)
+        assert Release(law, scale, sensitivity, nodes).epsilon(0.0) == pytest.approx(epsilon)
+
+
+def test_no_privacy_costs_no_noise():
+    for law in ("gamma", "gaussian"):
+        assert calibrate(law, Budget(math.inf), 2.0, 5) == 0.0
+        assert Release(law, 0.0, 2.0, 5).epsilon(1e-6) == math.inf
+
+
+def test_printed_gaussian_scale_is_loose_by_the_stated_factors():
+    from dpregret.algorithms.coco.noise import printed_scale
+
+    budget, delivered = Budget(1.0, 1e-6), []
+    for window, factor in [(1, 9.7), (16, 21.7), (256, 29.1), (16384, 37.6)]:
+        nodes = window.bit_length()
+        printed, tight = printed_scale("gaussian", budget, 1.0, nodes), calibrate("gaussian", budget, 1.0, nodes)
+        assert printed / tight == pytest.approx(factor, abs=0.1)
+        delivered.append(Release("gaussian", printed, 1.0, nodes).epsilon(1e-6))
+    assert np.round(delivered, 3) == pytest.approx([0.088, 0.037, 0.027, 0.020], abs=1.1e-3)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.1), (-1.0, 0.1), (math.nan, 0.1), (1.0, 1.0), (1.0, -0.1)])
+def test_impossible_budgets_are_refused(epsilon, delta):
+    with pytest.raises(ValueError, match="must"):
+        Budget(epsilon, delta)
+
+
+def test_gaussian_noise_without_delta_is_refused():
+    with pytest.raises(ValueError, match="delta > 0"):
+        gaussian_mu(Budget(1.0, 0.0))
+
+
+def test_extreme_budgets_stay_finite():
+    for epsilon in (1e-3, 1e3):
+        mu = gaussian_mu(Budget(epsilon, 1e-6))
+        assert math.isfinite(mu)
+        assert gaussian_epsilon(mu, 1e-6) == pytest.approx(epsilon, rel=1e-6)

@@ -1,0 +1,52 @@
+"""Noise laws: exact distributions, and runs that do not depend on their neighbours."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpregret.algorithms.privacy import root_mean_square_norm, unit_noise
+
+
+def rngs(runs, seed=7):
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+@pytest.mark.parametrize("dimension", [1, 4, 32])
+def test_gamma_radius_and_direction(dimension):
+    noise = unit_noise("gamma", rngs(20), 500, dimension).reshape(-1, dimension)
+    radius = np.linalg.norm(noise, axis=1)
+    assert stats.kstest(radius, stats.gamma(dimension).cdf).pvalue > 1e-3
+    share = (noise[:, 0] / radius) ** 2  # Beta(1/2, (d - 1)/2) for a uniform direction
+    if dimension > 1:
+        assert stats.kstest(share, stats.beta(0.5, (dimension - 1) / 2).cdf).pvalue > 1e-3
+    else:
+        assert stats.kstest(noise[:, 0], stats.laplace.cdf).pvalue > 1e-3
+
+
+def test_gaussian_and_laplace_laws():
+    for law, reference in (("gaussian", stats.norm), ("laplace", stats.laplace)):
+        values = unit_noise(law, rngs(5), 500, 4).ravel()
+        assert stats.kstest(values, reference.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("law", ["gaussian", "gamma", "laplace"])
+def test_root_mean_square_norm(law):
+    noise = unit_noise(law, rngs(20), 2000, 5)
+    assert np.sqrt(np.vecdot(noise, noise).mean()) == pytest.approx(root_mean_square_norm(law, 5), rel=0.02)
+
+
+@pytest.mark.parametrize("law", ["gaussian", "gamma", "laplace"])
+def test_a_run_is_its_own(law):
+    few, many = unit_noise(law, rngs(2), 64, 3), unit_noise(law, rngs(5), 64, 3)
+    assert np.array_equal(few, many[:, :2])
+
+
+def test_gamma_tail_bound():
+    """P(|z| <= d ln(d / beta)) >= 1 - beta, the tail that Lou & Cheung's Lemma 2 uses."""
+    dimension, beta = 5, 0.05
+    assert stats.gamma(dimension).cdf(dimension * np.log(dimension / beta)) >= 1 - beta
+
+
+def test_unknown_law_is_refused():
+    with pytest.raises(ValueError, match="gaussian, gamma, laplace"):
+        unit_noise("cauchy", rngs(1), 1, 1)
