@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 CORES ?= 8
 PROFILE ?= full
 STAMP := $(VENV)/.ready
+TYPING := build/typing/dpregret
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
@@ -47,6 +48,8 @@ test: setup ## run the tests
 lint: setup ## check style, types and workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@mkdir -p $(TYPING) && cp dpregret/__init__.py dpregret/py.typed $(TYPING) && cd $(TYPING) && \
+	  for folder in algorithms datasets paper_figs workflows; do ln -sfn ../../../$$folder $$folder; done
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint

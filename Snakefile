@@ -4,13 +4,14 @@ import sys
 
 try:
     from dpregret.workflows import config as configuration
-    from dpregret.workflows import fingerprint, locking
+    from dpregret.workflows import fingerprint, locking, registry
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
 
 try:
-    CONFIG = configuration.load_config(configuration.check_options(config))
+    REGISTRY = registry.load_registry()
+    CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
 except configuration.ConfigError as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 

@@ -8,6 +8,7 @@ from time import process_time
 from typing import ClassVar, Protocol
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import Budget, NoisePlan
 
@@ -133,6 +134,15 @@ class Learner(ABC):
     @abstractmethod
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """Learn from the round's loss: its gradient at `point`, and the mechanism's noise of this round."""
+
+    def displacement(self, rounds: int) -> Array:
+        """Expected distance (an upper bound) by which the noise of rounds 1..rounds moves the point, if unconstrained.
+
+        Shape (settings, rounds). For noise z_t in a sum of gradients: E|z_t| / (mu t).
+        """
+        if self.noise_plan is None:
+            return np.zeros((len(self.settings), rounds))
+        return self.noise_plan.expected_norm(rounds) / (self.strong_convexity * np.arange(1.0, rounds + 1))
 
     def bound(self, rounds: int) -> Array:
         """Explicit bound on the expected regret after 1..rounds rounds, (settings, rounds); NaN where none is known."""

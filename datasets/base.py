@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Protocol
 
 import numpy as np
-
 from dpregret.datasets.losses import Array, Loss
 
 BLOCK = 256
@@ -112,9 +111,7 @@ class Stream(ABC):
         """``comparator`` for valid arguments."""
 
 
-def sphere_blocks(
-    generators: Sequence[np.random.Generator], dimension: int, radius: float = 1.0
-) -> Iterator[Array]:
+def sphere_blocks(generators: Sequence[np.random.Generator], dimension: int, radius: float = 1.0) -> Iterator[Array]:
     """Endless fresh blocks (BLOCK, runs, d) of vectors uniform on the sphere of the given radius."""
     shape = (len(generators), BLOCK, dimension)
     while True:

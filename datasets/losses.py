@@ -7,6 +7,7 @@ sweep: they make as few NumPy calls and passes over the points as they can, and 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -160,7 +161,7 @@ class NormKink:
 
 
 @dataclass(frozen=True, slots=True)
-class RidgeLinear:
+class RidgeLinear(ABC):
     """f(x) = phi(<features, x>; labels) + (mu/2) |x|^2; a subclass gives the scalar loss phi.
 
     ``features`` has shape (runs, d) or (d,), ``labels`` shape (runs,) or ().
@@ -174,19 +175,23 @@ class RidgeLinear:
     """Upper bound on the second derivative of phi."""
 
     @staticmethod
+    @abstractmethod
     def loss(scores: Array, labels: Array) -> Array:
         """Return phi(scores; labels), elementwise."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def slope(scores: Array, labels: Array) -> Array:
         """Return the derivative of phi in the score, elementwise."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def steepest(reach: float) -> float:
         """Largest |derivative| of phi over scores in [-reach, reach] and admissible labels."""
-        raise NotImplementedError
+
+    @abstractmethod
+    def prox(self, points: Array, step: float) -> Array:
+        """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
 
     def value(self, points: Array) -> Array:
         """f at the points."""
@@ -274,7 +279,10 @@ class RidgeSquared(RidgeLinear):
         return reach + 1.0
 
     def prox(self, points: Array, step: float) -> Array:
-        """Return (point - step (s - y) v) / k with k = 1 + step mu, s = (<v, point> + b y) / (k + b), b = step |v|^2."""
+        """(point - step (s - y) v) / k with k = 1 + step mu.
+
+        The score at the solution is s = (<v, point> + b y) / (k + b), b = step |v|^2.
+        """
         shrink = 1.0 + step * self.strong_convexity
         width = step * np.vecdot(self.features, self.features)
         score = (np.vecdot(points, self.features) + width * self.labels) / (shrink + width)

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.special import expit
-
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
 from dpregret.datasets.losses import Array, Loss, RidgeLinear, RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
+from scipy.special import expit
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.
 _LOGISTIC, _LASSO = 1, 2
@@ -59,7 +58,7 @@ class PoolStream(Stream):
             for first in range(0, len(order), BLOCK):
                 chosen = order[first : first + BLOCK]
                 for features, labels in zip(self.features[chosen], self.labels[chosen], strict=True):
-                    yield self.family(features, labels, self.strong_convexity)  # type: ignore[misc]
+                    yield self.family(features, labels, self.strong_convexity)
 
     def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray]:
         """Endless passes: example numbers (pool, runs)."""
@@ -67,9 +66,7 @@ class PoolStream(Stream):
         while True:
             yield np.stack([generator.permutation(size) for generator in generators], axis=1)
 
-    def _counts(
-        self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]
-    ) -> Iterator[Array]:
+    def _counts(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Iterator[Array]:
         """How often each example was seen up to each checkpoint, (runs, pool)."""
         size = len(self.labels)
         orders = self._orders(generators)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
-
 from dpregret.datasets import pools, synthetic
 from dpregret.datasets.base import Comparator, Domain, Stream
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
-
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import Array, DirectionKink, Loss, NormKink, Quadratic
 
@@ -82,9 +81,7 @@ class Drift(_QuadraticStream):
     ``period=horizon`` for an adversary that changes its mind eight times.
     """
 
-    def __init__(
-        self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048
-    ) -> None:
+    def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
         if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
             raise ValueError(f"period must be a positive multiple of {DRIFT_CENTERS}, got {period}")
         self.period = period
@@ -96,9 +93,7 @@ class Drift(_QuadraticStream):
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
         segment = self.period // DRIFT_CENTERS
-        cycle = [
-            Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)
-        ]
+        cycle = [Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)]
         while True:
             for loss in cycle:
                 yield from repeat(loss, segment)

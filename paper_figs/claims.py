@@ -106,6 +106,9 @@ class Claim(Strict):
             raise ValueError("response overhead needs twin")
         if self.response in ("regret", "displacement") and self.twin is not None:
             raise ValueError(f"response {self.response} takes no twin")
+        constant = self.predicted is not None and self.predicted.power == self.predicted.log_power == 0
+        if constant and self.response == "log_slope" and self.parameter == "horizon":
+            raise ValueError("a constant law has no log slope over T: use response regret or overhead")
         if self.predicted and self.predicted.log_power and self.parameter not in ("horizon", "dimension"):
             raise ValueError("log_power exists for horizon and dimension only")
         if self.predicted and self.predicted.log_argument == "T/delta" and self.parameter != "horizon":

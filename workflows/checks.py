@@ -32,7 +32,7 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             yield ("papers", paper), not_allowed("paper", paper, registry.papers)
         for name, experiment in settings.experiments.items():
             where: KeyPath = ("papers", paper, "experiments", name)
-            for check in (_names, _dimensions, _windows, _sweep, _combinations):
+            for check in (_names, _dimensions, _values, _windows, _sweep, _combinations):
                 for path, message in check(experiment, registry):
                     yield (*where, *path), message
             if config.fit is not None and not config.allow_few_cells:
@@ -66,6 +66,37 @@ def _dimensions(experiment: Experiment, registry: Registry) -> Iterator[Problem]
     for name in experiment.sets:
         if name not in experiment.dimension:
             yield ("dimension",), f"has no dimensions for the set {name!r}"
+
+
+def _values(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+    """Find dimensions and options that a set or a stream refuses; names that do not exist are reported elsewhere."""
+    for set_name in (name for name in experiment.sets if name in registry.sets):
+        named = isinstance(experiment.dimension, dict)
+        if named and set_name not in experiment.dimension:
+            continue
+        for position, dimension in enumerate(experiment.dimensions(set_name)):
+            where: KeyPath = ("dimension", set_name, position) if named else ("dimension", position)
+            try:
+                registry.try_set(set_name, dimension)
+            except ValueError as error:
+                yield where, f"the set {set_name!r} refuses {dimension}: {_line(error)}"
+                continue
+            for stream in (name for name in experiment.streams if name in registry.streams):
+                needed = registry.streams[stream].dimension
+                if needed not in (None, dimension):
+                    yield (
+                        where,
+                        f"the stream {stream!r} has {needed} features: give dimension [{needed}], not {dimension}",
+                    )
+                    continue
+                try:
+                    registry.try_stream(stream, set_name, dimension, experiment.strong_convexity, experiment.options)
+                except (ValueError, TypeError) as error:
+                    yield ("options",), f"the stream {stream!r} refuses: {_line(error)}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def _windows(experiment: Experiment, registry: Registry) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -30,6 +31,7 @@ from dpregret.workflows.registry import Registry, load_registry
 from dpregret.workflows.yaml_source import KeyPath, Source, read_source
 
 PROFILES = Path(__file__).parent / "config"
+NOT_PROFILES = {"sources"}  # declared downloads, in the same folder
 _NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
 _FORMS = ("<list>", "<mapping>")  # discriminator tags, taken out of printed key paths
 
@@ -51,6 +53,12 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+def _plain(value: object) -> object:
+    if not isinstance(value, bool | int | float | str):
+        raise ValueError("must be a number, a word, true or false")
+    return value
+
+
 def _window(value: object) -> object:
     if value == "horizon":
         return value
@@ -65,6 +73,7 @@ def _window(value: object) -> object:
 _unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
 PositiveInteger = Annotated[int, Field(gt=0)]
 Word = Annotated[str, Field(pattern=_NAME)]
+Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
@@ -79,8 +88,7 @@ Epsilons = Annotated[
     tuple[Annotated[float, Field(gt=0)], ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)
 ]
 Dimensions = Annotated[
-    Annotated[Integers, Tag(_FORMS[0])]
-    | Annotated[dict[str, Integers], Field(min_length=1), Tag(_FORMS[1])],
+    Annotated[Integers, Tag(_FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(_FORMS[1])],
     Discriminator(lambda value: _FORMS[isinstance(value, dict)]),
 ]
 
@@ -117,7 +125,7 @@ class Experiment(_Settings):
     epsilon: Epsilons
     delta: Annotated[float, Field(gt=0, lt=1)]
     runs: PositiveInteger
-    options: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    options: dict[str, Plain] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
     def dimensions(self, set_name: str) -> tuple[int, ...]:
@@ -193,7 +201,7 @@ def experiment_jobs(config: Config) -> Iterator[Job]:
 
 def profile_path(profile: object) -> Path:
     """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
-    known = {path.stem for path in PROFILES.glob("*.yaml")}
+    known = {path.stem for path in PROFILES.glob("*.yaml")} - NOT_PROFILES
     if not isinstance(profile, str) or not profile:
         raise ConfigError([f"profile: give a name or the path of a YAML file, not {profile!r}"])
     if "/" in profile or profile.endswith((".yaml", ".yml")):
@@ -201,6 +209,12 @@ def profile_path(profile: object) -> Path:
     if profile not in known:
         raise ConfigError([f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)"])
     return PROFILES / f"{profile}.yaml"
+
+
+def declared_sources() -> list[str]:
+    """Return the names of the data sets that can be downloaded on request."""
+    declared = read_source(PROFILES / "sources.yaml").data
+    return sorted(declared) if isinstance(declared, dict) else []
 
 
 def check_options(options: dict[str, Any]) -> Path:
@@ -250,25 +264,39 @@ def _line_number(problem: str) -> tuple[int, str]:
     return (int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0, problem)
 
 
+_MESSAGES = {
+    "missing": "this key is missing",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "finite_number": "must be a finite number",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be a word",
+    "bool_type": "must be true or false",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "may hold small letters, digits, - and _ only",
+    "too_short": "must not be empty",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "literal_error": "must be one of {expected}",
+}  # kind of pydantic error -> what is printed
+
+
 def _structural_problems(error: ValidationError, source: Source) -> Iterator[str]:
     for detail in error.errors(include_url=False):
-        where: KeyPath = tuple(part for part in detail["loc"] if part not in _FORMS)
-        key = where[-1] if where else ""
-        if key == "[key]":
-            where, key = where[:-1], where[-2]
-        if detail["type"] == "extra_forbidden":
+        kind, context = detail["type"], detail.get("ctx", {})
+        if kind == "too_short" and detail["input"]:
+            continue  # counts only the right items: the wrong ones have their own line
+        where: KeyPath = tuple(part for part in detail["loc"] if part not in (*_FORMS, "[key]"))
+        if kind == "extra_forbidden":
             allowed = _allowed_keys(where[:-1])
-            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(key, allowed)}"
-        elif detail["type"] == "missing":
-            message = "this key is missing"
+            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
         else:
-            text = detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-            text = text if detail["type"] in ("value_error", "literal_error") else detail["msg"]
-            must = "must be " if detail["type"] == "literal_error" else ""
-            message = f"{must}{text}, not {_short(detail['input'])}"
-            if detail["type"] == "literal_error":
-                allowed = detail.get("ctx", {}).get("expected", "").replace("'", "").replace(" or ", ", ")
-                message += nearest(detail["input"], allowed.split(", "))
+            message = _MESSAGES.get(kind, detail["msg"].removeprefix("Value error, ")).format(**context)
+            message += "" if kind == "missing" else f", not {_short(detail['input'])}"
+            if kind == "literal_error":
+                message += nearest(detail["input"], re.findall(r"'([^']+)'", context["expected"]))
         yield f"{source.at(where)}: {message}"
 
 

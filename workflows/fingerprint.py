@@ -72,15 +72,26 @@ def learner_fingerprint(learner_module: str) -> str:
     """Return the fingerprint of the code that decides a learner's results.
 
     That is: the job, everything shared (learner loop, privacy, geometry, losses and streams) and, of the folder
-    of the learner's paper, only what the learner's own module imports.
+    of the learner's paper, only what the learner's own module imports. How a configuration is read and checked
+    does not count: its content has a hash of its own.
     """
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "arrays.py", "privacy", "geometry")]
-    own = imported_files([learner_module, f"{PACKAGE}.workflows.job"])
-    script = ROOT / "workflows" / "scripts" / "run.py"
-    return fingerprint([*shared, ROOT / "datasets", *own, script])
+    job = [ROOT / "workflows" / name for name in ("job.py", "scripts/run.py")]
+    return fingerprint([*shared, ROOT / "datasets", *job, *imported_files([learner_module])])
 
 
-def figures_fingerprint() -> str:
+def module_fingerprint(module: str, script: str) -> str:
+    """Return the fingerprint of a module of ours, of all that it imports, and of the script that calls it."""
+    own = {path for path in imported_files([module]) if path.parent.name != "workflows" or path.stem in module}
+    return fingerprint([*own, ROOT / "workflows" / "scripts" / script])
+
+
+def data_fingerprint() -> str:
+    """Return the fingerprint of the code that prepares bundled data."""
+    return module_fingerprint(f"{PACKAGE}.datasets.bundled", "data.py")
+
+
+def figures_fingerprint(script: str) -> str:
     """Return the fingerprint of the code and the texts that decide tables and figures."""
     folders = [ROOT / "paper_figs", *(ROOT / "workflows" / name for name in ("claims", "errata"))]
-    return fingerprint([*folders, ROOT / "workflows" / "scripts"])
+    return fingerprint([*folders, ROOT / "workflows" / "scripts" / script])

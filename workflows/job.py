@@ -3,22 +3,24 @@
 import math
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.coco import catalogue
-from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_set
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
-from dpregret.datasets.streams import Comparator, Stream, make_stream, native_dimension
+from dpregret.datasets.streams import Comparator, Stream, make_stream
 from dpregret.workflows.config import Config, Experiment
 from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.progress import progress
+from dpregret.workflows.registry import DATA_DIMENSIONS
 
 ALWAYS_RECORDED = 16  # every power of two from here on is a checkpoint
 
@@ -43,7 +45,7 @@ def cells(experiment: Experiment, card: Card) -> Iterator[Cell]:
     horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
     for set_name in experiment.sets:
         for stream in experiment.streams:
-            own = native_dimension(stream)
+            own = DATA_DIMENSIONS.get(stream)
             for dimension in experiment.dimensions(set_name) if own is None else (own,):
                 for horizon in horizons:
                     powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
@@ -91,7 +93,7 @@ def run_job(
     with progress(total, f"{experiment}/{learner}.{variant}") as advance:
         frames = [_play_cell(config.seed, settings, kind, variant, cell, data_dir, advance) for cell in passes]
     frame = pd.concat(frames, ignore_index=True)
-    labels = {
+    labels: dict[str, Any] = {
         "paper": paper,
         "experiment": experiment,
         "learner": learner,
@@ -104,20 +106,22 @@ def run_job(
     write_parquet(frame.assign(**labels), output)
 
 
-def _play_cell(seed, settings, kind, variant, cell, data_dir, advance) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+def _play_cell(
+    seed: int,
+    settings: Experiment,
+    kind: type[Learner],
+    variant: str,
+    cell: Cell,
+    data_dir: Path,
+    advance: Callable[[int], None],
+) -> pd.DataFrame:
     domain = CountedSet(make_set(cell.set_name, cell.dimension))
-    stream = make_stream(
-        cell.stream,
-        domain.wrapped,
-        strong_convexity=settings.strong_convexity,
-        data_dir=data_dir,
-        **settings.options,
-    )
+    stream = _stream(cell, domain.inner, settings, data_dir)
     purpose = f"data {cell.stream} {cell.set_name} {cell.dimension}"
     comparator = stream.comparator(generators(seed, purpose, settings.runs), cell.checkpoints)
     problem = Problem(domain, cell.horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
     batch = settings_of(settings, kind.card, cell.horizon)
-    learner: Learner = kind(problem, batch, settings.runs, variant)
+    learner = kind(problem, batch, settings.runs, variant)
     record = play(
         learner,
         stream.rounds(generators(seed, purpose, settings.runs), cell.horizon),
@@ -125,30 +129,34 @@ def _play_cell(seed, settings, kind, variant, cell, data_dir, advance) -> pd.Dat
         cell.checkpoints,
         advance,
     )
-    frame = _tidy(learner, cell, record.losses, comparator)
     per_round = cell.horizon * settings.runs * len(batch)
-    costs = {
-        "violation": record.violation,
-        "seconds": record.seconds / per_round,
-        "projections": domain.counts["projection"] / per_round,
-        "linear_oracles": domain.counts["linear_oracle"] / per_round,
-        "local_oracles": domain.counts["local_oracle"] / per_round,
-        "solves": getattr(learner, "solves", 0) / per_round,
-        "seconds_projection": domain.seconds["projection"] / per_round,
-        "seconds_linear_oracle": domain.seconds["linear_oracle"] / per_round,
-        "seconds_local_oracle": domain.seconds["local_oracle"] / per_round,
-    }
-    return frame.assign(stream=cell.stream, tight=stream.tight, **costs)
+    return _tidy(learner, cell, record.losses, comparator).assign(
+        stream=cell.stream,
+        tight=stream.tight,
+        violation=record.violation,
+        seconds=record.seconds / per_round,
+        projections=domain.projections.rows / per_round,
+        linear_oracles=domain.linear_oracles.rows / per_round,
+        local_oracles=domain.local_oracles.rows / per_round,
+        solves=getattr(learner, "solves", 0) / per_round,
+        seconds_projection=domain.projections.seconds / per_round,
+        seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
+        seconds_local_oracle=domain.local_oracles.seconds / per_round,
+    )
+
+
+def _stream(cell: Cell, domain: ConstraintSet, settings: Experiment, data_dir: Path) -> Stream:
+    data: dict[str, object] = {"data_dir": data_dir} if cell.stream in DATA_DIMENSIONS else {}
+    return make_stream(cell.stream, domain, strong_convexity=settings.strong_convexity, **settings.options, **data)
 
 
 def _tidy(learner: Learner, cell: Cell, losses: Array, comparator: Comparator) -> pd.DataFrame:
     """Regret and its companions, one row per (setting, run, checkpoint)."""
-    settings, runs, checkpoints = losses.shape
+    settings, _, checkpoints = losses.shape
     at = np.array(cell.checkpoints) - 1
     plan = learner.noise_plan
     ledger = plan.releases() if plan is not None else [None] * settings
-    noise = plan.expected_norm(cell.horizon)[:, at] if plan is not None else np.zeros((settings, checkpoints))
-    displacement = noise / (learner.strong_convexity * np.array(cell.checkpoints)) / (learner.domain.diameter / 2)
+    displacement = learner.displacement(cell.horizon)[:, at] / (learner.domain.diameter / 2)
     gaussian = plan is not None and plan.law == "gaussian"
 
     def spread(values: Array | list[float]) -> Array:

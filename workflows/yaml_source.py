@@ -18,7 +18,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = dict(yaml.SafeLoader.yaml_implicit_resolvers)  # not the shared table
-_Loader.add_implicit_resolver(  # type: ignore[no-untyped-call]
+_Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+$"),
     list("-+0123456789."),
@@ -62,8 +62,8 @@ def read_source(path: Path, name: str | None = None) -> Source:
         raise ConfigError([f"{name}: is not UTF-8 text (byte {error.start})"]) from None
     except OSError as error:
         raise ConfigError([f"{name}: cannot be read ({error.strerror})"]) from None
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             raise ConfigError([f"{name}: is empty"])
@@ -71,7 +71,7 @@ def read_source(path: Path, name: str | None = None) -> Source:
         problems = _walk(node, (), lines, name, set())
         if problems:
             raise ConfigError(problems)
-        return Source(name, loader.construct_document(node), lines)  # type: ignore[no-untyped-call]
+        return Source(name, loader.construct_document(node), lines)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
         raise ConfigError([f"{name}{line}: is not valid YAML: {error.problem}"]) from None
@@ -79,8 +79,6 @@ def read_source(path: Path, name: str | None = None) -> Source:
         if isinstance(error, ConfigError):
             raise
         raise ConfigError([f"{name}: is not valid YAML: {' '.join(str(error).split())}"]) from None
-    finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
 
 
 def _walk(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], name: str, above: set[int]) -> list[str]:
@@ -95,9 +93,7 @@ def _walk(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], name: str, 
         for key, value in node.value:
             here, line = (*path, str(key.value)), key.start_mark.line + 1
             if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                problems.append(
-                    f"{name}:{line}: {dotted(here)}: repeated key (first on line {seen[key.value]})"
-                )
+                problems.append(f"{name}:{line}: {dotted(here)}: repeated key (first on line {seen[key.value]})")
             seen[str(key.value)] = line
             lines[here] = line
             problems += _walk(value, here, lines, name, inside)

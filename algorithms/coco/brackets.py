@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.coco.noise import gradient_sums

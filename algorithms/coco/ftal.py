@@ -11,6 +11,7 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
 """
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss
 

@@ -1,6 +1,7 @@
 """Non-private baselines: online gradient descent (projection) and online Frank-Wolfe (linear oracle)."""
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
@@ -54,6 +55,10 @@ class PocpIgd(Learner):
         self.hidden = self._step(loss)
         released = self.hidden if noise is None else self.hidden + noise / self.round
         self.point = self.domain.project(released)
+
+    def displacement(self, rounds: int) -> Array:
+        """beta sqrt(d) / t: the noise is added to the point itself."""
+        return self.strong_convexity * super().displacement(rounds)
 
     def _step(self, loss: Loss) -> Array:
         return self.domain.project(loss.prox(self.hidden, 1 / (self.strong_convexity * self.round)))

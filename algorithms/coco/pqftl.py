@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.coco.noise import printed_scale
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
@@ -75,3 +76,9 @@ class Pqftl(Learner):
         coordinates = np.matvec(vectors.swapaxes(-1, -2), response) / curvature
         self.solves += coordinates.size // dimension
         self.point = self.domain.project(np.matvec(vectors, coordinates))
+
+    def displacement(self, rounds: int) -> Array:
+        """Noise of u and of V (operator norm about sqrt(2 d) a node, |x| <= 1) over the curvature mu t."""
+        dimension = self.domain.dimension
+        share = (1 + math.sqrt(2)) * math.sqrt(dimension / (dimension * (dimension + 1)))
+        return share * super().displacement(rounds)

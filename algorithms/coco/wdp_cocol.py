@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.coco.noise import gradient_sums
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting

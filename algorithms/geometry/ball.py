@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -37,7 +38,9 @@ class Ball(ConstraintSet):
 
     def target(self) -> Array:
         """(radius / 2) e_1, an interior point (d,)."""
-        return np.eye(1, self.dimension)[0] * (0.5 * self.radius)
+        point = np.zeros(self.dimension)
+        point[0] = 0.5 * self.radius
+        return point
 
     def reach(self, point: Array) -> float:
         """|point|_2 + radius, exact."""

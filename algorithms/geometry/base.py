@@ -17,7 +17,7 @@ class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name
 
 
 class LocalOracle(ABC):
-    """Local linear optimisation oracle (Garber & Hazan 2016, definition 2.5), in the weights of a decomposition.
+    """Local linear optimisation oracle of Garber & Hazan (2016), in the weights of a decomposition.
 
     For weights w of the point x, a radius r > 0 and a cost c the answer has an image p with
     (i) <p, c> <= <y, c> for all y of the set with |y - x|_2 <= r, and (ii) |p - x|_2 <= ratio * r.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle, checked_dimension
 
 
@@ -49,8 +50,9 @@ class Box(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """Largest excess of a coordinate over its bounds."""
-        excess = np.maximum(self.lower - points, points - self.upper).max(axis=-1)
-        return np.maximum(excess, 0.0)
+        outside = np.maximum(self.lower - points, points - self.upper).max(axis=-1)
+        excess: Array = np.maximum(outside, 0.0)
+        return excess
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """Lower <= x <= upper."""

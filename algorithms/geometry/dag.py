@@ -9,8 +9,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
-from dpregret.algorithms.geometry.base import Array
 from numpy.typing import NDArray
+
+from dpregret.algorithms.geometry.base import Array
 
 Edge = tuple[Hashable, Hashable]
 Indices = NDArray[np.intp]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -94,8 +95,9 @@ class FlowPolytope(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_e x_e, largest absolute conservation residual of a node)."""
-        residual = np.abs(points @ self.graph.incidence.T - self.graph.supply).max(axis=-1)
-        return np.maximum(residual, -points.min(axis=-1))
+        unbalanced = np.abs(points @ self.graph.incidence.T - self.graph.supply).max(axis=-1)
+        residual: Array = np.maximum(np.maximum(-points.min(axis=-1), 0.0), unbalanced)
+        return residual
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """x >= 0 and conservation (the redundant row of the sink left out)."""
@@ -118,7 +120,7 @@ class FlowLocalOracle(LocalOracle):
     (i): let y be a flow with |y - x|_2 <= r. Take weight x_e - y_e from paths through each edge e with
     x_e > y_e, in all at most |y - x|_1 <= sqrt(E) r. What is left is below y on every edge, so y minus it is a
     flow, a sum of paths: y is reached by that move. (ii): mass M moves over at most the diameter, so the ratio
-    is sqrt(E) diameter (Garber & Hazan 2016, lemma 5.2, with psi = xi = 1).
+    is sqrt(E) diameter (Garber & Hazan 2016, whose psi and xi are one here).
     """
 
     def __init__(self, flow: FlowPolytope):
@@ -185,6 +187,6 @@ def _flow_diameter(graph: Dag) -> float:
         bounds=(0.0, 1.0),
         method="highs",
     )
-    if not solution.success:
+    if not solution.success or solution.fun is None:
         raise RuntimeError(f"the diameter of the flow polytope was not found: {solution.message}")
     return float(np.sqrt(round(-solution.fun)))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -96,8 +97,9 @@ class Hypersimplex(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, max_i x_i - 1, |sum x - rank|)."""
-        outside = np.maximum(-points, points - 1.0).max(axis=-1)
-        return np.maximum(np.maximum(outside, 0.0), np.abs(points.sum(axis=-1) - self.rank))
+        outside = np.maximum(np.maximum(-points, points - 1.0).max(axis=-1), 0.0)
+        residual: Array = np.maximum(outside, np.abs(points.sum(axis=-1) - self.rank))
+        return residual
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """0 <= x <= 1 and sum x = rank."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -38,7 +39,9 @@ class L1Ball(ConstraintSet):
 
     def target(self) -> Array:
         """(radius / 2) e_1, an interior point (d,)."""
-        return np.eye(1, self.dimension)[0] * (0.5 * self.radius)
+        point = np.zeros(self.dimension)
+        point[0] = 0.5 * self.radius
+        return point
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, sqrt(|y|^2 + R^2 + 2 R max_j |y_j|), exact."""
@@ -97,7 +100,7 @@ class L1LocalOracle(LocalOracle):
     def lift(self, points: Array) -> Array:
         """Weight |x_j| / R on the vertex of x_j's sign, the rest spread evenly over all 2 d vertices."""
         scaled = points / self._set_radius
-        weights = np.maximum(np.concatenate([scaled, -scaled], axis=-1), 0.0)
+        weights: Array = np.maximum(np.concatenate([scaled, -scaled], axis=-1), 0.0)
         weights += np.maximum(1.0 - weights.sum(axis=-1, keepdims=True), 0.0) / (2 * self._dimension)
         return weights
 

@@ -6,23 +6,30 @@ from typing import Any
 
 import cvxpy
 import numpy as np
+
 from dpregret.algorithms.geometry.base import Array, ConstraintSet
+
+CLARABEL_TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
 
 
 class ReferenceProjection:
-    """argmin_{x in C} |x - y|_2^2, compiled once with y as a parameter (DPP) and solved row by row.
+    """argmin_{x in C} |x - y|_2^2 / (2 s) with s = max(1, max_i |y_i|), by cvxpy, row by row.
 
-    Accuracy is the solver's: with CLARABEL about 1e-7 in a coordinate. Milliseconds a row.
+    Compiled once: with |x|^2 / (2 s) - <y / s, x> both y / s and 1 / s enter linearly (DPP), and far points
+    are no harder than near ones. With CLARABEL the error is about 1e-7 in a coordinate; a row takes about a
+    millisecond. Options are the solver's own.
     """
 
     def __init__(self, constraint_set: ConstraintSet, *, solver: str = "CLARABEL", **solver_options: Any):
         self.dimension = constraint_set.dimension
         self._solver = solver
-        self._solver_options = solver_options
+        self._solver_options = (CLARABEL_TOLERANCES if solver == "CLARABEL" else {}) | solver_options
         self._variable = cvxpy.Variable(self.dimension)
-        self._parameter = cvxpy.Parameter(self.dimension)
-        objective = cvxpy.Minimize(cvxpy.sum_squares(self._variable - self._parameter))
-        self._problem = cvxpy.Problem(objective, constraint_set.cvxpy_constraints(self._variable))
+        self._direction = cvxpy.Parameter(self.dimension)
+        self._inverse_scale = cvxpy.Parameter(nonneg=True)
+        objective = 0.5 * self._inverse_scale * cvxpy.sum_squares(self._variable) - self._direction @ self._variable
+        constraints = constraint_set.cvxpy_constraints(self._variable)
+        self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
 
     def project(self, points: Array) -> Array:
         """Nearest points of the set, (..., d) -> (..., d). Raises RuntimeError where the solver gives up."""
@@ -30,7 +37,9 @@ class ReferenceProjection:
         return np.array([self._project_row(row) for row in rows]).reshape(points.shape)
 
     def _project_row(self, point: Array) -> Array:
-        self._parameter.value = point
+        scale = max(1.0, float(np.max(np.abs(point))))
+        self._direction.value = point / scale
+        self._inverse_scale.value = 1.0 / scale
         self._problem.solve(solver=self._solver, **self._solver_options)
         if self._problem.status != cvxpy.OPTIMAL:
             raise RuntimeError(f"{self._solver} ended with status {self._problem.status!r} on the point {point}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from dpregret.algorithms.geometry.base import (
     Array,
     ConstraintSet,
@@ -73,7 +74,9 @@ class Simplex(ConstraintSet):
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, |sum x - 1|)."""
-        return np.maximum(np.maximum(-points.min(axis=-1), 0.0), np.abs(points.sum(axis=-1) - 1.0))
+        negative = np.maximum(-points.min(axis=-1), 0.0)
+        residual: Array = np.maximum(negative, np.abs(points.sum(axis=-1) - 1.0))
+        return residual
 
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """x >= 0 and sum x = 1."""
@@ -90,7 +93,7 @@ class SimplexLocalOracle(LocalOracle):
     """Move M = min(1, sqrt(d) r / 2) from the worst coordinates to the best; points are their own weights.
 
     y - x sums to zero, so y is x with mass |y - x|_1 / 2 <= sqrt(d) r / 2 moved: property (i). What is moved
-    changes x by at most (M, -M) in l1, hence sqrt(2) M in l2: ratio sqrt(d / 2) (Garber & Hazan 2016, sec. 4).
+    changes x by at most (M, -M) in l1, hence sqrt(2) M in l2: ratio sqrt(d / 2) (Garber & Hazan 2016).
     """
 
     def __init__(self, dimension: int):

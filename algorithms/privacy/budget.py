@@ -13,9 +13,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from dpregret.algorithms.privacy.noise import NoiseLaw
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
+
+from dpregret.algorithms.privacy.noise import NoiseLaw
 
 
 @dataclass(frozen=True)

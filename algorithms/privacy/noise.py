@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 
 NoiseLaw = Literal["gaussian", "gamma", "laplace"]

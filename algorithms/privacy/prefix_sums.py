@@ -15,6 +15,7 @@ from functools import partial
 from typing import cast
 
 import numpy as np
+
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise

@@ -7,11 +7,7 @@ def learner_code(wildcards):
 
 rule run:
     input:
-        lambda wildcards: [
-            f"datasets/cache/{name}.npz"
-            for name in CONFIG.experiment(wildcards.paper, wildcards.experiment).streams
-            if REGISTRY.streams[name].bundled
-        ],
+        lambda wildcards: data_files(CONFIG.experiment(wildcards.paper, wildcards.experiment)),
     output:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
     log:

@@ -1,0 +1,117 @@
+"""The measured effect of each erratum: errata.csv and errata.md."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
+from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure
+from dpregret.paper_figs.verdicts import NOT_RUN
+
+MEASURED, NOT_MEASURABLE = "measured", "not measured"
+QUANTITY_TEXT: Final = {
+    "horizon_exponent": "T exponent of regret",
+    "regret_ratio": "mean regret at the longest horizon",
+    "delivered_epsilon": "delivered eps / claimed eps",
+    "noise_ratio": "noise scale per node",
+}
+
+
+def write_errata(
+    runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Write errata.csv and errata.md into `out`; return the frame."""
+    frame = pd.DataFrame([_row(runs, erratum, experiments) for erratum in errata.errata])
+    formats.write_csv(frame, out / "errata.csv")
+    (out / "errata.md").write_text(formats.markdown(frame), encoding="utf-8")
+    return frame
+
+
+def _row(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:
+    found = dict.fromkeys(("quantity", "as printed", "against", "corrected", "ratio"), formats.DASH)
+    status, note = NOT_MEASURABLE, erratum.reason
+    if erratum.measure is not None and erratum.experiment is not None:
+        if experiments is not None and erratum.experiment not in experiments:
+            status, note = NOT_RUN, f"experiment {erratum.experiment} is not in this profile"
+        else:
+            try:
+                found, status = measure(runs, erratum.measure, erratum.experiment), MEASURED
+            except (NotRun, fits.NoExponent) as missing:
+                status, note = NOT_RUN, str(missing)
+    return {
+        "erratum": erratum.id, "place": erratum.place, "printed": erratum.printed, "right": erratum.right,
+        "why": erratum.why, "status": status, **found,
+        "experiment": erratum.experiment or formats.DASH, "note": note,
+    }  # fmt: skip
+
+
+def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:
+    """Printed and corrected value of a quantity, with 95 % intervals where runs differ, and their ratio.
+
+    Raises NotRun or NoExponent.
+    """
+    result = {
+        "quantity": QUANTITY_TEXT[what.quantity],
+        "against": f"{what.learner}.{what.against}",
+        "ratio": formats.DASH,
+    }
+    if what.quantity == "horizon_exponent":
+        printed, corrected = (_exponent(runs, what, variant, experiment) for variant in (what.variant, what.against))
+        return {
+            **result,
+            "as printed": formats.with_interval(printed),
+            "corrected": formats.with_interval(corrected),
+        }
+    column, per_epsilon = {
+        "regret_ratio": ("regret", False), "noise_ratio": ("noise_scale", False),
+        "delivered_epsilon": ("delivered_epsilon", True),
+    }[what.quantity]  # fmt: skip
+    printed_rows, corrected_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
+    keys = ["run", "set", "dimension", "epsilon", "window"]
+    pairs = printed_rows.merge(corrected_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
+    if pairs.empty:
+        raise NotRun(f"no common runs of {what.variant} and {what.against} of {what.learner} in {experiment}")
+    scale = pairs["epsilon"] if per_epsilon else 1.0
+    printed_values = (pairs[f"{column}_printed"] / scale).to_numpy(dtype=float)
+    right_values = (pairs[f"{column}_right"] / scale).to_numpy(dtype=float)
+    if not (np.isfinite(printed_values).all() and np.isfinite(right_values).all()):
+        raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
+    return {
+        **result,
+        "as printed": _mean_text(printed_values),
+        "corrected": _mean_text(right_values),
+        "ratio": formats.significant(float(printed_values.mean() / right_values.mean())),
+    }
+
+
+def _mean_text(values: fits.Array) -> str:
+    """Mean with its interval over runs; a range over settings where the quantity is not random."""
+    if values.std() == 0 or len(values) < 2:
+        return formats.significant(float(values[0]))
+    estimate = fits.mean_interval(values)
+    return " ".join([formats.significant(estimate.value), f"[{estimate.low:.3g}, {estimate.high:.3g}]"])
+
+
+def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> pd.DataFrame:
+    rows = select_rows(runs, what.learner, variant, experiment, what.stream, dict(what.where))
+    rows = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["horizon"] == rows["horizon"].max())]
+    rows = pd.DataFrame(rows.loc[rows["status"] == "ok"])
+    if rows.empty:
+        raise NotRun(f"{what.learner}.{variant} has no finished run in {experiment}")
+    return rows
+
+
+def _exponent(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> fits.Estimate:
+    """Raw exponent of total regret in T over all cells, saturated ones included: linear regret is saturation."""
+    claim = Claim(
+        id=f"{what.learner}.{variant}", source="", statement="", kind="linear", learner=what.learner,
+        variant=variant, experiment=experiment, stream=what.stream, where=what.where, parameter="horizon",
+    )  # fmt: skip
+    cells = collect_cells(runs, claim)
+    axis = np.log(cells.values[cells.used])
+    return fits.fit_power(cells.responses[:, cells.used], axis, np.zeros_like(axis), 0.0).raw

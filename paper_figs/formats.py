@@ -1,0 +1,66 @@
+"""Numbers as text, and one frame as CSV, Markdown, LaTeX and HTML with the same bytes every time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from dpregret.paper_figs.fits import Estimate
+from pandas.io.formats.style import Styler
+
+DASH = "-"
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Fixed-point text without a negative zero; a dash for NaN, `inf` for infinity."""
+    if math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Text with `digits` significant digits; a dash for NaN."""
+    if math.isnan(value):
+        return DASH
+    return f"{value:.{digits}g}" if not 1e3 <= abs(value) < 1e7 else f"{value:.0f}"
+
+
+def with_interval(estimate: Estimate, digits: int = 2) -> str:
+    """`value [low, high]`."""
+    low, high = number(estimate.low, digits), number(estimate.high, digits)
+    return f"{number(estimate.value, digits)} [{low}, {high}]"
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """CSV with unix line ends and six significant digits."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def markdown(frame: pd.DataFrame) -> str:
+    """A Markdown table of text cells; vertical bars are escaped."""
+    text = frame.astype("str").map(lambda cell: cell.replace("|", "\\|"))
+    return str(text.to_markdown(index=False, disable_numparse=True)) + "\n"
+
+
+def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
+    """An HTML table with a fixed id and no random element ids."""
+    styler = Styler(frame, uuid=identifier, cell_ids=False, escape="html", precision=3)
+    styler = styler.hide(axis="index").set_caption(caption)
+    return str(styler.to_html(table_uuid=identifier, table_attributes='class="dpregret-table"'))
+
+
+def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
+    """A LaTeX table with booktabs rules; columns in `raw` already hold LaTeX, all others are escaped."""
+    styler = frame.style.hide(axis="index").format(escape="latex")
+    for column in raw:
+        styler = styler.format(str, subset=[column])
+    styler = styler.format_index(escape="latex", axis="columns")
+    rules = "l" * len(frame.columns)
+    return str(
+        styler.to_latex(hrules=True, column_format=rules, label=label, caption=caption, position_float="centering")
+    )

@@ -1,0 +1,69 @@
+"""Keep the results table of README.md equal to the committed table_1.csv."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+from dpregret.paper_figs import formats
+
+BEGIN: Final = "<!-- table-1:begin -->"
+END: Final = "<!-- table-1:end -->"
+COLUMNS: Final = (
+    "algorithm", "variant", "delivered eps", "operation counted", "T exponent", "d exponent", "W exponent",
+    "eps exponent", "regret", "verdicts", "errata",
+)  # fmt: skip
+
+
+class ReadmeError(ValueError):
+    """The README or the table does not have the expected form."""
+
+
+def readme_text(readme: str, table: pd.DataFrame) -> str:
+    """Return `readme` with everything between the two markers replaced by a compact table.
+
+    Raises ReadmeError when a marker is missing, doubled or out of order, or a column is missing.
+    """
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
+        raise ReadmeError(f"expected one {BEGIN} before one {END}")
+    before, rest = readme.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n{formats.markdown(table[list(COLUMNS)])}{END}{after}"
+
+
+def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False) -> bool:
+    """Rewrite the README's table from `table_csv`; return whether it was up to date. `check` writes nothing."""
+    path = Path(readme)
+    old = path.read_text(encoding="utf-8")
+    new = readme_text(old, pd.read_csv(table_csv, dtype=str, keep_default_na=False))
+    if new != old and not check:
+        path.write_text(new, encoding="utf-8")
+    return new == old
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Update README.md, or with --check exit 1 when its table is stale."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.readme", description=__doc__)
+    parser.add_argument("readme", type=Path)
+    parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args(arguments)
+    try:
+        current = update_readme(options.readme, options.table, options.check)
+    except (ReadmeError, OSError) as fault:
+        print(f"readme: {fault}", file=sys.stderr)
+        return 2
+    if not current:
+        print(f"{options.readme}: table {'is stale' if options.check else 'updated'}", file=sys.stderr)
+    return int(options.check and not current)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

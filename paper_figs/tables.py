@@ -1,0 +1,183 @@
+"""The comparison table of a paper: one frame, written as CSV, Markdown, LaTeX and HTML.
+
+What is claimed in words comes from the claims file; every number comes from runs and from claims.csv.
+No timing enters this table (see costs.py), so equal runs give equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs.cells import NotRun, select_rows
+from dpregret.paper_figs.claims import ClaimsFile, Reference, TableRow, load_claims, load_errata
+from dpregret.paper_figs.costs import write_costs
+from dpregret.paper_figs.errata import write_errata
+from dpregret.paper_figs.formats import DASH
+from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
+
+EXPONENTS: Final = {
+    "horizon": "T exponent", "dimension": "d exponent", "window": "W exponent", "epsilon": "eps exponent",
+}  # fmt: skip
+SHORT: Final = {"horizon": "T", "dimension": "d", "window": "W", "epsilon": "eps", "mu": "eps"}
+BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
+OPERATIONS: Final = {
+    "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
+    "solves": "linear solve",
+}  # fmt: skip
+
+
+def write_tables(
+    runs_dir: Path | str,
+    claims_file: Path | str,
+    errata_file: Path | str,
+    out_dir: Path | str,
+    experiments: Collection[str] | None = None,
+) -> None:
+    """Write claims.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
+
+    `experiments`: those of the current profile; claims on others get the verdict 'not run'. None takes
+    whatever has rows. Raises RunsError or ClaimsError in one line for files that cannot be trusted.
+    """
+    claims = load_claims(claims_file)
+    errata = load_errata(errata_file, claims)
+    runs = read_runs(runs_dir)
+    out = Path(out_dir)
+    judged = judge_claims(runs, claims, experiments)
+    formats.write_csv(judged, out / "claims.csv")
+    write_table(comparison_table(runs, claims, judged), claims.table.caption, out, "table_1")
+    write_costs(runs, claims, out)
+    write_errata(runs, errata, out, experiments)
+
+
+def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
+    """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
+    plain = table.drop(columns=[BOUND_LATEX])
+    typeset = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
+    out.mkdir(parents=True, exist_ok=True)
+    identifier = name.replace("_", "-")
+    formats.write_csv(table, out / f"{name}.csv")
+    (out / f"{name}.md").write_text(formats.markdown(plain), encoding="utf-8")
+    (out / f"{name}.html").write_text(formats.html(plain, identifier, caption), encoding="utf-8")
+    tex = formats.latex(typeset, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
+    (out / f"{name}.tex").write_text(tex, encoding="utf-8")
+
+
+def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, judged: pd.DataFrame) -> pd.DataFrame:
+    """The table as text cells, one row per entry of `claims.table`."""
+    by_id: dict[str, dict[str, Any]] = {
+        str(record["claim"]): {str(key): value for key, value in record.items()} for record in judged.to_dict("records")
+    }
+    return pd.DataFrame([_row(runs, claims, row, by_id) for row in claims.table.rows])
+
+
+def _row(
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, judged: Mapping[str, Mapping[str, Any]]
+) -> dict[str, str]:
+    reference = row.reference or claims.table.reference
+    measured = [judged[name] for name in row.claim_ids()]
+    own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
+    return {
+        "algorithm": row.label,
+        "group": row.group,
+        "variant": row.variant,
+        "privacy": row.privacy,
+        "neighbouring": row.neighbouring,
+        "window": row.window,
+        **_reference_cells(runs, row, reference),
+        "operation claimed": row.operation,
+        BOUND_TEXT: row.bound_text,
+        BOUND_LATEX: row.bound_latex,
+        **{title: _exponent(row, parameter, judged) for parameter, title in EXPONENTS.items()},
+        "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
+        "saturated cells": _saturated(measured),
+        "verdicts": _verdicts(measured),
+        "errata": " ".join(dict.fromkeys(own_errata)),
+    }
+
+
+def _reference_cells(runs: pd.DataFrame, row: TableRow, reference: Reference) -> dict[str, str]:
+    names = ("eps / delta", "delivered eps", "operation counted", "regret", "regret / bound")
+    try:
+        rows = reference_rows(runs, row, reference)
+    except NotRun:
+        return dict.fromkeys(names, NOT_RUN)
+    regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
+    try:
+        shown = formats.with_interval(fits.mean_interval(regret), 1)
+    except fits.NoExponent:
+        shown = formats.number(float(regret.mean()), 1)
+    epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
+    private = np.isfinite(epsilon)
+    cells = (
+        f"{epsilon:g} / {delta:g}" if private else DASH,
+        formats.significant(float(rows["delivered_epsilon"].mean())) if private else DASH,
+        counted_operations(rows),
+        shown,
+        formats.significant(float(regret.mean() / rows["bound"].mean())),
+    )
+    return dict(zip(names, cells, strict=True))
+
+
+def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> pd.DataFrame:
+    """Last checkpoint of every run of a table row at its reference setting; raises NotRun.
+
+    Where the experiment sweeps a setting that the reference does not fix, the largest value is taken.
+    """
+    rows = select_rows(runs, row.learner, row.variant, reference.experiment, reference.stream, dict(reference.where))
+    rows = rows.loc[(rows["status"] == "ok") & (rows["checkpoint"] == rows["horizon"])]
+    for column in ("horizon", "dimension", "window", "epsilon"):
+        rows = rows.loc[rows[column] == rows[column].max()]
+    if rows.empty:
+        raise NotRun(f"{row.learner}.{row.variant} has no finished run in {reference.experiment}")
+    return rows
+
+
+def counted_operations(rows: pd.DataFrame) -> str:
+    """Oracle calls per round as counted in the loop, such as `1 projection`; `none` when there are none."""
+    counts = {label: float(rows[column].mean()) for column, label in OPERATIONS.items()}
+    return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
+
+
+def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, Any]]) -> str:
+    """`fitted [low, high]`; for log slopes over T the fitted number is that of dR / d ln T, marked so."""
+    names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
+    alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
+    if alias not in names:
+        return DASH
+    record = judged[names[alias]]
+    if record["verdict"] == NOT_RUN:
+        return NOT_RUN
+    if not np.isfinite(float(record["fitted"])):
+        return "no exponent"
+    estimate = fits.Estimate(float(record["fitted"]), float(record["fitted_low"]), float(record["fitted_high"]))
+    mark = " (mu)" if alias == "mu" else ""
+    mark += " (of dR/dlnT)" if parameter == "horizon" and record["response"] == "log_slope" else ""
+    return formats.with_interval(estimate) + mark
+
+
+def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:
+    texts = [str(record["cells_excluded"]) for record in measured]
+    saturated = sum(
+        len(part.removeprefix("saturated: ").split("; "))
+        for text in texts for part in text.split(" | ") if part.startswith("saturated: ")
+    )  # fmt: skip
+    dropped = sum(len(part.split("; ")) for text in texts if text for part in text.split(" | "))
+    kept = sum(len(str(record["cells_used"]).split("; ")) for record in measured if record["cells_used"])
+    return f"{saturated} of {kept + dropped}" if kept + dropped else DASH
+
+
+def _verdicts(measured: Sequence[Mapping[str, Any]]) -> str:
+    grouped: dict[str, list[str]] = {}
+    for record in measured:
+        name = SHORT[str(record["parameter"])]
+        suffix = {"below": " (constants)", "private": " (privacy)"}.get(str(record["kind"]), "")
+        mark = " (derived)" if record["origin"] == "derived" and record["kind"] == "exponent" else ""
+        what = suffix.strip(" ()") if suffix else name + mark
+        grouped.setdefault(str(record["verdict"]), []).append(what)
+    return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH

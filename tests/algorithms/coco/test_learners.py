@@ -1,0 +1,252 @@
+"""Learners of Table I: their updates against brute force, their twins, their invariants, their contract."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dpregret.algorithms.coco import catalogue
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.streams import make_stream
+
+PRIVATE = Setting(4, Budget(2.0, 1e-5))
+CLEAN = Setting(4, Budget(math.inf, 1e-5))
+
+
+def rngs(runs, seed=11):
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def stream_for(kind, domain, name=None, **options):
+    if name is None:
+        quadratic, smooth = "quadratic" in kind.card.needs, "smooth" in kind.card.needs
+        name = "lasso" if quadratic else "smooth-quadratic" if smooth else "norm-kink"
+    return make_stream(name, domain, **options)
+
+
+def start(name, variant=None, setting=PRIVATE, set_name="simplex", dimension=6, runs=2, horizon=64, stream=None):
+    kind = catalogue()[name]
+    domain = make_set(set_name, dimension)
+    losses = stream_for(kind, domain, stream)
+    problem = Problem(domain, horizon, losses.lipschitz, losses.strong_convexity, losses.smoothness)
+    learner = kind(problem, [setting], runs, variant or next(iter(kind.card.variants)))
+    return learner, losses
+
+
+def trajectory(learner, losses, rounds, runs, seed=11, observe=None):
+    """Points x_1..x_{rounds+1} and the noise that was used."""
+    points, noises = [learner.point.copy()], []
+    noise = iter([])
+    if learner.noise_plan is not None:
+        noise = (each for block in learner.noise_plan.blocks(rngs(runs, seed)) for each in block)
+    for now, loss in zip(range(1, rounds + 1), losses.rounds(rngs(runs), rounds), strict=True):
+        learner.round = now
+        noises.append(next(noise, None))
+        learner.observe(loss, loss.gradient(learner.point), noises[-1])
+        if observe:
+            observe(learner, now)
+        points.append(learner.point.copy())
+    return np.array(points), noises
+
+
+ALL = [(name, variant) for name, kind in catalogue().items() for variant in kind.card.variants]
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL)
+@pytest.mark.parametrize(("set_name", "dimension"), [("ball", 1), ("l1-ball", 3), ("simplex", 6)])
+def test_contract(name, variant, set_name, dimension):
+    """Plays points of the set, one round or many; a run does not depend on its neighbours."""
+    few, losses = start(name, variant, set_name=set_name, dimension=dimension, runs=2, horizon=128)
+    many, _ = start(name, variant, set_name=set_name, dimension=dimension, runs=4, horizon=128)
+    one = play(few, losses.rounds(rngs(2), 128), rngs(2), [1, 7, 128])
+    two = play(many, losses.rounds(rngs(4), 128), rngs(4), [1, 7, 128])
+    assert one.violation < 1e-9
+    assert np.array_equal(one.losses, two.losses[:, :2])
+    assert (few.bound(128)[:, 1:] >= few.bound(128)[:, :-1]).all() or np.isnan(few.bound(128)).all()
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL)
+def test_settings_do_not_disturb_each_other(name, variant):
+    kind = catalogue()[name]
+    domain = make_set("simplex", 4)
+    losses = stream_for(kind, domain)
+    problem = Problem(domain, 128, losses.lipschitz, losses.strong_convexity, losses.smoothness)
+    mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
+    together = play(kind(problem, mixed, 2, variant), losses.rounds(rngs(2), 128), rngs(2), [128])
+    for index, setting in enumerate(mixed):
+        alone = play(kind(problem, [setting], 2, variant), losses.rounds(rngs(2), 128), rngs(2), [128])
+        assert np.array_equal(alone.losses[0], together.losses[index])
+
+
+@pytest.mark.parametrize(
+    ("private", "twin", "variant"),
+    [
+        ("wdp-cocop-gamma", "ftal", "corrected"),
+        ("wdp-cocop-gaussian", "ftal", "printed-noise"),
+        ("pftal", "ftal", "corrected"),
+        ("noise-per-gradient", "ftal", "corrected"),
+        ("noise-per-prefix", "ftal", "corrected"),
+        ("wdp-cocol-gamma", "lloo-ftal", "practical"),
+        ("wdp-cocol-gaussian", "lloo-ftal", "proved"),
+        ("wdp-cocol-gaussian", "lloo-ftal", "unsquared"),
+        ("wdp-cocol-gamma", "lloo-ftal", "paper"),
+        ("wdp-scofw-gaussian", "scofw", "corrected"),
+    ],
+)
+def test_infinite_epsilon_is_the_non_private_twin(private, twin, variant):
+    learner, losses = start(private, variant, CLEAN)
+    other, _ = start(twin, variant if variant in catalogue()[twin].card.variants else "plain", CLEAN)
+    one, _ = trajectory(learner, losses, 64, 2)
+    two, _ = trajectory(other, losses, 64, 2)
+    assert np.array_equal(one, two)
+
+
+def surrogate_minimiser(domain, points, gradients, noise, mu):
+    """argmin over the set of <sum g + z, x> + (mu/2) sum |x - x_s|^2, by projected gradient to convergence."""
+    point = domain.center()
+    total = np.sum(gradients, axis=0) + noise
+    for _ in range(4000):
+        slope = total + mu * (len(points) * point - np.sum(points, axis=0))
+        point = domain.project(point - slope / (2 * mu * len(points)))
+    return point
+
+
+@pytest.mark.parametrize("set_name", ["ball", "simplex", "l1-ball"])
+def test_cocop_step_minimises_the_private_surrogate(set_name):
+    learner, losses = start("wdp-cocop-gaussian", set_name=set_name, stream="random-kink")
+    points, noises = trajectory(learner, losses, 6, 2)
+    stream = list(zip(range(6), losses.rounds(rngs(2), 6), strict=False))
+    for now in range(1, 7):
+        gradients = [loss.gradient(points[step])[0, 1] for step, loss in stream[:now]]
+        best = surrogate_minimiser(
+            learner.domain, points[:now, 0, 1], gradients, noises[now - 1][0, 1], losses.strong_convexity
+        )
+        assert points[now, 0, 1] == pytest.approx(best, abs=1e-8)
+
+
+def test_printed_cocop_lacks_the_average():
+    learner, losses = start("wdp-cocop-gaussian", "printed", set_name="ball")
+    points, noises = trajectory(learner, losses, 5, 2)
+    sums = np.zeros((2, 6))
+    for now, loss in zip(range(1, 6), losses.rounds(rngs(2), 5), strict=True):
+        gradient = loss.gradient(points[now - 1])[0]
+        sums += points[now - 1, 0] - gradient / losses.strong_convexity
+        expected = learner.domain.project(sums - noises[now - 1][0] / losses.strong_convexity)
+        assert points[now, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("set_name", ["simplex", "l1-ball", "ball", "box"])
+@pytest.mark.parametrize("variant", ["proved", "unsquared"])
+@pytest.mark.parametrize("name", ["lloo-ftal", "wdp-cocol-gaussian"])
+def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
+    """|x_t - argmin F_t| <= r_t, F_t with clean sums: the induction of Alg. 2."""
+    learner, losses = start(name, variant, set_name=set_name, dimension=4, horizon=256)
+    violations = 0
+
+    def observe(learner, now):
+        nonlocal violations
+        mu, start_point = losses.strong_convexity, learner.start
+        regulariser = learner.schedule.regulariser[..., None]
+        leader = learner.domain.project(
+            (learner.point_sum + regulariser * start_point - learner.gradient_sum / mu) / (now + regulariser)
+        )
+        distance = np.linalg.norm(learner.point - leader, axis=-1)
+        learner.round = now + 1
+        violations += int((distance > learner._radius() + 1e-12).sum())
+
+    trajectory(learner, losses, 256, 2, observe=observe)
+    assert violations == 0
+
+
+def test_local_oracle_ftal_converges_to_the_projected_one():
+    """On a smooth stream both follow the same leader: averages of late iterates agree."""
+    linear, losses = start("lloo-ftal", "practical", stream="smooth-quadratic")
+    projected, _ = start("ftal", stream="smooth-quadratic")
+    one, _ = trajectory(linear, losses, 2048, 2)
+    two, _ = trajectory(projected, losses, 2048, 2)
+    assert np.abs(one[-1] - two[-1]).max() < 0.02
+
+
+@pytest.mark.parametrize("name", ["pocp-igd", "pocp-giga"])
+def test_pocp_sensitivity(name):
+    """Replacing one loss moves the hidden iterate after round t by at most 2 L / (mu t)."""
+    worst = 0.0
+    for seed in range(10):
+        for changed in (1, 2, 7, 20):
+            learner, losses = start(name, setting=CLEAN, set_name="ball", stream="smooth-quadratic", dimension=3)
+            other, _ = start(name, setting=CLEAN, set_name="ball", stream="smooth-quadratic", dimension=3)
+            stream = zip(
+                range(1, 41),
+                losses.rounds(rngs(2, seed), 64),
+                losses.rounds(rngs(2, seed + 100), 64),
+                strict=False,
+            )
+            for now, loss, replacement in stream:
+                learner.round = other.round = now
+                learner.observe(loss, loss.gradient(learner.point), None)
+                other_loss = replacement if now == changed else loss
+                other.observe(other_loss, other_loss.gradient(other.point), None)
+                distance = np.linalg.norm(learner.hidden - other.hidden, axis=-1).max()
+                worst = max(worst, distance / (2 * losses.lipschitz / (losses.strong_convexity * now)))
+    assert 0.05 < worst <= 1.0
+
+
+def test_pqftl_without_noise_is_ridge_regression():
+    learner, losses = start("pqftl", setting=CLEAN, set_name="ball", dimension=3, stream="lasso")
+    points, _ = trajectory(learner, losses, 20, 2)
+    rows = [(loss.features[0], loss.labels[0]) for _, loss in zip(range(20), losses.rounds(rngs(2), 20), strict=False)]
+    features, labels = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    mu = losses.strong_convexity
+
+    def objective(x):
+        return 0.5 * np.sum((labels - features @ x) ** 2) + 10 * mu * np.sum(x**2)
+
+    best = minimize(objective, np.zeros(3), tol=1e-12).x
+    assert points[20, 0, 0] == pytest.approx(learner.domain.project(best[None])[0], abs=1e-5)
+
+
+@pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "smooth-quadratic", "drift", "ridge-logistic"])
+@pytest.mark.parametrize("name", ["wdp-cocop-gamma", "wdp-cocop-gaussian", "ftal", "ogd"])
+def test_explicit_bound_holds(stream, name):
+    domain = make_set("ball", 4)
+    losses = make_stream(stream, domain)
+    kind, checkpoints = catalogue()[name], [1, 2, 16, 128, 1024]
+    problem = Problem(domain, 1024, losses.lipschitz, losses.strong_convexity, losses.smoothness)
+    learner = kind(problem, [PRIVATE, CLEAN], 8, next(iter(kind.card.variants)))
+    record = play(learner, losses.rounds(rngs(8), 1024), rngs(8), checkpoints)
+    regret = record.losses - losses.comparator(rngs(8), checkpoints).losses.T
+    assert (regret.mean(axis=1) <= learner.bound(1024)[:, np.array(checkpoints) - 1]).all()
+
+
+@pytest.mark.parametrize("name", ["wdp-cocop-gamma", "wdp-cocop-gaussian"])
+def test_printed_step_has_linear_regret_and_the_corrected_one_does_not(name):
+    growth = {}
+    for variant in ("printed", "corrected"):
+        learner, losses = start(name, variant, CLEAN, set_name="ball", dimension=3, runs=4, stream="smooth-quadratic")
+        record = play(learner, losses.rounds(rngs(4), 4096), rngs(4), [512, 4096])
+        regret = (record.losses - losses.comparator(rngs(4), [512, 4096]).losses.T).mean(axis=1)[0]
+        growth[variant] = np.log(regret[1] / regret[0]) / np.log(8)
+    assert growth["printed"] == pytest.approx(1.0, abs=0.05)
+    assert growth["corrected"] < 0.3
+
+
+def test_unknown_variants_and_unserved_problems_are_refused():
+    domain = make_set("ball", 3)
+    problem = Problem(domain, 8, 1.0, 1.0)
+    with pytest.raises(ValueError, match="allowed are"):
+        catalogue()["ftal"](problem, [CLEAN], 1, "corrected")
+    with pytest.raises(ValueError, match="smooth"):
+        catalogue()["pocp-giga"](problem, [CLEAN], 1, "corrected")
+
+
+def test_a_loss_that_is_not_finite_is_never_recorded():
+    class Broken:
+        def value_and_gradient(self, points):
+            return np.full(points.shape[:-1], np.nan), np.zeros_like(points)
+
+    learner, _ = start("stay", set_name="ball")
+    with pytest.raises(FloatingPointError, match="stay"):
+        play(learner, iter([Broken()] * 4), rngs(2), [4])

@@ -1,0 +1,68 @@
+"""What one call of each oracle costs: linear oracle, local oracle, projection in closed form and by a solver."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpregret.algorithms.geometry import ConstraintSet, ReferenceProjection, make_set
+from dpregret.workflows.config import Config
+from dpregret.workflows.job import write_parquet
+
+ROWS = 32  # vectors a batched call
+REPEATS, SECONDS = 5, 0.02  # best of REPEATS, each at least this long
+SOLVER_LIMIT = 1024  # larger dimensions are not sent to the solver
+
+
+def measure_costs(config: Config, output: Path) -> None:
+    """Time every oracle of every set and dimension that the configuration lists under `oracle_costs`.
+
+    Columns: set, dimension, operation ('projection', 'linear oracle', 'local oracle', 'projection (solver)'), seconds
+    (CPU seconds a vector, best of several, warm), calls (calls timed), rows (vectors a call; the solver takes one).
+    """
+    rows = [
+        {"set": name, "dimension": dimension, "operation": operation, **_cost(serve, points)}
+        for paper in config.papers.values()
+        for name, dimensions in paper.oracle_costs.items()
+        for dimension in dimensions
+        for operation, serve, points in _operations(make_set(name, dimension))
+    ]
+    write_parquet(pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls", "rows"]), output)
+
+
+Oracle = Callable[[np.ndarray], object]
+
+
+def _operations(domain: ConstraintSet) -> list[tuple[str, Oracle, np.ndarray]]:
+    """(operation, oracle, its argument); arguments are typical: a spread-out vector of the size of the set."""
+    generator = np.random.default_rng(domain.dimension)
+    vectors = generator.standard_normal((ROWS, domain.dimension))
+    points = domain.center() + domain.diameter * vectors / np.sqrt(domain.dimension)
+    found: list[tuple[str, Oracle, np.ndarray]] = [("linear oracle", domain.linear_oracle, vectors)]
+    try:
+        oracle = domain.local_oracle()
+    except ValueError:
+        oracle = None
+    if oracle is not None:
+        weights = oracle.lift(np.tile(domain.center(), (ROWS, 1)))
+        local = oracle
+        found.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
+    if domain.closed_form_projection:
+        found.append(("projection", domain.project, points))
+    if domain.dimension <= SOLVER_LIMIT:
+        found.append(("projection (solver)", ReferenceProjection(domain).project, points[:1]))
+    return found
+
+
+def _cost(serve: Oracle, points: np.ndarray) -> dict[str, float]:
+    serve(points)
+    calls, best = 1, np.inf
+    for _ in range(REPEATS):
+        done, started = 0, time.process_time()
+        while (spent := time.process_time() - started) < SECONDS:
+            serve(points)
+            done += 1
+        calls, best = calls + done, min(best, spent / done)
+    return {"seconds": best / len(points), "calls": calls, "rows": len(points)}
