@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 8
 PROFILE ?= full
-STAMP := $(VENV)/.ready
+# the environment is made anew when the content of a lock file changes, whatever the dates of the files
+READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
 TYPING := build/typing/dpregret
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
@@ -17,13 +18,17 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report test lint bench ci-check unlock lock clean
+.PHONY: help setup reproduce report test lint bench ci-check reference schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-setup: $(STAMP) ## create .venv with the pinned packages
+setup: $(VENV)/.installed ## create .venv with the pinned packages
 
-$(STAMP): requirements/bootstrap.txt requirements/base.txt pyproject.toml
+$(VENV)/.installed: $(READY) pyproject.toml
+	@$(PIP) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(READY):
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed: Python 3.11 or later is needed" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed (make PYTHON=python3.12 ...)" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "the venv module is missing: on Debian or Ubuntu, apt-get install python3-venv" >&2; exit 1; }
@@ -32,7 +37,6 @@ $(STAMP): requirements/bootstrap.txt requirements/base.txt pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/bootstrap.txt
 	@$(PIP) --no-build-isolation --require-hashes -r requirements/base.txt
-	@$(PIP) --no-deps --no-build-isolation -e .
 	@touch $@
 
 reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES=8)
@@ -43,7 +47,7 @@ report: setup ## write the report of a finished run
 	$(SNAKEMAKE) --report $(RESULTS)/report.html
 
 test: setup ## run the tests
-	$(BIN)/python -m pytest -n 2 --benchmark-disable $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
 	$(BIN)/ruff check .
@@ -60,6 +64,16 @@ bench: setup ## time the inner loops
 ci-check: setup ## run the small profile and compare its exponents with the reference
 	$(BIN)/snakemake --config profile=ci --cores $(CORES)
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate
+
+reference: setup ## keep the small tables of the finished runs (full and ci) as the new reference
+	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
+	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
+	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
+	  cp "$$from"/claims.csv "$$from"/table_1.* "$$from"/errata.* "$$from"/costs.* "$$to"; echo "$$to"; done; done
+
+schema: setup ## renew the JSON schema of configurations
+	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \
+	  > workflows/schemas/config.schema.json
 
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock

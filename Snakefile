@@ -18,7 +18,9 @@ except configuration.ConfigError as error:
 if workflow.is_main_process:
     locking.clear_stale_locks()
 
-config["settings"] = CONFIG.to_json()  # what the scripts read: the file may change while jobs run
+config["settings"] = (
+    CONFIG.to_json()
+)  # what the scripts read: the file may change while jobs run
 RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 
@@ -30,6 +32,7 @@ wildcard_constraints:
     variant="[a-z0-9-]+",
 
 
+include: "workflows/rules/common.smk"
 include: "workflows/rules/data.smk"
 include: "workflows/rules/runs.smk"
 include: "workflows/rules/tables.smk"

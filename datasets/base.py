@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Protocol
 
 import numpy as np
+
 from dpregret.datasets.losses import Array, Loss
 
 BLOCK = 256

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
+
 from dpregret.datasets.files import atomic_write
 from dpregret.datasets.losses import Array
 

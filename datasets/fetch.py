@@ -18,9 +18,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
 from dpregret.datasets.bundled import check_finite, save, scale_rows
 from dpregret.datasets.files import atomic_write
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
 _TIMEOUT_SECONDS = 30.0

@@ -19,7 +19,9 @@ Array = NDArray[np.float64]
 
 # Distances below this are the kink itself: their squares underflow, and lam / floor must stay finite.
 _DISTANCE_FLOOR = 1e-150
-_NEWTON_STEPS = 100
+# Enough for a width of e^200.
+_NEWTON_STEPS = 200
+_ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 
 class Loss(Protocol):
@@ -239,7 +241,7 @@ class RidgeLogistic(RidgeLinear):
         return float(expit(reach))
 
     def prox(self, points: Array, step: float) -> Array:
-        """Solve the scalar equation of the margin y <v, x> to machine precision, then step along the features.
+        """Solve a scalar equation for the margin y <v, x> to machine precision, then step along the features.
 
         With k = 1 + step mu the optimality condition is k x = point + step y sigma(-margin) v, so the margin is the
         root of margin = a + b sigma(-margin), a = y <v, point> / k, b = step |v|^2 / k.
@@ -293,24 +295,19 @@ class RidgeSquared(RidgeLinear):
 
 
 def _logistic_root(least: Array, width: Array) -> Array:
-    """Root of m = least + width / (1 + e^m), which lies in [least, least + width]; Newton kept in a bracket.
+    """Root of the increasing g(m) = m - least - width / (1 + e^m), by Newton's method.
 
-    The left side minus the right side has derivative at least 1, so the root is unique; steps that leave the bracket
-    are replaced by bisection, and the last steps are quadratic.
+    g is convex below 0 and concave above, so from the point of [least, least + width] nearest to 0 the iterates move
+    monotonically to the root, which lies in that interval; far steps gain at least about 1, near ones are quadratic.
+    Stops when g is at rounding level.
     """
-    low, high = least, least + width
-    tolerance = 4.0 * np.finfo(np.float64).eps * (np.abs(least) + width)
-    root = 0.5 * (low + high)
+    root: Array = np.clip(0.0, least, least + width)
     for _ in range(_NEWTON_STEPS):
         upper = expit(-root)
-        excess = root - least - width * upper
-        above = excess > 0.0
-        high = np.where(above, root, high)
-        low = np.where(above, low, root)
-        proposal = root - excess / (1.0 + width * upper * (1.0 - upper))
-        proposal = np.where((proposal < low) | (proposal > high), 0.5 * (low + high), proposal)
-        done = bool((np.abs(proposal - root) <= tolerance).all())
-        root = proposal
-        if done:
+        drop = width * upper
+        excess = root - least - drop
+        settled = np.abs(excess) <= _ROUNDING * (np.abs(root) + np.abs(least) + drop)
+        root = root - excess / (1.0 + drop * (1.0 - upper))
+        if settled.all():
             break
     return root

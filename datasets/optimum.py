@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from dpregret.datasets.base import Domain
 from dpregret.datasets.losses import Array, RidgeLinear
 

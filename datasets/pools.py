@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy.special import expit
+
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
 from dpregret.datasets.losses import Array, Loss, RidgeLinear, RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
-from scipy.special import expit
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.
 _LOGISTIC, _LASSO = 1, 2
@@ -129,11 +130,12 @@ def lasso(
 ) -> Stream:
     """Sparse regression, y = <v, truth> + noise N(0, 1) clipped to [-1, 1], v uniform on the unit sphere.
 
-    The truth has ``sparsity`` (default max(1, d // 8)) entries of equal size and random sign at random places, and
-    l1 norm ``truth_norm``: outside the unit l1 ball, so that the constraint matters where mu is small.
+    The truth has ``sparsity`` entries of equal size and random sign at random places, and l1 norm ``truth_norm``:
+    outside the unit l1 ball, so that the constraint matters where mu is small. The default max(2, d // 8) keeps the
+    optimum off the vertices, where noise would not show.
     """
     dimension = domain.dimension
-    nonzero = max(1, dimension // 8) if sparsity is None else sparsity
+    nonzero = min(dimension, max(2, dimension // 8)) if sparsity is None else sparsity
     if not 1 <= nonzero <= dimension:
         raise ValueError(f"sparsity must lie in 1..{dimension}, got {nonzero}")
     generator = np.random.default_rng(np.random.SeedSequence([_LASSO, pool_seed]))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+
 from dpregret.datasets import pools, synthetic
 from dpregret.datasets.base import Comparator, Domain, Stream
 
@@ -34,9 +35,9 @@ def make_stream(name: str, domain: Domain, *, strong_convexity: float = 1.0, **o
     """Build a stream of losses on a constraint set.
 
     ``strong_convexity`` is mu > 0 of every loss (for the pool-based families, the weight of the ridge). Options:
-    smooth-quadratic (spread), drift (spread, period), norm-kink (weight), ridge-logistic (pool_size, pool_seed,
-    signal), lasso (pool_size, pool_seed, sparsity, truth_norm, noise), breast-cancer, digits and diabetes
-    (data_dir, the folder of the converted data), libsvm (source, data_dir).
+    smooth-quadratic (spread), drift (spread, period), random-kink (none), norm-kink (weight), ridge-logistic
+    (pool_size, pool_seed, signal), lasso (pool_size, pool_seed, sparsity, truth_norm, noise), breast-cancer, digits
+    and diabetes (data_dir, the folder of the converted data), libsvm (source, data_dir).
 
     Raises ValueError for an unknown name or option, a missing option, a bad value, or a set whose dimension is not
     that of the data.

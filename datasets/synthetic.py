@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 
 import numpy as np
+
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import Array, DirectionKink, Loss, NormKink, Quadratic
 

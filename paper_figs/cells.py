@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+
 from dpregret.paper_figs.claims import Asymptotic, Claim, ClaimsError, Prediction, Twin
 from dpregret.paper_figs.fits import Array
 

@@ -291,7 +291,7 @@ def _nested_model(annotation: Any) -> type[Strict] | None:
 
 
 def _nearest(name: str, allowed: Sequence[str] | set[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(allowed), n=1)
+    close = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.4)
     return f"; nearest: {close[0]!r}" if close else ""
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims import ClaimsFile, TableRow
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from dpregret.paper_figs.fits import Estimate
 from pandas.io.formats.style import Styler
+
+from dpregret.paper_figs.fits import Estimate
 
 DASH = "-"
 

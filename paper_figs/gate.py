@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from dpregret.paper_figs import fits
 from scipy import stats
+
+from dpregret.paper_figs import fits
 
 FALSE_ALARM = 0.01
 DRIFT = 0.15

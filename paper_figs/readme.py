@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pandas as pd
+
 from dpregret.paper_figs import formats
 
 BEGIN: Final = "<!-- table-1:begin -->"

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import ClaimsFile, Reference, TableRow, load_claims, load_errata

@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import (
     EARLY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dpregret.workflows.errors import not_allowed
@@ -30,6 +30,8 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
     for paper, settings in config.papers.items():
         if paper not in registry.papers:
             yield ("papers", paper), not_allowed("paper", paper, registry.papers)
+        for path, message in _oracle_costs(settings.oracle_costs, registry):
+            yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():
             where: KeyPath = ("papers", paper, "experiments", name)
             for check in (_names, _dimensions, _values, _windows, _sweep, _combinations):
@@ -38,6 +40,18 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             if config.fit is not None and not config.allow_few_cells:
                 for path, message in _cells(experiment):
                     yield (*where, *path), message
+
+
+def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]], registry: Registry) -> Iterator[Problem]:
+    for name, dimensions in oracle_costs.items():
+        if name not in registry.sets:
+            yield (name,), not_allowed("set", name, registry.sets)
+            continue
+        for position, dimension in enumerate(dimensions):
+            try:
+                registry.try_set(name, dimension)
+            except ValueError as error:
+                yield (name, position), f"the set {name!r} refuses {dimension}: {_line(error)}"
 
 
 def _names(experiment: Experiment, registry: Registry) -> Iterator[Problem]:

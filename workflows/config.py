@@ -134,9 +134,10 @@ class Experiment(_Settings):
 
 
 class Paper(_Settings):
-    """The experiments of one paper."""
+    """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
     experiments: dict[Word, Experiment] = Field(min_length=1)
+    oracle_costs: dict[str, Integers] = Field(default_factory=dict)
 
 
 class Job(NamedTuple):

@@ -40,13 +40,12 @@ def cells(experiment: Experiment, card: Card) -> Iterator[Cell]:
     """Yield the passes that an experiment asks of a learner.
 
     An anytime learner plays the longest horizon once and is recorded on the way; any other starts anew for every
-    horizon. Streams of real data have a dimension of their own, whatever the experiment's.
+    horizon.
     """
     horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
     for set_name in experiment.sets:
         for stream in experiment.streams:
-            own = DATA_DIMENSIONS.get(stream)
-            for dimension in experiment.dimensions(set_name) if own is None else (own,):
+            for dimension in experiment.dimensions(set_name):
                 for horizon in horizons:
                     powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
                     recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}

@@ -83,6 +83,7 @@ class Checkout:
 
 
 def make_checkout(root: Path) -> Checkout:
+    root.mkdir(exist_ok=True)
     for folder in (*FOLDERS, "profiles"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", root)
@@ -96,3 +97,25 @@ def make_checkout(root: Path) -> Checkout:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return make_checkout(tmp_path / "checkout")
+
+
+SLOW_EXPERIMENT = {**EXPERIMENT, "horizon": [256, 512, 1024, 131072], "dimension": [8], "runs": 16}  # seconds a job
+
+
+def slow_settings() -> dict[str, Any]:
+    experiments = {"horizon": copy.deepcopy(SLOW_EXPERIMENT)}
+    return {"profile": "mine", "seed": 7, "papers": {"lou_cheung_2020": {"experiments": experiments}}}
+
+
+def write_settings(root: Path, settings: dict[str, Any]) -> None:
+    (root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout in which `slow_settings` have been run."""
+    checkout = make_checkout(tmp_path_factory.mktemp("finished"))
+    write_settings(checkout.root, slow_settings())
+    done = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return checkout

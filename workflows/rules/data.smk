@@ -1,23 +1,17 @@
 # Data sets in the form that jobs read. Only experiments that name such a stream ask for them.
 
 
-def data_files(experiment):
-    """The prepared files that an experiment's streams need."""
-    names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
-    if "source" in experiment.options:
-        names.append(experiment.options["source"])
-    return [f"datasets/cache/{name}.npz" for name in names]
-
-
 rule data:
     output:
         "datasets/cache/{name}.npz",
-    wildcard_constraints:
-        name="|".join(name for name, stream in REGISTRY.streams.items() if stream.bundled),
     log:
         "results/log/data/{name}.log",
     benchmark:
         "results/benchmark/data/{name}.tsv"
+    wildcard_constraints:
+        name="|".join(
+            name for name, stream in REGISTRY.streams.items() if stream.bundled
+        ),
     conda:
         "../envs/bench.yaml"
     threads: 1
@@ -34,12 +28,12 @@ rule data:
 rule fetch:
     output:
         "datasets/cache/{name}.npz",
-    wildcard_constraints:
-        name="|".join(configuration.declared_sources()),
     log:
         "results/log/fetch/{name}.log",
     benchmark:
         "results/benchmark/fetch/{name}.tsv"
+    wildcard_constraints:
+        name="|".join(configuration.declared_sources()),
     conda:
         "../envs/bench.yaml"
     threads: 1

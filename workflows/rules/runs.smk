@@ -1,13 +1,9 @@
 # One job plays one learner variant over the whole grid of one experiment.
 
 
-def learner_code(wildcards):
-    return fingerprint.learner_fingerprint(REGISTRY.learners[wildcards.learner].module)
-
-
 rule run:
     input:
-        lambda wildcards: data_files(CONFIG.experiment(wildcards.paper, wildcards.experiment)),
+        data_files,
     output:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
     log:
@@ -22,7 +18,9 @@ rule run:
         runtime=60,
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
-        code=learner_code,
+        code=lambda wildcards: fingerprint.learner_fingerprint(
+            REGISTRY.learners[wildcards.learner].module
+        ),
     script:
         "../scripts/run.py"
 
@@ -41,7 +39,7 @@ rule costs:
         mem_mb=1500,
         runtime=20,
     params:
-        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        dimensions=lambda wildcards: CONFIG.papers[wildcards.paper].oracle_costs,
         code=fingerprint.module_fingerprint("dpregret.workflows.costs", "costs.py"),
     script:
         "../scripts/costs.py"
@@ -61,7 +59,6 @@ rule ages:
         mem_mb=1500,
         runtime=20,
     params:
-        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.module_fingerprint("dpregret.workflows.ages", "ages.py"),
     script:
         "../scripts/ages.py"

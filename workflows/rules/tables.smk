@@ -1,2 +1,51 @@
-def paper_outputs(paper):
-    return [f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet" for job in JOBS if job.paper == paper]
+# From the runs of a paper to its tables and figures.
+
+
+rule tables:
+    input:
+        runs=run_files,
+    output:
+        [captioned(name) for name in TABLES],
+    log:
+        f"{RESULTS}/log/{{paper}}/tables.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/tables.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        code=fingerprint.figures_fingerprint("tables.py"),
+    script:
+        "../scripts/tables.py"
+
+
+# Outside the default run: do fitted exponents still agree with the committed reference?
+rule compare:
+    input:
+        current=f"{RESULTS}/{{paper}}/claims.csv",
+        reference=f"{RESULTS.replace('results', 'results/reference', 1)}/{{paper}}/claims.csv",
+    output:
+        f"{RESULTS}/{{paper}}/gate.txt",
+    log:
+        f"{RESULTS}/log/{{paper}}/gate.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/gate.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        code=fingerprint.figures_fingerprint("gate.py"),
+    script:
+        "../scripts/gate.py"
+
+
+rule gate:
+    input:
+        [f"{RESULTS}/{paper}/gate.txt" for paper in CONFIG.papers],

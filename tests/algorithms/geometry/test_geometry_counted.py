@@ -1,0 +1,71 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.geometry import CountedSet, Simplex, UnsupportedSet, make_set
+
+
+def test_rows_calls_and_seconds_are_counted(generator):
+    counted = CountedSet(make_set("l1-ball", 4))
+    oracle = counted.local_oracle()
+    counted.project(generator.normal(size=(2, 3, 4)))
+    counted.project(generator.normal(size=4))
+    counted.linear_oracle(generator.normal(size=(5, 4)))
+    weights = oracle.lift(np.zeros((7, 4)))
+    for _ in range(3):
+        oracle.answer(weights, 0.1, generator.normal(size=(7, 4)))
+    assert (counted.projections.calls, counted.projections.rows) == (2, 7)
+    assert (counted.linear_oracles.calls, counted.linear_oracles.rows) == (1, 5)
+    assert (counted.local_oracles.calls, counted.local_oracles.rows) == (3, 21)
+    for tally in (counted.projections, counted.linear_oracles, counted.local_oracles):
+        assert tally.seconds > 0.0
+    counted.reset()
+    assert (counted.projections.calls, counted.projections.rows, counted.projections.seconds) == (0, 0, 0.0)
+    oracle.answer(weights, 0.1, np.ones((7, 4)))
+    assert counted.local_oracles.rows == 7
+
+
+def test_answers_are_those_of_the_set_inside(case, generator):
+    inner, counted = case.constraint_set, CountedSet(case.constraint_set)
+    points = generator.normal(size=(3, inner.dimension))
+    np.testing.assert_array_equal(counted.linear_oracle(points), inner.linear_oracle(points))
+    np.testing.assert_allclose(counted.project(points), inner.project(points), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(counted.violation(points), inner.violation(points))
+    np.testing.assert_array_equal(counted.center(), inner.center())
+    np.testing.assert_array_equal(counted.target(), inner.target())
+    assert counted.reach(points[0]) == inner.reach(points[0])
+    for attribute in ("name", "dimension", "diameter", "vertex_count"):
+        assert getattr(counted, attribute) == getattr(inner, attribute)
+    oracle, counted_oracle = inner.local_oracle(), counted.local_oracle()
+    weights = counted_oracle.lift(np.tile(inner.center(), (3, 1)))
+    np.testing.assert_array_equal(counted_oracle.answer(weights, 0.2, points), oracle.answer(weights, 0.2, points))
+    np.testing.assert_array_equal(counted_oracle.point(weights), oracle.point(weights))
+    assert counted_oracle.ratio == oracle.ratio
+
+
+def test_reach_and_linear_oracle_within_an_oracle_are_not_counted():
+    counted = CountedSet(make_set("flow", 12))
+    counted.reach(counted.center())
+    assert counted.linear_oracles.calls == 0
+
+
+def test_further_attributes_are_forwarded():
+    assert CountedSet(make_set("hypersimplex", 8)).rank == 2
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        CountedSet(make_set("ball", 8)).no_such_thing  # noqa: B018
+
+
+def test_a_counted_set_survives_pickling():
+    counted = CountedSet(make_set("ball", 3))
+    counted.project(np.ones((4, 3)))
+    assert pickle.loads(pickle.dumps(counted)).projections.rows == 4
+
+
+def test_a_missing_local_oracle_is_reported():
+    class WithoutLocalOracle(Simplex):
+        def local_oracle(self):
+            raise UnsupportedSet("none here")
+
+    with pytest.raises(UnsupportedSet, match="none here"):
+        CountedSet(WithoutLocalOracle(3)).local_oracle()

@@ -1,0 +1,96 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.geometry import SETS, ConstraintSet, grid_edges, make_set
+
+SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4}
+
+
+@pytest.mark.parametrize("name", list(SETS))
+def test_make_set_builds_every_name(name):
+    for dimension in (SMALLEST[name], np.int64(12)):
+        constraint_set = make_set(name, dimension)
+        assert isinstance(constraint_set, ConstraintSet)
+        assert constraint_set.name == name
+        assert constraint_set.dimension == dimension
+        assert type(constraint_set.dimension) is int
+        assert constraint_set.center().shape == constraint_set.target().shape == (dimension,)
+
+
+def test_unknown_name_names_the_allowed_and_the_nearest():
+    with pytest.raises(ValueError, match=r"'l1ball'; allowed: ball, l1-ball, .*; nearest: l1-ball"):
+        make_set("l1ball", 3)
+    with pytest.raises(ValueError, match=r"'xyz'; allowed: ball, .*flow$"):
+        make_set("xyz", 3)
+
+
+def test_unknown_option_names_the_allowed_and_the_nearest():
+    with pytest.raises(ValueError, match="'radus' of the set 'ball'; allowed: radius; nearest: radius"):
+        make_set("ball", 3, radus=2.0)
+    with pytest.raises(ValueError, match="of the set 'simplex'; allowed: none"):
+        make_set("simplex", 3, radius=2.0)
+
+
+@pytest.mark.parametrize("name", list(SETS))
+@pytest.mark.parametrize("dimension", [0, -3, 2.5, "8", True])
+def test_impossible_dimensions_say_what_is_allowed(name, dimension):
+    with pytest.raises(ValueError, match=f"is impossible for the set '{name}'; allowed: .*{SMALLEST[name]}"):
+        make_set(name, dimension)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "nearest"),
+    [(5, "4 and 12"), (11, "4 and 12"), (20, "12 and 24"), (25, "24 and 40"), (39, "24 and 40")],
+)
+def test_flow_dimensions_off_the_grid_name_the_nearest(dimension, nearest):
+    with pytest.raises(ValueError, match=f"the nearest are {nearest} "):
+        make_set("flow", dimension)
+
+
+def test_flow_dimension_must_be_the_number_of_edges():
+    with pytest.raises(ValueError, match="allowed: the number of edges given, 12"):
+        make_set("flow", 24, edges=grid_edges(3))
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        ([(0, 1), (1, 2), (2, 1), (2, 3)], "directed cycle"),
+        ([(0, 2), (1, 2)], r"not \[0, 1\] and \[2\]"),
+        ([(0, 1), (0, 2)], r"not \[0\] and \[1, 2\]"),
+        ([(0, 1), (1, 2)], "single path"),
+    ],
+)
+def test_flow_rejects_graphs_that_are_no_flow(edges, message):
+    with pytest.raises(ValueError, match=message):
+        make_set("flow", len(edges), edges=edges)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("hypersimplex", {"rank": 4}, "dimension 4 is impossible.*at least 5 at rank 4; or a rank of at most 3"),
+        ("hypersimplex", {"rank": 0}, "rank 0 is impossible.*1 to dimension - 1"),
+        ("ball", {"radius": 0.0}, "radius of the set 'ball' must be positive and finite"),
+        ("l1-ball", {"radius": float("nan")}, "radius of the set 'l1-ball' must be positive and finite"),
+        ("box", {"lower": 1.0, "upper": 1.0}, "lower < upper"),
+        ("box", {"upper": float("inf")}, "finite lower < upper"),
+    ],
+)
+def test_impossible_options_say_what_is_allowed(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        make_set(name, 4, **options)
+
+
+def test_importing_and_using_the_sets_loads_no_solver():
+    program = (
+        "import sys\n"
+        "from dpregret.algorithms.geometry import SETS, make_set\n"
+        "for name in SETS: make_set(name, 12).local_oracle()\n"
+        "print(sorted({'cvxpy', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,138 @@
+"""Real data: conversion, cache, checks, and the streams made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+from dpregret.algorithms.geometry import make_set
+from dpregret.datasets import bundled, files
+from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
+from dpregret.datasets.pools import PoolStream
+from dpregret.datasets.streams import make_stream
+
+SHAPES = {"breast-cancer": (569, 30), "digits": (1797, 64), "diabetes": (442, 10)}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "not" / "yet"
+    for name in SHAPES:
+        bundled.load(name, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_examples_are_standardised_and_bounded(name: str, data_dir: Path) -> None:
+    examples = bundled.load(name, data_dir)
+    assert examples.features.shape == SHAPES[name]
+    norms = np.linalg.norm(examples.features, axis=1)
+    assert norms.max() == pytest.approx(1.0, rel=1e-14)
+    np.testing.assert_allclose(examples.features.mean(axis=0), 0.0, atol=1e-14)
+    deviations = examples.features.std(axis=0)
+    varying = deviations > 0
+    np.testing.assert_allclose(deviations[varying], deviations.max(), rtol=1e-12)
+    assert varying.sum() == SHAPES[name][1] - (3 if name == "digits" else 0)
+    assert np.abs(examples.labels).max() == 1.0
+
+
+def test_labels_mean_what_they_say(data_dir: Path) -> None:
+    digit = load_digits().target
+    np.testing.assert_array_equal(bundled.load("digits", data_dir).labels == 1.0, digit % 2 == 1)
+    cancer = load_breast_cancer()
+    malignant = cancer.target == list(cancer.target_names).index("malignant")
+    np.testing.assert_array_equal(bundled.load("breast-cancer", data_dir).labels == 1.0, malignant)
+    progression = load_diabetes().target
+    labels = bundled.load("diabetes", data_dir).labels
+    assert np.corrcoef(progression, labels)[0, 1] == pytest.approx(1.0)
+    assert labels.mean() == pytest.approx(0.0, abs=1e-14)
+
+
+def test_conversion_gives_equal_bytes_and_leaves_no_other_file(data_dir: Path, tmp_path: Path) -> None:
+    bundled.prepare("diabetes", tmp_path / "diabetes.npz")
+    assert (tmp_path / "diabetes.npz").read_bytes() == (data_dir / "diabetes.npz").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["diabetes.npz"]
+
+
+def test_the_cache_is_read_before_scikit_learn(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, path: Path) -> None:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(bundled, "prepare", refuse)
+    assert len(bundled.load("digits", data_dir).labels) == 1797
+
+
+def test_a_failed_conversion_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    features = np.ones((4, 3))
+    features[2, 1] = np.nan
+    monkeypatch.setattr(bundled, "BUNDLED", {"broken": lambda: (features, np.ones(4))})
+    with pytest.raises(ValueError, match="bundled data 'broken': feature in row 2, column 1 is nan"):
+        bundled.load("broken", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="unknown bundled data 'other'; allowed: broken"):
+        bundled.prepare("other", tmp_path / "other.npz")
+
+
+def test_atomic_write_keeps_the_old_file_on_failure(tmp_path: Path) -> None:
+    path = tmp_path / "kept.txt"
+    path.write_text("old")
+
+    def write_half() -> None:
+        with files.atomic_write(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kept.txt"]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"features": [[0.0, np.inf]], "labels": [1.0]}, "feature in row 0, column 1 is inf"),
+        ({"features": [[0.0], [1.0]], "labels": [1.0, np.nan]}, "label in row 1 is nan"),
+        ({"features": [[0.0, 0.5]], "labels": [1.0, 1.0]}, "do not fit together"),
+        ({"features": [[0.9, 0.9]], "labels": [1.0]}, r"norm 1\.27279 or label 1 exceeds 1"),
+        ({"features": [[0.1, 0.9]], "labels": [3.0]}, "or label 3 exceeds 1"),
+        ({"features": [[0.1, 0.9]]}, "not a readable"),
+        ({"features": [["a"]], "labels": [1.0]}, "not a readable"),
+    ],
+)
+def test_damaged_copies_are_named(arrays: dict[str, list[float]], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "digits.npz"
+    np.savez(path, **{name: np.array(values) for name, values in arrays.items()})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=rf"digits\.npz: .*{message}") as caught:
+        bundled.load("digits", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
+def test_a_truncated_copy_is_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "digits.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"digits\.npz: not a readable \.npz"):
+        bundled.load("digits", tmp_path)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_streams_of_real_data(name: str, data_dir: Path) -> None:
+    domain = make_set("ball", SHAPES[name][1])
+    stream = make_stream(name, domain, strong_convexity=0.1, data_dir=data_dir)
+    assert isinstance(stream, PoolStream)
+    assert (stream.name, stream.real, stream.tight) == (name, True, False)
+    assert stream.family is (RidgeSquared if name == "diabetes" else RidgeLogistic)
+    loss = next(iter(stream.rounds([np.random.default_rng(0)], 1)))
+    assert isinstance(loss, RidgeLogistic | RidgeSquared)
+    assert loss.features.shape == (1, SHAPES[name][1])
+    found = stream.comparator([np.random.default_rng(0)], [64, 4096])
+    assert found.gaps.max() <= 1e-8
+    assert (found.losses < found.stay).all()
+
+
+def test_the_set_must_have_the_dimension_of_the_data(data_dir: Path) -> None:
+    with pytest.raises(ValueError, match="'digits' has 64 features, the set has dimension 10"):
+        make_stream("digits", make_set("ball", 10), data_dir=data_dir)

@@ -1,0 +1,260 @@
+"""Streams: whose data depend on what, the constants on the set, the laws of the draws, the errors."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+
+from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.datasets import base, pools
+from dpregret.datasets.losses import DirectionKink, Loss, Quadratic, RidgeLogistic, RidgeSquared
+from dpregret.datasets.streams import STREAMS, Stream, make_stream
+
+SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "drift", "ridge-logistic", "lasso"]
+SETS = ["ball", "l1-ball", "simplex", "box"]
+SMALL = {"ridge-logistic": {"pool_size": 50}, "lasso": {"pool_size": 50}, "drift": {"period": 24}}
+
+
+def _stream(name: str, set_name: str = "ball", dimension: int = 4, mu: float = 1.0) -> Stream:
+    return make_stream(name, make_set(set_name, dimension), strong_convexity=mu, **SMALL.get(name, {}))
+
+
+def _generators(*runs: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(np.random.SeedSequence([17, run])) for run in runs]
+
+
+def _evaluate(losses: list[Loss], points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values and gradients of a list of losses: they determine the data of every family."""
+    pairs = [loss.value_and_gradient(points) for loss in losses]
+    return np.stack([value for value, _ in pairs]), np.stack([gradient for _, gradient in pairs])
+
+
+def _random_points(domain: ConstraintSet, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Vertices and mixtures of three vertices of the set."""
+    vertices = domain.linear_oracle(rng.standard_normal((3, count, domain.dimension)))
+    weights = rng.dirichlet([0.3, 0.3, 0.3], size=count).T[..., None]
+    return np.concatenate([vertices[0], (weights * vertices).sum(axis=0)])
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_a_run_does_not_depend_on_the_other_runs(name: str) -> None:
+    stream = _stream(name)
+    points = np.random.default_rng(1).standard_normal((1, 3, 4))
+    together = _evaluate(list(stream.rounds(_generators(4, 9, 2), 300)), points)
+    for place, run in enumerate([4, 9, 2]):
+        alone = _evaluate(list(stream.rounds(_generators(run), 300)), points[:, place : place + 1])
+        for batch, single in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(batch[:, :, place], single[:, :, 0])
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_data_depend_neither_on_the_horizon_nor_on_the_block_size(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = _stream(name)
+    points = np.random.default_rng(2).standard_normal((1, 2, 4))
+    long = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
+    short = _evaluate(list(stream.rounds(_generators(0, 1), 123)), points)
+    monkeypatch.setattr(base, "BLOCK", 9)
+    monkeypatch.setattr(pools, "BLOCK", 9)
+    chunked = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
+    for reference, first, other in zip(long, short, chunked, strict=True):
+        assert len(reference) == 700
+        np.testing.assert_array_equal(reference[:123], first)
+        np.testing.assert_array_equal(reference, other)
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+def test_memory_does_not_grow_with_the_horizon(name: str) -> None:
+    stream = _stream(name, dimension=8)
+
+    def peak(horizon: int) -> int:
+        tracemalloc.start()
+        deque(stream.rounds(_generators(0, 1), horizon), maxlen=0)
+        _, highest = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return highest
+
+    peak(10)
+    assert peak(8192) <= 1.1 * peak(1024)
+
+
+@pytest.mark.parametrize("name", SYNTHETIC)
+@pytest.mark.parametrize("set_name", SETS)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), mu=st.sampled_from([0.01, 0.3, 1.0, 5.0]))
+def test_lipschitz_constant_holds_on_the_set(name: str, set_name: str, seed: int, mu: float) -> None:
+    rng = np.random.default_rng(seed)
+    stream = _stream(name, set_name, dimension=int(rng.integers(2, 7)), mu=mu)
+    points = _random_points(make_set(set_name, stream.dimension), rng, 40)[:, None, :]
+    for loss in stream.rounds([rng], 20):
+        gradients = loss.gradient(points)
+        assert np.sqrt((gradients**2).sum(axis=-1)).max() <= stream.lipschitz * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("mu", [0.1, 1.0])
+def test_lipschitz_constants_are_attained_on_the_ball(mu: float) -> None:
+    """Against the worst admissible loss at the worst point -e_1 the bound is an equality (x0 = e_1 / 2)."""
+    domain = make_set("ball", 3)
+    first = np.array([1.0, 0.0, 0.0])
+    worst: dict[str, Loss] = {
+        "smooth-quadratic": Quadratic(domain.target() + 0.5 * first, mu),
+        "random-kink": DirectionKink(first, domain.target(), mu),
+        "ridge-logistic": RidgeLogistic(first, np.array(1.0), mu),
+        "lasso": RidgeSquared(first, np.array(1.0), mu),
+    }
+    expected = {
+        "smooth-quadratic": 2.0 * mu,
+        "random-kink": 1.0 + 1.5 * mu,
+        "ridge-logistic": expit(1.0) + mu,
+        "lasso": 2.0 + mu,
+    }
+    for name, loss in worst.items():
+        stream = _stream(name, "ball", 3, mu)
+        assert np.linalg.norm(loss.gradient(-first)) == pytest.approx(stream.lipschitz, rel=1e-14)
+        assert stream.lipschitz == pytest.approx(expected[name], rel=1e-14)
+    assert _stream("norm-kink", "ball", 3, mu).lipschitz == pytest.approx(1.0 + 1.5 * mu, rel=1e-14)
+
+
+def test_declared_constants() -> None:
+    kinks = {"random-kink", "norm-kink"}
+    for name in SYNTHETIC:
+        stream = _stream(name, mu=0.3)
+        assert (stream.name, stream.dimension, stream.strong_convexity, stream.real) == (name, 4, 0.3, False)
+        assert stream.tight == (name in kinks)
+        assert np.isinf(stream.smoothness) == (name in kinks)
+    assert _stream("smooth-quadratic", mu=0.3).smoothness == 0.3
+    assert _stream("ridge-logistic", mu=0.3).smoothness == pytest.approx(0.55)
+    assert _stream("lasso", mu=0.3).smoothness == pytest.approx(1.3)
+
+
+def test_directions_are_uniform_on_the_sphere() -> None:
+    dimension, rounds = 5, 20000
+    losses = _stream("random-kink", dimension=dimension).rounds(_generators(0), rounds)
+    directions = np.stack([loss.direction[0] for loss in losses if isinstance(loss, DirectionKink)])
+    np.testing.assert_allclose((directions**2).sum(axis=1), 1.0, rtol=1e-14)
+    # Coordinates have variance 1/d, products of two have standard deviation at most sqrt(3)/d.
+    assert np.abs(directions.mean(axis=0)).max() < 5 / np.sqrt(dimension * rounds)
+    covariance = directions.T @ directions / rounds
+    assert np.abs(covariance - np.eye(dimension) / dimension).max() < 5 * np.sqrt(3 / rounds) / dimension
+
+
+def test_quadratic_centers_lie_at_the_declared_distance() -> None:
+    domain = make_set("simplex", 6)
+    stream = make_stream("smooth-quadratic", domain, spread=0.25)
+    for loss in stream.rounds(_generators(0, 1), 5):
+        assert isinstance(loss, Quadratic)
+        np.testing.assert_allclose(np.linalg.norm(loss.center - domain.target(), axis=-1), 0.25, rtol=1e-13)
+
+
+def test_drift_visits_eight_centers_for_an_eighth_of_the_period_each() -> None:
+    losses = list(_stream("drift").rounds(_generators(0, 1), 60))  # period 24: three rounds each
+    centers = np.stack([loss.center for loss in losses if isinstance(loss, Quadratic)])
+    assert centers.shape == (60, 2, 4)
+    moves = np.abs(np.diff(centers, axis=0)).max(axis=(1, 2)) > 0
+    np.testing.assert_array_equal(np.flatnonzero(moves), np.arange(2, 59, 3))
+    np.testing.assert_array_equal(centers[24:48], centers[:24])
+    assert len(np.unique(centers[:24, 0], axis=0)) == 8
+
+
+def test_every_pass_shows_each_example_once_in_an_order_of_its_own() -> None:
+    stream = _stream("lasso")
+    losses = list(stream.rounds(_generators(0, 1), 150))
+    labels = np.stack([loss.labels for loss in losses if isinstance(loss, RidgeSquared)])
+    assert isinstance(stream, pools.PoolStream)
+    for first in (0, 50, 100):
+        for run in (0, 1):
+            np.testing.assert_array_equal(np.sort(labels[first : first + 50, run]), np.sort(stream.labels))
+    assert (labels[:50, 0] != labels[:50, 1]).any()
+    assert (labels[:50, 0] != labels[50:100, 0]).any()
+
+
+def test_logistic_labels_follow_the_model() -> None:
+    domain = make_set("ball", 4)
+    stream = make_stream("ridge-logistic", domain, pool_size=20000, signal=6.0)
+    assert isinstance(stream, pools.PoolStream)
+    chance = expit(6.0 * stream.features[:, 0])  # the ball's target lies on the first axis
+    positive = stream.labels == 1.0
+    for weight in (np.ones(20000), stream.features[:, 0], stream.features[:, 1]):
+        score = (weight * (positive - chance)).sum() / np.sqrt((weight**2 * chance * (1 - chance)).sum())
+        assert abs(score) < 4
+    np.testing.assert_allclose((stream.features**2).sum(axis=1), 1.0, rtol=1e-13)
+
+
+def test_lasso_labels_come_from_a_sparse_truth() -> None:
+    stream = make_stream("lasso", make_set("l1-ball", 16), pool_size=3000, sparsity=3, noise=0.01)
+    assert isinstance(stream, pools.PoolStream)
+    assert np.abs(stream.labels).max() <= 1.0
+    inside = np.abs(stream.labels) < 1.0
+    truth, *_ = np.linalg.lstsq(stream.features[inside], stream.labels[inside])
+    large = np.abs(truth) > 0.1
+    assert large.sum() == 3
+    np.testing.assert_allclose(np.abs(truth[large]), 2.0 / 3.0, atol=0.02)
+    np.testing.assert_allclose(truth[~large], 0.0, atol=0.02)
+
+
+def test_the_pool_depends_on_its_seed_only() -> None:
+    def features(seed: int) -> np.ndarray:
+        stream = make_stream("ridge-logistic", make_set("ball", 4), pool_size=20, pool_seed=seed)
+        assert isinstance(stream, pools.PoolStream)
+        return stream.features
+
+    np.testing.assert_array_equal(features(3), features(3))
+    assert (features(3) != features(4)).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("smoth-quadratic", {}, "did you mean 'smooth-quadratic'.*allowed: smooth-quadratic, random-kink"),
+        ("random-kink", {"spread": 1.0}, "no option 'spread'; allowed: none"),
+        ("smooth-quadratic", {"width": 1.0}, "no option 'width'; allowed: spread"),
+        ("smooth-quadratic", {"spread": -1.0}, "spread must be positive"),
+        ("norm-kink", {"weight": float("nan")}, "weight must be positive and finite"),
+        ("smooth-quadratic", {"strong_convexity": 0.0}, "strong_convexity must be positive"),
+        ("drift", {"period": 20}, "multiple of 8"),
+        ("digits", {}, "needs the option 'data_dir'"),
+        ("lasso", {"sparsity": 9}, r"sparsity must lie in 1\.\.4"),
+        ("ridge-logistic", {"pool_size": 0}, "pool_size must be at least 1"),
+    ],
+)
+def test_bad_names_and_options_are_refused(name: str, options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_stream(name, make_set("ball", 4), **options)
+
+
+def test_bad_calls_are_refused() -> None:
+    stream = _stream("random-kink")
+    with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
+        stream.rounds(_generators(0), 0)
+    with pytest.raises(ValueError, match="at least one generator"):
+        stream.rounds([], 5)
+    with pytest.raises(ValueError, match="at least one generator"):
+        stream.comparator([], [5])
+    for checkpoints in ([], [0, 3], [4, 4], [5, 2]):
+        with pytest.raises(ValueError, match="strictly increasing"):
+            stream.comparator(_generators(0), checkpoints)
+
+
+def test_every_family_has_a_documented_entry() -> None:
+    for name, family in STREAMS.items():
+        assert family.__doc__, name
+        assert name in (make_stream.__doc__ or "")
+
+
+def test_the_sweep_imports_neither_slow_nor_foreign_modules(tmp_path: Path) -> None:
+    code = (
+        "import sys, dpregret.datasets.streams\n"
+        "slow = {'sklearn', 'pandas', 'cvxpy', 'matplotlib', 'yaml', 'pydantic'} & set(sys.modules)\n"
+        "ours = {m for m in sys.modules if m.startswith('dpregret.') and not m.startswith('dpregret.datasets')}\n"
+        "sys.exit(' '.join(sorted(slow | ours)) or 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planted import planted_paper, write_runs
+
+
+@pytest.fixture(scope="session")
+def paper_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_runs(planted_paper(), tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return Path(__file__).resolve().parents[2]

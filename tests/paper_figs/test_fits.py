@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpregret.paper_figs import fits
+
+HORIZONS = 2.0 ** np.arange(8, 16)
+
+
+def noisy(law: np.ndarray, runs: int, spread: float, seed: int, sets: int = 1) -> np.ndarray:
+    """(sets, runs, cells) log-normal responses of mean `law`; half of the variance is common to a run's cells."""
+    generator = np.random.default_rng(seed)
+    shape = (sets, runs)
+    own, common = generator.normal(size=(*shape, len(law))), generator.normal(size=(*shape, 1))
+    return law * np.exp(spread * np.sqrt(0.5) * (own + common) - spread**2 / 2)
+
+
+@settings(max_examples=30, deadline=None)
+@given(power=st.floats(-1, 2), log_power=st.floats(0, 2.5), seed=st.integers(0, 2**31))
+def test_planted_law_is_recovered_within_two_hundredths(power: float, log_power: float, seed: int) -> None:
+    law = 3 * HORIZONS**power * np.log(HORIZONS) ** log_power
+    responses = noisy(law, 64, 0.05, seed)[0]
+    fit = fits.fit_power(responses, np.log(HORIZONS), log_power * np.log(np.log(HORIZONS)), power)
+    assert fit.log_aware.value == pytest.approx(power, abs=0.02)
+    assert fit.normalised.value == pytest.approx(0.0, abs=0.02)
+    assert fit.end_low <= fit.end_high
+
+
+def test_without_noise_everything_is_exact() -> None:
+    law = 2 * HORIZONS**0.5 * np.log(HORIZONS)
+    fit = fits.fit_power(np.tile(law, (4, 1)), np.log(HORIZONS), np.log(np.log(HORIZONS)), 0.5)
+    assert fit.log_aware.value == pytest.approx(0.5, abs=1e-12)
+    assert fit.log_aware.high - fit.log_aware.low == pytest.approx(0.0, abs=1e-12)
+    assert fit.local == pytest.approx([0.0] * 7, abs=1e-12)
+    assert fit.raw.value == pytest.approx(np.polyfit(np.log(HORIZONS), np.log(law), 1)[0])
+
+
+@pytest.mark.parametrize("runs", [8, 16, 32])
+@pytest.mark.parametrize("spread", [0.2, 0.5])
+@pytest.mark.parametrize("cells", [4, 8])
+def test_intervals_cover_93_to_97_percent(runs: int, spread: float, cells: int) -> None:
+    horizons = HORIZONS[:cells]
+    responses = noisy(horizons**0.5, runs, spread, seed=runs, sets=1000)
+    _, low, high = fits.slope_intervals(responses, np.log(horizons), replicates=400)
+    assert 0.93 <= float(((low <= 0.5) & (high >= 0.5)).mean()) <= 0.97
+
+
+def test_interval_matches_the_linearised_standard_error() -> None:
+    responses = noisy(HORIZONS**0.5, 32, 0.2, seed=4)[0]
+    value, low, high = fits.slope_intervals(responses, np.log(HORIZONS), replicates=20_000)
+    influence = (responses / responses.mean(axis=0)) @ fits.slope_weights(np.log(HORIZONS))
+    error = influence.std(ddof=1) / np.sqrt(32)
+    quantile = 2.0395134  # t with 31 degrees of freedom
+    assert float(high - value) == pytest.approx(quantile * error, rel=0.03)
+    assert float(value - low) == pytest.approx(float(high - value))
+
+
+def test_too_few_cells_or_a_response_around_zero_give_no_exponent() -> None:
+    with pytest.raises(fits.NoExponent, match="3 usable cells, 4 needed"):
+        fits.fit_power(np.ones((8, 3)), np.arange(3.0), np.zeros(3), 0.0)
+    noise = np.random.default_rng(0).normal(0.1, 1, size=(8, 5))
+    with pytest.raises(fits.NoExponent, match=r"not positive|not resolved"):
+        fits.fit_power(noise, np.arange(5.0), np.zeros(5), 0.0)
+    with pytest.raises(fits.NoExponent, match="at least two"):
+        fits.fit_power(np.ones((1, 5)), np.arange(5.0), np.zeros(5), 0.0)
+
+
+def test_comparison_of_laws_prefers_the_planted_one() -> None:
+    logarithmic = fits.compare_log_law(HORIZONS, 10 + 20 * np.log(HORIZONS))
+    assert logarithmic.delta_aic > 10
+    assert logarithmic.increments == pytest.approx([20 * np.log(2)] * 7)
+    assert logarithmic.per_octave == pytest.approx(20 * np.log(2))
+    assert fits.compare_log_law(HORIZONS, 3 * HORIZONS**0.4).delta_aic < -10
+
+
+def test_joint_intervals_widen() -> None:
+    samples = np.random.default_rng(0).normal(size=20)
+    alone, joint = fits.mean_interval(samples), fits.mean_interval(samples, comparisons=10)
+    assert alone.value == joint.value == pytest.approx(samples.mean())
+    assert joint.high - joint.low > alone.high - alone.low

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted import Sweep, write_runs
+
+from dpregret.paper_figs.runs import COLUMNS, KEY, RunsError, read_runs
+
+
+def frame(**changes: object) -> pd.DataFrame:
+    return Sweep(lambda checkpoints, value: np.sqrt(checkpoints), runs=2, horizon=64).frame().assign(**changes)
+
+
+def test_all_files_come_back_sorted_with_plain_types(tmp_path: Path) -> None:
+    write_runs(pd.concat([frame(), frame(learner="ftal", variant="plain", epsilon=np.inf)]), tmp_path)
+    found = read_runs(tmp_path)
+    assert list(found.columns) == list(COLUMNS)
+    assert len(found) == 2 * len(frame())
+    assert found[list(KEY)].equals(found[list(KEY)].sort_values(list(KEY), ignore_index=True))
+    assert found["tight"].dtype == np.bool_
+
+
+def test_mixed_configurations_are_refused(tmp_path: Path) -> None:
+    write_runs(pd.concat([frame(), frame(learner="ftal", config_hash="other")]), tmp_path)
+    with pytest.raises(RunsError, match="different configurations in experiment horizon"):
+        read_runs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows.drop(columns=["bound"]), "missing columns bound"),
+        (lambda rows: rows.assign(run=0.5), "column run holds float64, expected integer"),
+        (lambda rows: rows.assign(regret="x"), "column regret holds"),
+        (lambda rows: pd.concat([rows, rows]), "the same row twice: paper=lou_cheung_2020"),
+        (lambda rows: rows.assign(regret=np.nan), "no finite regret"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
+    change(frame()).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(RunsError, match=message):
+        read_runs(tmp_path)
+
+
+def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunsError, match="no Parquet file"):
+        read_runs(tmp_path)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpregret.paper_figs.formats import number, significant
+from dpregret.paper_figs.readme import BEGIN, END, ReadmeError, main, readme_text, update_readme
+from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.tables import write_tables
+from dpregret.paper_figs.verdicts import write_claims
+
+FILES = ["claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md",
+         "table_1.csv", "table_1.html", "table_1.md", "table_1.tex"]  # fmt: skip
+
+
+def write(runs: Path, repository: Path, out: Path) -> Path:
+    workflows = repository / "workflows"
+    write_tables(runs, workflows / "claims/lou_cheung_2020.yaml", workflows / "errata/lou_cheung_2020.yaml", out)
+    return out
+
+
+@pytest.fixture(scope="session")
+def tables(paper_runs: Path, repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(paper_runs, repository, tmp_path_factory.mktemp("tables"))
+
+
+def test_the_same_runs_give_the_same_bytes(tables: Path, paper_runs: Path, repository: Path, tmp_path: Path) -> None:
+    assert sorted(path.name for path in tables.iterdir()) == FILES
+    again = write(paper_runs, repository, tmp_path)
+    for name in FILES:
+        assert (tables / name).read_bytes() == (again / name).read_bytes()
+
+
+def test_timings_enter_the_cost_table_only(tables: Path, repository: Path, tmp_path: Path) -> None:
+    from planted import planted_paper, write_runs
+
+    slower = planted_paper()
+    for column in ("seconds", "seconds_projection"):
+        slower[column] *= 3
+    again = write(write_runs(slower, tmp_path / "runs"), repository, tmp_path / "out")
+    for name in FILES:
+        same = (tables / name).read_bytes() == (again / name).read_bytes()
+        assert same is not name.startswith("costs")
+
+
+def test_rows_show_what_was_planted(tables: Path) -> None:
+    table = pd.read_csv(tables / "table_1.csv", keep_default_na=False)
+    row = table.loc[(table["algorithm"] == "WDP-COCOP, Gamma") & (table["variant"] == "corrected")].iloc[0]
+    assert row["T exponent"].startswith("0.00 [")
+    assert row["d exponent"].startswith("1.00 [")
+    assert row["eps exponent"].startswith("-1.00 [")
+    assert row["W exponent"] == "not run"
+    assert row["eps / delta"] == "8 / 1e-06"
+    assert row["operation counted"] == "1 projection"
+    assert "reproduced: T, d, eps" in row["verdicts"]
+    printed = table.loc[(table["algorithm"] == "WDP-COCOP, Gamma") & (table["variant"] == "printed")].iloc[0]
+    assert printed["T exponent"].startswith("1.00 [")
+    assert "L1" in printed["errata"].split()
+    latex = (tables / "table_1.tex").read_text()
+    assert r"\toprule" in latex
+    assert r"$O\bigl(d\log_2^{1.5}W\ln T/\varepsilon\bigr)$" in latex
+    assert 'id="T_table-1"' in (tables / "table_1.html").read_text()
+
+
+def test_errata_carry_measured_numbers(tables: Path) -> None:
+    errata = pd.read_csv(tables / "errata.csv", keep_default_na=False).set_index("erratum")
+    assert errata.loc["L1", "status"] == "measured"
+    assert errata.loc["L1", "as printed"] == "1.00 [1.00, 1.00]"
+    assert errata.loc["L6", "as printed"] == "1.11"
+    assert errata.loc["L6", "corrected"] == "1"
+    assert errata.loc["L5", "status"] == "not run"
+    assert errata.loc["L15", "status"] == "not measured"
+
+
+def test_costs_count_calls_and_microseconds(tables: Path) -> None:
+    costs = pd.read_csv(tables / "costs.csv")
+    row = costs.loc[costs["algorithm"] == "FTAL"].iloc[0]
+    assert float(row["us per round"]) == pytest.approx(10)
+    assert float(row["us per projection"]) == pytest.approx(2)
+
+
+def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
+    claims = repository / "workflows/claims/lou_cheung_2020.yaml"
+    frame = write_claims(paper_runs, claims, tmp_path / "claims.csv", experiments=["horizon"])
+    assert set(frame.loc[frame["experiment"] != "horizon", "verdict"]) == {"not run"}
+    assert (frame.loc[frame["claim"] == "thm3-T", "verdict"] == "reproduced").all()
+    assert len(read_runs(paper_runs)) > 0
+
+
+def test_numbers_have_no_negative_zero() -> None:
+    assert [number(-0.001), number(float("nan")), number(float("inf"))] == ["0.00", "-", "inf"]
+    assert [significant(12345.6), significant(0.012345)] == ["12346", "0.0123"]
+
+
+def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    readme, table = tmp_path / "README.md", tables / "table_1.csv"
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert main([str(readme), str(table), "--check"]) == 1
+    assert "old" in readme.read_text()
+    assert main([str(readme), str(table)]) == 0
+    text = readme.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "| WDP-COCOP, Gamma" in text
+    assert update_readme(readme, table, check=True)
+    assert main([str(readme), str(table), "--check"]) == 0
+    readme.write_text("no markers")
+    assert main([str(readme), str(table)]) == 2
+    assert "expected one" in capsys.readouterr().err
+    with pytest.raises(ReadmeError, match="lacks columns"):
+        readme_text(text, pd.DataFrame({"algorithm": ["x"]}))

@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted import Sweep, make_claim
+
+from dpregret.paper_figs.cells import collect_cells
+from dpregret.paper_figs.claims import ClaimsError
+from dpregret.paper_figs.fits import Estimate
+from dpregret.paper_figs.verdicts import decide, judge
+
+
+def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    return np.sqrt(checkpoints)
+
+
+def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    return 10 + 20 * np.log(checkpoints)
+
+
+def twin(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    return 1 + np.log(checkpoints)
+
+
+def powered(power: float):  # type: ignore[no-untyped-def]
+    return lambda checkpoints, value: 1 + (1 + value**power) * np.log(checkpoints)
+
+
+def overhead_runs(parameter: str, power: float, values: tuple[float, ...], **settings: object) -> pd.DataFrame:
+    common = {"experiment": parameter, "parameter": parameter, "values": values}
+    private = Sweep(powered(power), **common, **settings)
+    plain = {"window": 2**15}
+    if parameter == "dimension":
+        clean = Sweep(twin, learner="ftal", variant="plain", settings={**plain, "epsilon": np.inf}, **common)
+    else:
+        clean = Sweep(twin, learner="ftal", variant="plain", experiment=parameter,
+                      settings={**plain, "epsilon": np.inf})  # fmt: skip
+    return pd.concat([private.frame(), clean.frame()], ignore_index=True)
+
+
+def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
+    found = judge(Sweep(root).frame(), make_claim())
+    assert found.verdict == "reproduced"
+    assert found.fitted == pytest.approx(0.5, abs=1e-9)
+    assert found.cells_used == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
+    assert found.cells_excluded == "pre-asymptotic: 16; 32; 64; 128"
+    assert found.runs == 16
+
+
+def test_the_same_on_an_easy_stream_proves_nothing() -> None:
+    runs = Sweep(root, tight=False).frame()
+    assert judge(runs, make_claim()).verdict == "inconclusive"
+    assert judge(runs, make_claim(scope="instance")).verdict == "reproduced"
+
+
+def test_loose_and_violated_bounds() -> None:
+    runs = Sweep(root).frame()
+    assert judge(runs, make_claim(predicted={"power": 0.75})).verdict == "below bound"
+    found = judge(runs, make_claim(predicted={"power": 0, "log_power": 1}))
+    assert found.verdict == "violated"
+    assert found.delta_aic < 0
+
+
+def test_saturated_and_early_cells_are_kept_marked_and_not_fitted() -> None:
+    saturated = Sweep(root, displacement=lambda checkpoints, value: 8192.0 / checkpoints).frame()
+    found = judge(saturated, make_claim())
+    assert found.verdict == "inconclusive"
+    assert found.reason.startswith("no exponent: 3 of 12 cells usable (9 saturated)")
+    assert found.reason.endswith("it would take T of about 2^16")
+    assert np.isnan(found.fitted)
+    assert found.cells_excluded.startswith("saturated: 16; 32;")
+    trivial = judge(Sweep(root, stay=0.01).frame(), make_claim())
+    assert "saturated" in trivial.reason
+    early = judge(Sweep(root).frame(), make_claim(asymptotic_from={"windows": 1024}))
+    assert "(10 pre-asymptotic)" in early.reason
+
+
+def test_noise_time_rule_uses_the_displacement() -> None:
+    runs = Sweep(root, displacement=lambda checkpoints, value: 100.0 / checkpoints).frame()
+    cells = collect_cells(runs, make_claim(asymptotic_from={"noise_times": 30}))
+    used = cells.values[cells.used]
+    assert list(used) == [4096.0, 8192.0, 16384.0, 32768.0]
+
+
+def test_log_slope_of_logarithmic_regret_is_constant() -> None:
+    claim = make_claim(response="log_slope", predicted={"power": 0, "log_power": 1})
+    found = judge(Sweep(logarithmic).frame(), claim)
+    assert found.verdict == "reproduced"
+    assert found.fitted == pytest.approx(0.0, abs=1e-9)
+    assert found.delta_aic > 10
+    assert found.per_octave == pytest.approx(20 * np.log(2))
+    squared = Sweep(lambda checkpoints, value: np.log(checkpoints) ** 2.5).frame()
+    law = make_claim(response="log_slope", predicted={"power": 0, "log_power": 2.5})
+    assert judge(squared, law).normalised == pytest.approx(0.0, abs=1e-9)
+
+
+def test_logarithm_of_horizon_over_delta() -> None:
+    runs = Sweep(lambda checkpoints, value: 1e-3 * np.sqrt(checkpoints) * np.log(checkpoints / 1e-6) ** 2).frame()
+    claim = make_claim(predicted={"power": 0.5, "log_power": 2, "log_argument": "T/delta"})
+    assert judge(runs, claim).log_aware == pytest.approx(0.5, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "power", "values"),
+    [("dimension", 1.0, (2, 4, 8, 16, 32)), ("epsilon", -1.0, (0.5, 1, 2, 4, 8)), ("mu", -1.0, (0.1, 0.2, 0.4, 0.8))],
+)
+def test_overhead_slopes_recover_their_power(parameter: str, power: float, values: tuple[float, ...]) -> None:
+    experiment = parameter
+    claim = make_claim(
+        parameter=parameter, experiment=experiment, response="log_slope", twin={"learner": "ftal"},
+        predicted={"power": power},
+    )  # fmt: skip
+    found = judge(overhead_runs(parameter, power, values), claim)
+    assert found.verdict == "reproduced"
+    assert found.fitted == pytest.approx(power, abs=0.02)
+
+
+def test_the_window_is_fitted_in_its_number_of_levels() -> None:
+    def levels(checkpoints: np.ndarray, value: float) -> np.ndarray:
+        return (np.log2(value) + 1) ** 1.5 * np.log(checkpoints)
+
+    runs = Sweep(levels, experiment="window", parameter="window", values=(1, 4, 16, 64, 256, 1024)).frame()
+    claim = make_claim(
+        parameter="window", experiment="window", response="log_slope", predicted={"power": 1.5},
+        asymptotic_from={"windows": 64},
+    )  # fmt: skip
+    found = judge(runs, claim)
+    assert found.fitted == pytest.approx(1.5, abs=1e-9)
+    assert found.cells_excluded == "pre-asymptotic: 1024"
+
+
+def test_growth_is_judged_towards_small_epsilon() -> None:
+    """eps^-0.5 stays below a bound of eps^-1, although response / bound rises with eps."""
+    runs = Sweep(lambda checkpoints, value: value**-0.5 * np.log(checkpoints), experiment="epsilon",
+                 parameter="epsilon", values=(0.5, 1, 2, 4, 8)).frame()  # fmt: skip
+    claim = make_claim(parameter="epsilon", experiment="epsilon", response="log_slope", predicted={"power": -1})
+    found = judge(runs, claim)
+    assert found.fitted == pytest.approx(-0.5, abs=1e-9)
+    assert found.normalised == pytest.approx(-0.5, abs=1e-9)
+    assert found.verdict == "below bound"
+
+
+def test_linear_regret_is_recognised_although_it_saturates() -> None:
+    runs = Sweep(lambda checkpoints, value: 0.4 * checkpoints).frame()
+    claim = make_claim(kind="linear", predicted=None, scope="instance")
+    assert judge(runs, claim).verdict == "reproduced"
+    assert judge(Sweep(root).frame(), claim).verdict == "below bound"
+
+
+def test_explicit_bounds_hold_or_do_not() -> None:
+    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    assert judge(Sweep(root, bound_factor=2).frame(), claim).verdict == "reproduced"
+    assert judge(Sweep(root, bound_factor=0.5).frame(), claim).verdict == "violated"
+    assert judge(Sweep(root, bound_factor=1.0).frame(), claim).verdict == "inconclusive"
+    missing = judge(Sweep(root, bound_factor=np.nan).frame(), claim)
+    assert missing.reason == "the runs carry no explicit bound"
+
+
+def test_slope_against_an_explicit_bound() -> None:
+    claim = make_claim(bound="explicit")
+    found = judge(Sweep(root).frame(), claim)
+    assert found.normalised == pytest.approx(0.0, abs=1e-9)
+    assert found.verdict == "reproduced"
+
+
+def test_privacy_is_judged_by_what_is_delivered() -> None:
+    claim = make_claim(kind="private", predicted=None)
+    assert judge(Sweep(root).frame(), claim).verdict == "reproduced"
+    found = judge(Sweep(root, delivered=10 / 9).frame(), claim)
+    assert found.verdict == "violated"
+    assert "1.11" in found.reason
+
+
+def test_what_was_not_run_is_said() -> None:
+    runs = Sweep(root).frame()
+    other = judge(runs, make_claim(experiment="window"))
+    assert (other.verdict, other.reason) == (
+        "not run", "no rows with experiment = window for wdp-cocop-gamma.corrected in window")  # fmt: skip
+    profile = judge(runs, make_claim(), experiments=["dimension"])
+    assert profile.reason == "experiment horizon is not in this profile"
+    lonely = make_claim(response="overhead", twin={"learner": "ftal"})
+    assert "no rows with learner = ftal" in judge(runs, lonely).reason
+
+
+def test_several_settings_in_one_cell_are_refused() -> None:
+    runs = pd.concat([Sweep(root).frame(), Sweep(root, settings={"window": 1}).frame()], ignore_index=True)
+    with pytest.raises(ClaimsError, match=r"several values of window \(1, 16\); fix one with where"):
+        judge(runs, make_claim())
+    assert judge(runs, make_claim(where={"window": 1})).verdict == "reproduced"
+
+
+def test_learners_that_are_told_the_horizon_have_one_run_a_cell() -> None:
+    frames = [Sweep(root, anytime=False, horizon=2**k, settings={"window": 2**k}).frame() for k in range(8, 15)]
+    found = judge(pd.concat(frames, ignore_index=True), make_claim())
+    assert found.cells_used == "256; 512; 1024; 2048; 4096; 8192; 16384"
+    slopes = make_claim(response="log_slope", predicted={"power": 0.5})
+    again = judge(pd.concat(frames, ignore_index=True), slopes)
+    assert again.cells_used == "2048; 4096; 8192; 16384"
+    assert again.verdict == "reproduced"
+
+
+def test_failed_runs_take_their_cell_out() -> None:
+    runs = Sweep(root).frame()
+    broken = (runs["checkpoint"] == 1024) & (runs["run"] == 3)
+    runs.loc[broken, ["status", "regret"]] = ["diverged", np.nan]
+    found = judge(runs, make_claim())
+    assert "failed: 1024" in found.cells_excluded
+    assert found.runs == 16
+
+
+def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
+    verdict, reason = decide(Estimate(0.0, -0.3, 0.3), 0.1, True, 16)
+    assert (verdict, reason) == ("inconclusive", "interval too wide: [-0.300, 0.300]; about 144 runs would decide")
+    verdict, reason = decide(Estimate(0.09, 0.05, 0.13), 0.1, True, 16)
+    assert (verdict, reason) == ("inconclusive", "[0.050, 0.130] straddles +0.1")

@@ -1,0 +1,129 @@
+"""The house keeps its shape: who imports whom, what is packaged, how long a module may be, what no file may say."""
+
+import ast
+import graphlib
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from dpregret.workflows.fingerprint import module_file
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
+MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+MAY_IMPORT = {
+    "algorithms": (),
+    "algorithms.arrays": (),
+    "algorithms.privacy": ("algorithms.arrays",),
+    "algorithms.geometry": ("algorithms.arrays",),
+    "algorithms.learner": ("algorithms.arrays", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.coco": ("algorithms.arrays", "algorithms.learner", "algorithms.privacy", "algorithms.geometry"),
+    "datasets": (),
+    "paper_figs": (),
+    "workflows": ("algorithms", "datasets", "paper_figs"),
+}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    """The longest entry of MAY_IMPORT that holds the module."""
+    rooms = [room for room in MAY_IMPORT if module == room or module.startswith(f"{room}.")]
+    return max(rooms, key=len)
+
+
+def ours(names: set[str]) -> set[str]:
+    return {name.removeprefix("dpregret.") for name in names if name.startswith("dpregret.")}
+
+
+def imported(statements: list[ast.stmt]) -> set[str]:
+    found: set[str] = set()
+    for node in (each for statement in statements for each in ast.walk(statement)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import on line {node.lineno}"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return ours(found)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_imports_go_in_the_allowed_direction(path: Path) -> None:
+    room = room_of(name_of(path))
+    for name in imported(ast.parse(path.read_text(encoding="utf-8")).body):
+        target = room_of(name)
+        allowed = (room, *MAY_IMPORT[room])
+        assert any(target == each or target.startswith(f"{each}.") for each in allowed), f"imports {name}"
+
+
+def test_every_folder_of_learners_has_its_rule() -> None:
+    folders = {f"algorithms.{path.parent.name}" for path in (ROOT / "algorithms").glob("*/__init__.py")}
+    assert folders <= set(MAY_IMPORT)
+
+
+def test_modules_import_each_other_without_circles() -> None:
+    graph: dict[Path, set[Path]] = {}
+    for path in MODULES:
+        body = [each for each in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(each, ast.stmt)]
+        now = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]  # what loading needs
+        names = {f"dpregret.{name}" for name in imported(list(now))}
+        files = {module_file(name) or module_file(name.rpartition(".")[0]) for name in names}
+        graph[path] = {file for file in files if file and file != path}
+    assert len(list(graphlib.TopologicalSorter(graph).static_order())) >= len(MODULES)
+
+
+def test_packaged_folders_are_the_folders_that_exist() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    existing = {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"}
+    assert set(settings["packages"]) == existing | {"dpregret"}
+    assert settings["package-dir"] == {"dpregret": "dpregret"} | {f"dpregret.{folder}": folder for folder in FOLDERS}
+    for folder in FOLDERS:
+        assert (ROOT / folder / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: path.name)
+def test_no_module_is_longer_than_400_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def texts() -> list[Path]:
+    skipped = {".git", ".venv", ".snakemake", "build", "results", "cache", "__pycache__", "shared"}
+    kinds = {".py", ".md", ".txt", ".in", ".toml", ".yaml", ".yml", ".smk", ".rst", ".cff", ".cfg", ""}
+    return [
+        path
+        for path in ROOT.rglob("*")
+        if path.suffix in kinds
+        and not skipped.intersection(path.relative_to(ROOT).parts)
+        and not any(part.startswith(".") and part.endswith("_cache") for part in path.parts)
+        and path.is_file()
+    ]
+
+
+def test_no_file_names_a_package_host() -> None:
+    hosts = re.compile("|".join(["pypi[.]" + "org", "python" + "hosted", "ana" + "conda[.]", "index-" + "url [a-z]"]))
+    found = texts()
+    assert len(found) > 50
+    assert [str(path) for path in found if hosts.search(path.read_text(encoding="utf-8", errors="replace"))] == []
+
+
+@pytest.mark.parametrize("name", ["base", "bootstrap"])
+def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    assert "://" not in text
+    pinned = re.findall(r"^([a-z0-9][a-z0-9._-]*)==\S+.*\\\n    --hash=sha256:[0-9a-f]{64}", text, flags=re.MULTILINE)
+    listed = re.findall(r"^[A-Za-z0-9][^\s;<>=]*", text, flags=re.MULTILINE)
+    assert pinned == listed
+    wanted = (ROOT / "requirements" / f"{name}.in").read_text(encoding="utf-8").splitlines()
+    names = {re.split(r"[<>=]", line)[0].lower() for line in wanted if line and not line.startswith("#")}
+    assert names <= set(pinned)
+
+
+def test_everything_installed_at_run_time_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "base.txt").read_text(), re.MULTILINE))
+    assert {re.split(r"[<>=]", line)[0] for line in project["dependencies"]} <= locked

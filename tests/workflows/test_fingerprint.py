@@ -1,0 +1,75 @@
+"""What an edit makes run again, and what it does not."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpregret.workflows import fingerprint
+
+COCO = "dpregret.algorithms.coco"
+
+
+@pytest.fixture
+def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(fingerprint, "ROOT", checkout.root)
+    return checkout.root
+
+
+def fingerprints() -> dict[str, str]:
+    fingerprint._imports.cache_clear()
+    return {
+        "cocop": fingerprint.learner_fingerprint(f"{COCO}.wdp_cocop"),
+        "pocp": fingerprint.learner_fingerprint(f"{COCO}.pocp"),
+        "data": fingerprint.data_fingerprint(),
+        "tables": fingerprint.figures_fingerprint("tables.py"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("edited", "changed"),
+    [
+        ("algorithms/coco/wdp_cocop.py", {"cocop"}),
+        ("algorithms/coco/ftal.py", {"cocop"}),
+        ("algorithms/coco/pocp.py", {"pocp"}),
+        ("algorithms/coco/noise.py", {"cocop"}),
+        ("algorithms/learner.py", {"cocop", "pocp"}),
+        ("algorithms/privacy/noise.py", {"cocop", "pocp"}),
+        ("datasets/bundled.py", {"cocop", "pocp", "data"}),
+        ("workflows/job.py", {"cocop", "pocp"}),
+        ("workflows/scripts/run.py", {"cocop", "pocp"}),
+        ("workflows/scripts/tables.py", {"tables"}),
+        ("paper_figs/fits.py", {"tables"}),
+        ("workflows/config.py", set()),
+        ("workflows/checks.py", set()),
+    ],
+)
+def test_edit_changes_exactly_what_depends_on_the_file(copied: Path, edited: str, changed: set[str]) -> None:
+    before = fingerprints()
+    path = copied / edited
+    text = path.read_text()
+    path.write_text(f"{text}\n# edited\n")
+    after = fingerprints()
+    assert {name for name in before if before[name] != after[name]} == changed
+    path.write_text(text)
+    assert fingerprints() == before
+
+
+def test_touch_changes_nothing(copied: Path) -> None:
+    before = fingerprints()
+    for path in copied.rglob("*.py"):
+        os.utime(path)
+    assert fingerprints() == before
+
+
+def test_new_or_renamed_file_counts(copied: Path) -> None:
+    before = fingerprints()
+    (copied / "datasets" / "another.py").write_text("")
+    assert fingerprints()["cocop"] != before["cocop"]
+
+
+def test_names_of_others_have_no_file() -> None:
+    assert fingerprint.module_file("numpy.linalg") is None
+    assert fingerprint.module_file("dpregret.nowhere") is None
+    assert fingerprint.module_file(COCO) == fingerprint.ROOT / "algorithms" / "coco" / "__init__.py"

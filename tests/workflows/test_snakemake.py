@@ -1,0 +1,165 @@
+"""The workflow as a user meets it: run, run again, edit, kill and resume, and what is refused."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+pytestmark = pytest.mark.workflow
+
+MINE = ("--config", "profile=mine.yaml")
+TABLES = ("claims.csv", "table_1.csv", "table_1.md", "table_1.tex", "table_1.html", "errata.csv", "errata.md")
+RESULTS = Path("results") / "mine" / "lou_cheung_2020"
+
+
+def tables(root: Path) -> dict[str, bytes]:
+    return {name: (root / RESULTS / name).read_bytes() for name in TABLES}
+
+
+def planned(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
+    """Number of jobs of each rule in a dry run."""
+    text = done.stdout + done.stderr
+    assert done.returncode == 0, text
+    if "Nothing to be done" in text:
+        return {}
+    table = text.split("Job stats:")[1].split("\n\n")[0]
+    rows = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE)}
+    return {name: count for name, count in rows.items() if name not in ("all", "total")}
+
+
+def plan(checkout: Any) -> dict[str, int]:
+    return planned(checkout.snakemake(*MINE, "--cores", "1", "--dry-run"))
+
+
+def test_finished_run_has_nothing_to_do_even_after_a_touch(finished: Any) -> None:
+    assert "Nothing to be done" in finished.snakemake(*MINE, "--cores", "8").stderr
+    for path in finished.root.rglob("*.py"):
+        os.utime(path)
+    os.utime(finished.root / "mine.yaml")
+    assert plan(finished) == {}
+
+
+EDITS = [
+    ("algorithms/coco/wdp_cocop.py", "# edited", {"run": 1, "tables": 1}),
+    ("algorithms/learner.py", "# edited", {"run": 2, "tables": 1}),
+    ("paper_figs/fits.py", "# edited", {"tables": 1}),
+    ("workflows/checks.py", "# edited", {}),
+]
+
+
+@pytest.mark.parametrize(("file", "addition", "jobs"), EDITS)
+def test_edit_runs_again_what_depends_on_it(finished: Any, file: str, addition: str, jobs: dict[str, int]) -> None:
+    path = finished.root / file
+    text = path.read_text()
+    path.write_text(f"{text}\n{addition}\n")
+    try:
+        found = plan(finished)
+    finally:
+        path.write_text(text)
+    assert {rule: found.get(rule, 0) for rule in ("run", "tables")} == {"run": 0, "tables": 0, **jobs}
+
+
+def test_new_learner_runs_alone(finished: Any) -> None:
+    path = finished.root / "mine.yaml"
+    text = path.read_text()
+    settings = yaml.safe_load(text)
+    settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]["learners"]["ogd"] = ["plain"]
+    path.write_text(yaml.safe_dump(settings))
+    try:
+        assert plan(finished)["run"] == 1
+    finally:
+        path.write_text(text)
+
+
+def test_report_is_written_and_its_texts_are_sound(finished: Any) -> None:
+    done = finished.snakemake(*MINE, "--report", "report.html")
+    assert done.returncode == 0, done.stderr
+    page = (finished.root / "report.html").read_text()
+    assert "System Message" not in page
+    for name in ("table_1.html", "claims.csv", "errata.csv", "costs.html"):
+        assert name in page
+
+
+def await_file(root: Path, pattern: str, process: "subprocess.Popen[bytes]") -> None:
+    for _ in range(600):
+        if list(root.glob(pattern)):
+            return
+        assert process.poll() is None, "ended before it could be killed"
+        time.sleep(0.05)
+    raise AssertionError(f"{pattern} never appeared")
+
+
+def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any, checkout: Any) -> None:
+    (checkout.root / "mine.yaml").write_text((finished.root / "mine.yaml").read_text())
+    command = checkout.command(*MINE, "--cores", "2")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=checkout.root, env=checkout.environment, start_new_session=True, **quiet)
+    try:
+        await_file(checkout.root, "results/mine/log/lou_cheung_2020/horizon/*.log", process)
+        second = checkout.snakemake(*MINE, "--cores", "2")
+        assert second.returncode != 0
+        assert "Directory cannot be locked" in second.stderr
+        assert process.poll() is None, "the jobs are too short for this test"
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert list((checkout.root / ".snakemake" / "locks").iterdir())
+        resumed = checkout.snakemake(*MINE, "--cores", "2")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    assert resumed.returncode == 0, resumed.stderr
+    assert tables(checkout.root) == tables(finished.root)
+    assert not list((checkout.root / RESULTS).rglob(".*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--config", "profile=bad.yaml"), "bad.yaml:2: seed: must be a whole number, not 'x'"),
+        (("--config", "profile=fulll"), "unknown profile 'fulll', allowed: ci, full, smoke; did you mean 'full'?"),
+        (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile; did you mean 'profile'?"),
+    ],
+)
+def test_mistake_is_told_in_one_line_before_anything_runs(
+    checkout: Any, arguments: tuple[str, ...], message: str
+) -> None:
+    (checkout.root / "bad.yaml").write_text("profile: bad\nseed: x\npapers: {lou_cheung_2020: {experiments: {}}}\n")
+    done = checkout.snakemake(*arguments, "--cores", "1")
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (checkout.root / "results").exists()
+
+
+@pytest.mark.parametrize("profile", ["full", "ci", "smoke"])
+def test_shipped_profile_can_be_planned(checkout: Any, profile: str) -> None:
+    from dpregret.workflows.config import PROFILES, experiment_jobs, load_config
+
+    jobs = list(experiment_jobs(load_config(PROFILES / f"{profile}.yaml")))
+    done = checkout.snakemake("--config", f"profile={profile}", "--cores", "8", "--dry-run", "lou_cheung")
+    counts = planned(done)
+    assert counts["run"] == len(jobs)
+    assert counts["tables"] == 1
+    assert "fetch" not in counts
+    folder = "results/lou_cheung_2020" if profile == "full" else f"results/{profile}/lou_cheung_2020"
+    assert f"{folder}/table_1.csv" in done.stdout + done.stderr
+
+
+def test_blas_is_pinned_to_one_thread_and_the_log_is_shown_on_failure(checkout: Any) -> None:
+    job = checkout.root / "workflows" / "job.py"
+    lines = "import os\ndef run_job(**_):\n    names = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')\n"
+    job.write_text(f"{lines}    raise ValueError('threads ' + ' '.join(os.environ[name] for name in names))\n")
+    environment = {key: value for key, value in checkout.environment.items() if not key.endswith("_NUM_THREADS")}
+    done = subprocess.run(
+        checkout.command("--config", "profile=smoke", "--cores", "8", "--until", "run"),
+        cwd=checkout.root, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "ValueError: threads 1 1 1" in done.stdout + done.stderr

@@ -1,0 +1,20 @@
+"""Which results files belong to a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def link_files(files: Iterable[str], folder: Path) -> Path:
+    """Link results files ``.../EXPERIMENT/NAME.parquet`` below ``folder`` and return it.
+
+    The folder of results may also hold files of experiments and learners that the configuration no longer has;
+    what is linked is exactly what a table may read.
+    """
+    for name in files:
+        path = Path(name).resolve()
+        link = folder / path.parent.name / path.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(path)
+    return folder

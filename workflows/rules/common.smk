@@ -1,0 +1,52 @@
+# Which files belong to what.
+
+TABLES = [
+    "claims.csv",
+    *[f"costs.{form}" for form in ("csv", "md", "html")],
+    *[f"errata.{form}" for form in ("csv", "md")],
+    *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
+]
+CAPTIONS = {
+    "table_1.html": ("Claims", "table.rst", "comparison table"),
+    "claims.csv": ("Claims", "claims.rst", "every claim"),
+    "errata.csv": ("Errata", "errata.rst", "errata"),
+    "costs.html": ("Costs", "costs.rst", "oracle calls"),
+}
+
+
+def data_files(wildcards):
+    """The prepared data that the streams of an experiment need."""
+    experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
+    names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
+    if "source" in experiment.options:
+        names.append(experiment.options["source"])
+    return [f"datasets/cache/{name}.npz" for name in names]
+
+
+def run_files(wildcards):
+    """The results of all jobs of one paper."""
+    return [
+        f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
+        for job in JOBS
+        if job.paper == wildcards.paper
+    ]
+
+
+def paper_outputs(paper):
+    """Everything that the default run makes for one paper."""
+    names = [*TABLES, "ages.parquet", "oracles.parquet"]
+    return [f"{RESULTS}/{paper}/{name}" for name in names]
+
+
+def captioned(name):
+    """A table of a paper, marked for the report where it has a caption."""
+    path = f"{RESULTS}/{{paper}}/{name}"
+    if name not in CAPTIONS:
+        return path
+    category, caption, label = CAPTIONS[name]
+    return report(
+        path,
+        category=category,
+        caption=f"../report/{caption}",
+        labels={"paper": "{paper}", "what": label},
+    )

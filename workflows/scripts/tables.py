@@ -1,0 +1,21 @@
+"""Snakemake script: judge the claims of one paper and write its tables."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from dpregret.workflows.config import Config
+from dpregret.workflows.job_log import job_log
+
+with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
+    from dpregret.paper_figs.tables import write_tables
+    from dpregret.workflows.results import link_files
+
+    paper = snakemake.wildcards.paper
+    texts = Path(snakemake.scriptdir).resolve().parent
+    write_tables(
+        link_files(snakemake.input.runs, Path(folder)),
+        texts / "claims" / f"{paper}.yaml",
+        texts / "errata" / f"{paper}.yaml",
+        Path(snakemake.output[0]).parent,
+        experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
+    )
