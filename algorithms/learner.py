@@ -151,12 +151,14 @@ class Learner(ABC):
 
 @dataclass
 class Record:
-    """What a play leaves: cumulative losses (settings, runs, checkpoints), and what it took.
+    """What a play leaves, and what it took.
 
+    losses: cumulative, (settings, runs, checkpoints). noise_norms: mean of |z_t| over the rounds so far, same shape.
     violation: largest constraint violation seen at a checkpoint. seconds: CPU seconds in the loop, all runs together.
     """
 
     losses: Array
+    noise_norms: Array
     violation: float
     seconds: float
 
@@ -177,29 +179,49 @@ def play(
     settings, runs, _ = learner.point.shape
     cumulative = np.zeros((settings, runs))
     recorded = np.empty((settings, runs, len(checkpoints)))
+    noise = _Noise(learner, noise_generators)
+    noise_norms = np.empty_like(recorded)
     violation = 0.0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
     started = process_time()
-    rounds = zip(range(1, max(checkpoints) + 1), losses, _noise(learner, noise_generators), strict=False)
-    for now, loss, noise in rounds:
+    for now, loss, fresh in zip(range(1, max(checkpoints) + 1), losses, noise, strict=False):
         value, gradient = loss.value_and_gradient(learner.point)
         cumulative += value
         learner.round = now
         if now in where:
             recorded[:, :, where[now]] = cumulative
+            noise_norms[:, :, where[now]] = noise.total_norm(now) / now
             violation = max(violation, float(learner.domain.violation(learner.point).max()))
-        learner.observe(loss, gradient, noise)
+        learner.observe(loss, gradient, fresh)
         if now % 256 == 0:
             advance(256)
     seconds = process_time() - started
     if not np.isfinite(recorded).all():
         raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
-    return Record(recorded, violation, seconds)
+    return Record(recorded, noise_norms, violation, seconds)
 
 
-def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Iterator[Array | None]:
-    if learner.noise_plan is None:
-        yield from repeat(None)
-    else:
-        for block in learner.noise_plan.blocks(generators):
-            yield from block
+class _Noise:
+    """Iterates over the noise of a learner round by round and keeps account of its norms."""
+
+    def __init__(self, learner: Learner, generators: Sequence[np.random.Generator]):
+        self.plan, self.generators = learner.noise_plan, generators
+        self.before, self.first = np.zeros(learner.point.shape[:-1]), 0
+
+    def __iter__(self) -> Iterator[Array | None]:
+        if self.plan is None:
+            yield from repeat(None)
+        else:
+            for block in self.plan.blocks(self.generators):
+                self.block = block
+                yield from block
+                self.before = self.total_norm(self.first + len(block))
+                self.first += len(block)
+
+    def total_norm(self, now: int) -> Array:
+        """Sum of |z_t| over rounds 1..now, (settings, runs); now lies in the current block."""
+        if self.plan is None:
+            return self.before
+        part = self.block[: now - self.first]
+        total: Array = self.before + np.sqrt(np.vecdot(part, part)).sum(axis=0)
+        return total

@@ -84,7 +84,8 @@ def select_rows(
         kept = rows[column] == value if isinstance(value, str) else np.isclose(rows[column].astype(float), value)
         rows = rows.loc[kept]
         if rows.empty:
-            raise NotRun(f"no rows with {column} = {value} for {learner}.{variant} in {experiment}")
+            shown = value if isinstance(value, str) else f"{value:g}"
+            raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
     return rows.copy()
 
 

@@ -68,7 +68,7 @@ def write_figures(
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
     figures: dict[str, Figure] = {}
-    for experiment in ("horizon", "horizon-smooth", "pocp-horizon", "simplex-horizon"):
+    for experiment in ("horizon", "horizon-smooth", "whole-horizon", "pocp-horizon", "simplex-horizon"):
         series = series_of(runs, experiment, skip_variants=("printed",))
         if series:
             figures[f"regret_{experiment.replace('-', '_')}"] = regret_figure(runs, experiment, series)

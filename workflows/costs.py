@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.geometry import ConstraintSet, ReferenceProjection, make_set
+from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.workflows.config import Config
 from dpregret.workflows.job import write_parquet
 

@@ -130,6 +130,7 @@ def _play_cell(
     )
     per_round = cell.horizon * settings.runs * len(batch)
     return _tidy(learner, cell, record.losses, comparator).assign(
+        noise_norm=record.noise_norms.ravel(),
         stream=cell.stream,
         tight=stream.tight,
         violation=record.violation,
@@ -151,7 +152,7 @@ def _stream(cell: Cell, domain: ConstraintSet, settings: Experiment, data_dir: P
 
 def _tidy(learner: Learner, cell: Cell, losses: Array, comparator: Comparator) -> pd.DataFrame:
     """Regret and its companions, one row per (setting, run, checkpoint)."""
-    settings, _, checkpoints = losses.shape
+    settings = len(losses)
     at = np.array(cell.checkpoints) - 1
     plan = learner.noise_plan
     ledger = plan.releases() if plan is not None else [None] * settings

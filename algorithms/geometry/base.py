@@ -51,6 +51,8 @@ class ConstraintSet(ABC):
     dimension: int
     diameter: float
     """Largest Euclidean distance of two points of the set, exact."""
+    closed_form_projection: bool = True
+    """False where `project` calls a solver."""
 
     @property
     @abstractmethod

@@ -40,6 +40,7 @@ class FlowPolytope(ConstraintSet):
     """
 
     name = "flow"
+    closed_form_projection = False
 
     def __init__(self, dimension: int, *, edges: Sequence[Edge] | None = None):
         if edges is None:

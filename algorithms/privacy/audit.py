@@ -42,4 +42,5 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     noise = materialise(mechanism, rounds)
     sums = np.tril(np.ones((rounds, rounds)))
     whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), sums)
-    return np.sqrt(np.square(whitened).sum(axis=0))
+    losses: Array = np.sqrt(np.square(whitened).sum(axis=0))
+    return losses

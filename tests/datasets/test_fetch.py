@@ -147,6 +147,8 @@ def test_a_file_placed_by_hand_is_verified_and_needs_no_server(
     capsys.readouterr()
     assert place.run() == 1
     assert "tiny.txt: wrong checksum" in _error(capsys)
+    with pytest.raises(fetch.FetchError, match="wrong checksum"):
+        fetch.fetch(fetch.find_source("tiny", place.sources), place.folder)
     assert place.contents() == {"tiny.txt"}
 
 

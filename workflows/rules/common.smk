@@ -34,7 +34,7 @@ def run_files(wildcards):
 
 def paper_outputs(paper):
     """Everything that the default run makes for one paper."""
-    names = [*TABLES, "ages.parquet", "oracles.parquet"]
+    names = [*TABLES, "figures"]
     return [f"{RESULTS}/{paper}/{name}" for name in names]
 
 

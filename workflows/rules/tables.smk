@@ -23,6 +23,36 @@ rule tables:
         "../scripts/tables.py"
 
 
+rule figures:
+    input:
+        runs=run_files,
+        costs=f"{RESULTS}/{{paper}}/oracles.parquet",
+        ages=f"{RESULTS}/{{paper}}/ages.parquet",
+    output:
+        report(
+            directory(f"{RESULTS}/{{paper}}/figures"),
+            patterns=["{figure}.png"],
+            category="Figures",
+            caption="../report/figure.rst",
+            labels={"paper": "{paper}", "what": "{figure}"},
+        ),
+    log:
+        f"{RESULTS}/log/{{paper}}/figures.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/figures.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        code=fingerprint.figures_fingerprint("figures.py"),
+    script:
+        "../scripts/figures.py"
+
+
 # Outside the default run: do fitted exponents still agree with the committed reference?
 rule compare:
     input:
