@@ -32,6 +32,12 @@ def run_files(wildcards):
     ]
 
 
+def cost_files(wildcards):
+    """The timings of a paper's oracles, where its configuration lists some."""
+    listed = CONFIG.papers[wildcards.paper].oracle_costs
+    return [f"{RESULTS}/{wildcards.paper}/oracles.parquet"] if listed else []
+
+
 def paper_outputs(paper):
     """Everything that the default run makes for one paper."""
     names = [*TABLES, "figures"]

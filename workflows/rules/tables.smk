@@ -26,7 +26,7 @@ rule tables:
 rule figures:
     input:
         runs=run_files,
-        costs=f"{RESULTS}/{{paper}}/oracles.parquet",
+        costs=cost_files,
         ages=f"{RESULTS}/{{paper}}/ages.parquet",
     output:
         report(

@@ -16,7 +16,7 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
         link_files(snakemake.input.runs, Path(folder)),
         Path(snakemake.scriptdir).resolve().parent / "claims" / f"{paper}.yaml",
         snakemake.output[0],
-        costs_file=snakemake.input.costs,
+        costs_file=snakemake.input.costs or None,
         ages_file=snakemake.input.ages,
         experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
     )
