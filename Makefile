@@ -64,6 +64,7 @@ bench: setup ## time the inner loops
 ci-check: setup ## run the small profile and compare its exponents with the reference
 	$(BIN)/snakemake --config profile=ci --cores $(CORES)
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate
+	@cat results/ci/*/gate.txt
 
 reference: setup ## keep the small tables of the finished runs (full and ci) as the new reference
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \

@@ -138,11 +138,13 @@ class Learner(ABC):
     def displacement(self, rounds: int) -> Array:
         """Expected distance (an upper bound) by which the noise of rounds 1..rounds moves the point, if unconstrained.
 
-        Shape (settings, rounds). For noise z_t in a sum of gradients: E|z_t| / (mu t).
+        Shape (settings, rounds). For noise z_s in sums of gradients: max over s <= t of E|z_s|, over mu t.
         """
         if self.noise_plan is None:
             return np.zeros((len(self.settings), rounds))
-        return self.noise_plan.expected_norm(rounds) / (self.strong_convexity * np.arange(1.0, rounds + 1))
+        noise = np.maximum.accumulate(self.noise_plan.expected_norm(rounds), axis=1)
+        shift: Array = noise / (self.strong_convexity * np.arange(1.0, rounds + 1))
+        return shift
 
     def bound(self, rounds: int) -> Array:
         """Explicit bound on the expected regret after 1..rounds rounds, (settings, rounds); NaN where none is known."""

@@ -132,8 +132,8 @@ def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.Da
 
 
 def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
-    if claim.response == "displacement":
-        return (rows["displacement"] * rows["checkpoint"]).to_numpy(dtype=float)
+    if claim.response == "noise":
+        return rows["noise_norm"].to_numpy(dtype=float)
     regret = rows["regret"].to_numpy(dtype=float)
     if claim.twin is not None:
         regret = regret - _twin_regret(rows, frame, claim, claim.twin, rows["checkpoint"])
@@ -205,7 +205,7 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     by_regret = 0.0
     if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:
         by_regret = rounds * mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
-    exempt = claim.kind in ("linear", "below") or claim.response == "displacement"
+    exempt = claim.kind in ("linear", "below") or claim.response == "noise"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 DEFAULT_TOLERANCE = 0.1
 
 Parameter = Literal["horizon", "dimension", "window", "epsilon", "mu"]
-Response = Literal["regret", "overhead", "log_slope", "displacement"]
+Response = Literal["regret", "overhead", "log_slope", "noise"]
 Kind = Literal["exponent", "linear", "below", "private"]
 Quantity = Literal["horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio"]
 
@@ -104,7 +104,7 @@ class Claim(Strict):
             raise ValueError("kind below needs bound explicit and response regret")
         if self.response == "overhead" and self.twin is None:
             raise ValueError("response overhead needs twin")
-        if self.response in ("regret", "displacement") and self.twin is not None:
+        if self.response in ("regret", "noise") and self.twin is not None:
             raise ValueError(f"response {self.response} takes no twin")
         constant = self.predicted is not None and self.predicted.power == self.predicted.log_power == 0
         if constant and self.response == "log_slope" and self.parameter == "horizon":

@@ -11,9 +11,11 @@ import pandas as pd
 
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
-from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure
+from dpregret.paper_figs.claims import Asymptotic, Claim, ErrataFile, Erratum, Measure
 from dpregret.paper_figs.verdicts import NOT_RUN
 
+FIRST_ROUND: Final = Asymptotic(rounds=256)
+"""Exponents in T are fitted from here on."""
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
 QUANTITY_TEXT: Final = {
     "horizon_exponent": "T exponent of regret",
@@ -112,6 +114,7 @@ def _exponent(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) 
     claim = Claim(
         id=f"{what.learner}.{variant}", source="", statement="", kind="linear", learner=what.learner,
         variant=variant, experiment=experiment, stream=what.stream, where=what.where, parameter="horizon",
+        asymptotic_from=FIRST_ROUND,
     )  # fmt: skip
     cells = collect_cells(runs, claim)
     axis = np.log(cells.values[cells.used])

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import (
@@ -32,7 +33,7 @@ AXIS: Final = {
 }  # fmt: skip
 RESPONSE: Final = {
     "regret": "total regret", "overhead": "regret above the non-private twin",
-    "log_slope": "slope of regret, dR / d ln T", "displacement": "noise norm / (mu radius), rounds",
+    "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
 }  # fmt: skip
 FIGURED: Final[tuple[Parameter, ...]] = ("dimension", "window", "epsilon")
 
@@ -174,6 +175,14 @@ def exponent_figure(runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter
         axes[1].set(xscale="log", xlabel=AXIS[parameter], ylabel="local slope of response / bound")
         axes[1].axhline(0.0, color="0.3", linewidth=0.8)
         axes[1].set_title("zero: grows like the bound; above: outgrows it")
+        for axis in axes:
+            ticks = sorted({round(float(value), 6) for claim, cells in drawn
+                            for value in np.exp(coordinate(claim, cells.values))})  # fmt: skip
+            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+            axis.minorticks_off()
+        axes[0].yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes[0].yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes[0].yaxis.set_minor_formatter(NullFormatter())
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
@@ -209,8 +218,11 @@ def age_figure(ages: pd.DataFrame) -> Figure:
         figure, axes = panels(1)
         for place, window in enumerate(windows):
             rows = ages.loc[ages["window"] == window].sort_values("age")
-            axes[0].plot(rows["age"] / window, rows["mu_gdp"], marker=MARKERS[place % len(MARKERS)], markersize=2.5,
-                         color=paint[str(window)], label=f"W = {window}")  # fmt: skip
+            marker, every = MARKERS[place % len(MARKERS)], max(1, len(rows) // 16)
+            colour, label = paint[str(window)], f"W = {window}"
+            axes[0].plot(
+                rows["age"] / window, rows["mu_gdp"], color=colour, label=label, marker=marker, markevery=every
+            )
         axes[0].axvline(1.0, color="0.3", linewidth=0.8, linestyle=DASHED)
         axes[0].set(xlabel="age of the item, windows (dashed: expiry)", ylabel=AXIS["mu"])
         axes[0].set_title("privacy loss of an item by its age")

@@ -17,7 +17,7 @@ COLUMNS: Final[Mapping[str, str]] = {
     "horizon": INTEGER,
     "anytime": FLAG,
     **dict.fromkeys(("dimension", "window", "run", "checkpoint"), INTEGER),
-    **dict.fromkeys(("epsilon", "delta", "regret", "stay_regret", "bound", "displacement"), NUMBER),
+    **dict.fromkeys(("epsilon", "delta", "regret", "stay_regret", "bound", "displacement", "noise_norm"), NUMBER),
     **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
     "noise_law": TEXT,
     **dict.fromkeys(("projections", "linear_oracles", "local_oracles", "solves"), NUMBER),

@@ -24,6 +24,7 @@ from dpregret.paper_figs.cells import (
     log_factor,
 )  # fmt: skip
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction, load_claims
+from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.runs import read_runs
 
 REPRODUCED, BELOW, VIOLATED = "reproduced", "below bound", "violated"
@@ -128,7 +129,7 @@ def decide(growth: fits.Estimate, tolerance: float, conclusive: bool, runs: int)
 
     `conclusive`: the stream is tight, or the claim is about this very stream; elsewhere a match is no proof.
     """
-    interval = f"[{growth.low:.3f}, {growth.high:.3f}]"
+    interval = f"[{number(growth.low, 3)}, {number(growth.high, 3)}]"
     if growth.low > tolerance:
         return VIOLATED, f"response / bound grows: {interval} above +{tolerance:g}"
     if growth.high < -tolerance:
@@ -184,7 +185,7 @@ def _masked(cells: Cells) -> Cells:
 
 def _log_law(claim: Claim, prediction: Prediction, cells: Cells) -> fits.LogLaw | None:
     """Increments per octave and comparison of laws, for claims of ln T regret."""
-    if claim.parameter != "horizon" or prediction.power != 0 or claim.response == "displacement":
+    if claim.parameter != "horizon" or prediction.power != 0 or claim.response == "noise":
         return None
     try:
         return fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
@@ -220,7 +221,8 @@ def _shown_cells(cells: Cells) -> Judgement:
 
 
 def _listed(values: Sequence[float] | fits.Array) -> str:
-    return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in values)
+    rounded = (round(float(value), 9) + 0.0 for value in values)
+    return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in rounded)
 
 
 def predicted_text(claim: Claim) -> str:
@@ -239,7 +241,9 @@ def predicted_text(claim: Claim) -> str:
 
 
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
-    found = asdict(judgement)
+    found = {
+        key: round(value, 9) + 0.0 if isinstance(value, float) else value for key, value in asdict(judgement).items()
+    }  # below 1e-9 there is rounding only
     return {
         "claim": claim.id, "source": claim.source, "origin": claim.origin, "kind": claim.kind,
         "learner": claim.learner, "variant": claim.variant, "experiment": claim.experiment,

@@ -19,8 +19,8 @@ def loss_by_age(config: Config, output: Path) -> None:
     """Write exact Gaussian-DP parameters of the whole transcript by age of the item (0: just arrived).
 
     Columns: window, age, mu_gdp (node noise calibrated to epsilon = 1, delta = 1e-6 inside the window), epsilon
-    (delivered at delta), claimed_epsilon (inf once expired), worst over `WINDOWS_SEEN` alignments of the horizon
-    with the blocks. The configuration is not used: the curve has no free parameter.
+    (delivered at delta), claimed_epsilon (inf once expired), worst over horizons from one window to
+    `WINDOWS_SEEN` + 1 windows, at all alignments with the blocks (every eighth of a window). The configuration is not used: the curve has no free parameter.
     """
     mu_claimed = gaussian_mu(Budget(EPSILON, DELTA))
     rows = []
@@ -28,8 +28,9 @@ def loss_by_age(config: Config, output: Path) -> None:
         tree = WindowTree(window)
         longest = WINDOWS_SEEN * window
         ages = np.zeros(longest)
-        for horizon in range(longest, longest + window, max(1, window // 8)):
-            ages = np.maximum(ages, item_mu(tree, horizon)[::-1][:longest])
+        for horizon in range(window, longest + window, max(1, window // 8)):
+            losses = item_mu(tree, horizon)[::-1][:longest]
+            ages[: len(losses)] = np.maximum(ages[: len(losses)], losses)
         mu = ages * mu_claimed / np.sqrt(tree.nodes_per_item)
         rows += [
             (window, age, loss, gaussian_epsilon(loss, DELTA), EPSILON if age < window else np.inf)

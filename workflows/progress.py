@@ -108,6 +108,7 @@ class _Bar:
         )
         self.task = self.display.add_task(self.description, total=self.total, rate="")
         self.display.start()
+        self.display.console.show_cursor(True)  # a killed job must not leave the terminal without one
         return True
 
     def close(self) -> None:

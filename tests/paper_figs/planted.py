@@ -55,7 +55,7 @@ class Sweep:
             "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
             "regret": self.law(checkpoint, value) * (1 + self.spread * shift[run]),
             "stay_regret": self.stay * checkpoint, "bound": self.bound_factor * self.law(checkpoint, value),
-            "displacement": self.displacement(checkpoint, value), "comparator_gap": 0.0, "violation": 0.0,
+            "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0, "violation": 0.0,
             "noise_scale": 1.0, "noise_law": "gamma", "delivered_epsilon": 8.0 * self.delivered,
             "projections": 1.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0, "seconds": 1e-5,
             "seconds_projection": 2e-6, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
@@ -99,6 +99,7 @@ def planted_paper() -> pd.DataFrame:
         Sweep(logarithmic, learner="wdp-cocop-gaussian", experiment="errata"),
         Sweep(logarithmic, variant="printed-noise", experiment="errata", delivered=10 / 9),
         Sweep(logarithmic, experiment="errata"),
+        Sweep(logarithmic, experiment="typical", settings={"window": 64}),
     ]  # fmt: skip
     grids = {"dimension": (2, 4, 8, 16, 32), "epsilon": (0.5, 1.0, 2.0, 4.0, 8.0)}
     for parameter, power in (("dimension", 1.0), ("epsilon", -1.0)):

@@ -19,8 +19,10 @@ TABLES = ("claims.csv", "table_1.csv", "table_1.md", "table_1.tex", "table_1.htm
 RESULTS = Path("results") / "mine" / "lou_cheung_2020"
 
 
-def tables(root: Path) -> dict[str, bytes]:
-    return {name: (root / RESULTS / name).read_bytes() for name in TABLES}
+def outputs(root: Path) -> dict[str, bytes]:
+    figures = [f"figures/{path.name}" for path in (root / RESULTS / "figures").glob("*.p??")]
+    assert figures
+    return {name: (root / RESULTS / name).read_bytes() for name in (*TABLES, *figures)}
 
 
 def planned(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
@@ -115,8 +117,8 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     assert resumed.returncode == 0, resumed.stderr
-    assert tables(checkout.root) == tables(finished.root)
-    assert not list((checkout.root / RESULTS).rglob(".*"))
+    assert outputs(checkout.root) == outputs(finished.root)
+    assert not list((checkout.root / RESULTS / "runs").rglob(".*"))
 
 
 @pytest.mark.parametrize(
