@@ -209,7 +209,8 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
-    return (EARLY if rounds < early else USED), float(needed)
+    too_small = mean["window"] < claim.asymptotic_from.smallest_window
+    return (EARLY if rounds < early or too_small else USED), float(needed)
 
 
 def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:

@@ -51,12 +51,13 @@ class Asymptotic(Strict):
     """A cell is pre-asymptotic when its T is below the largest of three numbers of rounds.
 
     `rounds`; `windows` times W; `noise_times` times t0, the time until which the noise is larger than the
-    set (t0 = displacement * T).
+    set (t0 = displacement * T). Cells with W below `smallest_window` are pre-asymptotic too.
     """
 
     rounds: int = 0
     windows: float = 0.0
     noise_times: float = 0.0
+    smallest_window: int = 1
 
 
 class Claim(Strict):
