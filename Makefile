@@ -46,7 +46,7 @@ reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a sm
 report: setup ## write the report of a finished run
 	$(SNAKEMAKE) --report $(RESULTS)/report.html
 
-test: setup ## run the tests
+test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
@@ -62,7 +62,6 @@ bench: setup ## time the inner loops
 	$(BIN)/python -m pytest -p no:xdist --benchmark-only tests/benchmarks
 
 ci-check: setup ## run the small profile and compare its exponents with the reference
-	$(BIN)/snakemake --config profile=ci --cores $(CORES)
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate
 	@cat results/ci/*/gate.txt
 

@@ -199,7 +199,7 @@ def costs_figure(costs: pd.DataFrame) -> Figure:
                 rows = costs.loc[(costs["set"] == shape) & (costs["operation"] == operation)]
                 rows = rows.sort_values("dimension")
                 if len(rows):
-                    microseconds = 1e6 * rows["seconds"] / rows["calls"]
+                    microseconds = 1e6 * rows["seconds"]
                     marker = MARKERS[place % len(MARKERS)]
                     axis.plot(rows["dimension"], microseconds, marker=marker, color=paint[operation], label=operation)
             axis.set(xscale="log", yscale="log", xlabel=AXIS["dimension"], ylabel="microseconds per call")

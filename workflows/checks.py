@@ -37,7 +37,7 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             for check in (_names, _dimensions, _values, _windows, _sweep, _combinations):
                 for path, message in check(experiment, registry):
                     yield (*where, *path), message
-            if config.fit is not None and not config.allow_few_cells:
+            if not config.allow_few_cells:
                 for path, message in _cells(experiment):
                     yield (*where, *path), message
 

@@ -99,13 +99,6 @@ class _Settings(BaseModel):
     )
 
 
-class Fit(_Settings):
-    """How exponents are fitted: level of the intervals and number of bootstrap resamples."""
-
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    resamples: PositiveInteger = 1000
-
-
 class Experiment(_Settings):
     """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
 
@@ -155,7 +148,6 @@ class Config(_Settings):
     profile: Word
     seed: Annotated[int, Field(ge=0)]
     allow_few_cells: bool = False
-    fit: Fit | None = None
     papers: dict[Word, Paper] = Field(min_length=1)
 
     def experiment(self, paper: str, experiment: str) -> Experiment:
@@ -176,7 +168,7 @@ class Config(_Settings):
 
     def fingerprint(self, paper: str) -> str:
         """Return 12 hexadecimal digits of everything that a paper's tables and figures can show."""
-        return _digest({"seed": self.seed, "fit": self.fit, "paper": self.papers[paper]})
+        return _digest({"seed": self.seed, "paper": self.papers[paper]})
 
     def to_json(self) -> str:
         """Return the configuration as JSON text; `Config.model_validate_json` reads it back."""

@@ -35,7 +35,6 @@ def settings() -> dict[str, Any]:
     return {
         "profile": "mine",
         "seed": 7,
-        "fit": {"confidence": 0.9, "resamples": 100},
         "papers": {"lou_cheung_2020": {"experiments": {"horizon": copy.deepcopy(EXPERIMENT)}}},
     }
 

@@ -63,8 +63,7 @@ def spoil(settings: dict[str, Any], path: str, value: Any) -> None:
 
 # what is set, to what, the key that must be named, and fragments of the message
 MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
-    (".fti", {"confidence": 0.9}, "fti", ("unknown key", "profile, seed", "'fit'")),
-    (".fit.confidense", 0.9, "fit.confidense", ("unknown key", "confidence, resamples", "'confidence'")),
+    (".sed", 3, "sed", ("unknown key", "profile, seed", "'seed'")),
     ("windows", [4], f"{HORIZON}.windows", ("unknown key", "streams", "'window'")),
     ("papers", {}, f"{HORIZON}.papers", ("unknown key",)),
     (".papers.lou_cheung_2020.experiment", {}, "papers.lou_cheung_2020.experiment", ("'experiments'",)),
@@ -75,8 +74,6 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
     (".seed", -1, "seed", ("at least 0", "-1")),
     (".profile", "full", "profile", ("'full'", "'mine'")),
     (".profile", "Mine now", "profile", ("small letters", "'Mine now'")),
-    (".fit.confidence", 1.5, "fit.confidence", ("less than 1", "1.5")),
-    (".fit.resamples", 0, "fit.resamples", ("greater than 0", "not 0")),
     (".papers", {}, "papers", ("empty",)),
     (".papers", [1], "papers", ("mapping", "[1]")),
     ("sweep", "windw", f"{HORIZON}.sweep", ("'horizon'", "'epsilon'", "'windw'", "did you mean 'window'")),
@@ -192,7 +189,7 @@ def test_all_mistakes_are_reported_in_the_order_of_the_file(settings: dict[str, 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("profile: mine\nseed: [1\nfit: {}\n", r"mine\.yaml:3: is not valid YAML: .*expected"),
+        ("profile: mine\nseed: [1\npapers: {}\n", r"mine\.yaml:3: is not valid YAML: .*expected"),
         ("profile: mine\nseed: 1\nseed: 2\n", r"mine\.yaml:3: seed: repeated key \(first on line 2\)"),
         ("papers:\n  a: {b: 1, b: 1}\n", r"mine\.yaml:2: papers\.a\.b: repeated key"),
         ("", r"mine\.yaml: is empty"),
@@ -228,21 +225,18 @@ def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: W
     assert experiment.epsilon == (8.0, math.inf)
 
 
-def test_few_cells_are_allowed_where_the_file_says_so_or_nothing_is_fitted(
+def test_few_cells_are_allowed_where_the_file_says_so(
     settings: dict[str, Any], write: Write
 ) -> None:
     spoil(settings, "horizon", [64, 128])
     settings["allow_few_cells"] = True
     assert load_config(write(settings), REGISTRY).allow_few_cells
-    del settings["allow_few_cells"], settings["fit"]
-    assert load_config(write(settings), REGISTRY).fit is None
 
 
 def test_hash_follows_what_decides_the_numbers_and_nothing_else(settings: dict[str, Any], write: Write) -> None:
     before = load_config(write(settings), REGISTRY).hash("horizon")
     for path, value in (("title", "Another"), ("learners", {"ftal": ["plain"]}), ("epsilon", [8])):
         spoil(settings, path, value)
-    settings["fit"]["resamples"] = 200
     assert load_config(write(settings), REGISTRY).hash("horizon") == before
     seen = {before}
     for path, value in (
