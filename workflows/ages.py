@@ -19,8 +19,9 @@ def loss_by_age(config: Config, output: Path) -> None:
     """Write exact Gaussian-DP parameters of the whole transcript by age of the item (0: just arrived).
 
     Columns: window, age, mu_gdp (node noise calibrated to epsilon = 1, delta = 1e-6 inside the window), epsilon
-    (delivered at delta), claimed_epsilon (inf once expired), worst over horizons from one window to
-    `WINDOWS_SEEN` + 1 windows, at all alignments with the blocks (every eighth of a window). The configuration is not used: the curve has no free parameter.
+    (delivered at delta), claimed_epsilon (inf once expired), delta. Each is the worst over horizons from one window
+    to `WINDOWS_SEEN` + 1 windows, at eight alignments with the blocks. The configuration is not used: the curve has
+    no free parameter.
     """
     mu_claimed = gaussian_mu(Budget(EPSILON, DELTA))
     rows = []

@@ -299,5 +299,5 @@ def _short(value: object) -> str:
 
 
 def _allowed_keys(where: KeyPath) -> list[str]:
-    shape: dict[int, type[BaseModel]] = {0: Config, 1: Fit, 2: Paper, 4: Experiment}
+    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 4: Experiment}
     return [field.alias or name for name, field in shape[len(where)].model_fields.items()]

@@ -120,7 +120,7 @@ def test_prefix_noise_recursion(rounds):
 
 
 def test_brackets():
-    assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, : 130] @ np.eye(130, 192))
+    assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
     per_prefix = materialise(NoisePerPrefix(70), 70)
     assert np.array_equal(per_prefix @ per_prefix.T, np.eye(70))
     assert item_mu(NoisePerItem(), 50) == pytest.approx(np.ones(50))
