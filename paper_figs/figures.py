@@ -27,6 +27,7 @@ from dpregret.paper_figs.figure_style import DASHED, MARKERS, colours, look, pan
 from dpregret.paper_figs.runs import read_runs
 
 Colour = tuple[float, float, float]
+GREY: Final[Colour] = (0.45, 0.45, 0.45)
 AXIS: Final = {
     "horizon": "horizon T (rounds)", "dimension": "dimension d", "window": "window: log2 W + 1",
     "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu",
@@ -45,11 +46,13 @@ class Series:
     learner: str
     variant: str
     window: int | None = None
+    private: bool = True
 
     @property
     def name(self) -> str:
         """Text of the legend."""
-        return f"{self.learner} {self.variant}" + (f", W = {self.window}" if self.window else "")
+        variant = "" if self.variant == "plain" else f" {self.variant}"
+        return f"{self.learner}{variant}" + (f", W = {self.window}" if self.window else "")
 
 
 def write_figures(
@@ -74,11 +77,13 @@ def write_figures(
         if series:
             figures[f"regret_{experiment.replace('-', '_')}"] = regret_figure(runs, experiment, series)
     for parameter in FIGURED:
-        try:
-            figures[f"exponent_{parameter}"] = exponent_figure(runs, claims, parameter)
-        except NotRun:
-            continue
-    for experiment in ("errata", "simplex-horizon"):
+        for experiment in dict.fromkeys(claim.experiment for claim in _figured_claims(claims, parameter)):
+            try:
+                figure = exponent_figure(runs, claims, parameter, experiment)
+            except NotRun:
+                continue
+            figures[f"exponent_{experiment.replace('-', '_')}"] = figure
+    for experiment in ("errata", "simplex-printed"):
         series = printed_pairs(runs, experiment)
         if series:
             figures[f"printed_{experiment.replace('-', '_')}"] = printed_figure(runs, experiment, series)
@@ -96,8 +101,8 @@ def series_of(runs: pd.DataFrame, experiment: str, skip_variants: Sequence[str] 
     for (learner, variant), group in rows.groupby(["learner", "variant"], sort=True):
         windows = sorted(set(group["window"])) if group["anytime"].all() else []
         window = int(windows[len(windows) // 2]) if len(windows) > 1 else None
-        found.append(Series(str(learner), str(variant), window))
-    return found
+        found.append(Series(str(learner), str(variant), window, bool(np.isfinite(group["epsilon"]).all())))
+    return sorted(found, key=lambda series: not series.private)
 
 
 def printed_pairs(runs: pd.DataFrame, experiment: str) -> list[Series]:
@@ -111,21 +116,23 @@ def regret_figure(runs: pd.DataFrame, experiment: str, series: Sequence[Series])
     """Mean regret against T (logarithmic) with 95 % bands: ln T is a straight line, and drawn dashed.
 
     The left panel has a linear regret axis, the right one a logarithmic one, where power laws are straight.
+    Learners without privacy are grey.
     """
     with look():
         figure, axes = panels(2)
-        paint = colours([each.name for each in series])
+        paint = colours([each.name for each in series if each.private])
+        linear_top = _robust_top([regret_curve(runs, experiment, each)[1] for each in series if each.private])
         for place, each in enumerate(series):
             horizons, means, reach = regret_curve(runs, experiment, each)
+            colour = paint.get(each.name, GREY)
             for axis in axes:
-                _band(axis, horizons, means, reach, paint[each.name], place, each.name)
+                _band(axis, horizons, means, reach, colour, place, each.name)
             late = horizons >= np.sqrt(horizons.min() * horizons.max())
-            if late.sum() >= 2:
+            if late.sum() >= 2 and means[-1] <= linear_top:
                 slope, constant = np.polynomial.polynomial.polyfit(np.log(horizons[late]), means[late], 1)[::-1]
                 law = constant + slope * np.log(horizons[late])
-                axes[0].plot(horizons[late], law, linestyle=DASHED, color=paint[each.name], linewidth=0.8)
+                axes[0].plot(horizons[late], law, linestyle=DASHED, color=colour, linewidth=0.8)
         _horizon_axes(axes)
-        linear_top = _robust_top([regret_curve(runs, experiment, each)[1] for each in series])
         axes[0].set_ylim(0, linear_top)
         axes[0].set_title(f"{experiment}: dashed c + s ln T, fitted to the later half")
         axes[1].set_title("the same, logarithmic")
@@ -155,16 +162,16 @@ def printed_figure(runs: pd.DataFrame, experiment: str, series: Sequence[Series]
     return figure
 
 
-def exponent_figure(runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter) -> Figure:
+def exponent_figure(runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter, experiment: str) -> Figure:
     """Response against the swept parameter with fitted power laws, and local slopes beside the prediction.
 
     Filled markers are fitted cells, open ones are saturated or pre-asymptotic. Raises NotRun when no claim on
-    `parameter` has rows.
+    `parameter` that the experiment tests has rows.
     """
     drawn = [(claim, cells) for claim in _figured_claims(claims, parameter)
-             if (cells := _cells_or_none(runs, claim)) is not None]  # fmt: skip
+             if claim.experiment == experiment and (cells := _cells_or_none(runs, claim)) is not None]  # fmt: skip
     if not drawn:
-        raise NotRun(f"no claim on {parameter} has rows")
+        raise NotRun(f"no claim on {parameter} has rows in {experiment}")
     with look():
         figure, axes = panels(2)
         paint = colours([claim.id for claim, _ in drawn])
@@ -272,11 +279,11 @@ def _robust_top(curves: Sequence[fits.Array]) -> float:
 
 
 def _figured_claims(claims: ClaimsFile, parameter: Parameter) -> list[Claim]:
-    """Claims of powers of `parameter` with a log slope as response; one per learner, variant and experiment."""
-    chosen: dict[tuple[str, str, str], Claim] = {}
+    """Claims of powers of `parameter` with a log slope as response; one per learner, variant and stream."""
+    chosen: dict[tuple[str, str, str, str], Claim] = {}
     for claim in claims.claims:
         if claim.parameter == parameter and claim.kind == "exponent" and claim.response == "log_slope":
-            chosen.setdefault((claim.learner, claim.variant, claim.experiment), claim)
+            chosen.setdefault((claim.learner, claim.variant, claim.experiment, claim.stream), claim)
     return list(chosen.values())
 
 
@@ -293,7 +300,7 @@ def _exponent_series(axes: Sequence[Axes], claim: Claim, cells: Cells, colour: C
     means = np.array([estimate.value for estimate in intervals])
     reach = np.array([estimate.high - estimate.value for estimate in intervals])
     shown = means > 0
-    name = f"{claim.learner} {claim.variant} ({claim.experiment})"
+    name = f"{claim.learner} {claim.variant}, {claim.stream}"
     axes[0].errorbar(variable[shown], means[shown], np.minimum(reach, 0.95 * np.abs(means))[shown], fmt="none",
                      color=colour, linewidth=0.8)  # fmt: skip
     for kept, face in ((cells.used, colour), (~cells.used, "white")):

@@ -19,8 +19,8 @@ def loss_by_age(config: Config, output: Path) -> None:
     """Write exact Gaussian-DP parameters of the whole transcript by age of the item (0: just arrived).
 
     Columns: window, age, mu_gdp (node noise calibrated to epsilon = 1, delta = 1e-6 inside the window), epsilon
-    (delivered at delta), claimed_epsilon (inf once expired), delta. Each is the worst over horizons from one window
-    to `WINDOWS_SEEN` + 1 windows, at eight alignments with the blocks. The configuration is not used: the curve has
+    (delivered at delta), claimed_epsilon (inf once expired), delta. Each is the worst over all horizons from one
+    window to `WINDOWS_SEEN` + 1 windows. The configuration is not used: the curve has
     no free parameter.
     """
     mu_claimed = gaussian_mu(Budget(EPSILON, DELTA))
@@ -29,7 +29,7 @@ def loss_by_age(config: Config, output: Path) -> None:
         tree = WindowTree(window)
         longest = WINDOWS_SEEN * window
         ages = np.zeros(longest)
-        for horizon in range(window, longest + window, max(1, window // 8)):
+        for horizon in range(window, longest + window):
             losses = item_mu(tree, horizon)[::-1][:longest]
             ages[: len(losses)] = np.maximum(ages[: len(losses)], losses)
         mu = ages * mu_claimed / np.sqrt(tree.nodes_per_item)

@@ -52,7 +52,7 @@ def test_every_figure_is_written_with_the_same_bytes(paper_runs: Path, repositor
 
 def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:
     claims = load_claims(repository / "workflows/claims/lou_cheung_2020.yaml")
-    figure = figures.exponent_figure(read_runs(paper_runs), claims, "dimension")
+    figure = figures.exponent_figure(read_runs(paper_runs), claims, "dimension", "dimension")
     slopes = [line for line in figure.axes[1].lines if line.get_marker() == "o"]
     assert len(slopes) == 1
     assert np.asarray(slopes[0].get_ydata()) == pytest.approx(np.zeros(4), abs=1e-9)
@@ -61,8 +61,8 @@ def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repositor
 def test_regret_curves_carry_their_bands(paper_runs: Path) -> None:
     runs = read_runs(paper_runs)
     series = figures.series_of(runs, "horizon")
-    assert [each.name for each in series] == ["ftal plain", "wdp-cocop-gamma corrected"]
-    horizons, means, reach = figures.regret_curve(runs, "horizon", series[1])
+    assert [each.name for each in series] == ["wdp-cocop-gamma corrected", "ftal"]
+    horizons, means, reach = figures.regret_curve(runs, "horizon", series[0])
     assert means == pytest.approx(10 + 20 * np.log(horizons))
     assert (reach > 0).all()
     figure = figures.regret_figure(runs, "horizon", series)
