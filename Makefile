@@ -65,11 +65,13 @@ ci-check: setup ## run the small profile and compare its exponents with the refe
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate
 	@cat results/ci/*/gate.txt
 
-reference: setup ## keep the small tables of the finished runs (full and ci) as the new reference
+reference: setup ## keep the tables of the finished runs (full and ci) as the new reference, renew the README
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/table_1.* "$$from"/errata.* "$$from"/costs.* "$$to"; echo "$$to"; done; done
+	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
+	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/lou_cheung_2020/table_1.csv
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

@@ -15,9 +15,11 @@ from dpregret.paper_figs import formats
 BEGIN: Final = "<!-- table-1:begin -->"
 END: Final = "<!-- table-1:end -->"
 COLUMNS: Final = (
-    "algorithm", "variant", "delivered eps", "operation counted", "T exponent", "d exponent", "W exponent",
-    "eps exponent", "regret", "verdicts", "errata",
+    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "T exponent", "d exponent", "W exponent",
+    "eps exponent", "regret", "errata",
 )  # fmt: skip
+GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "bracket")
+"""Groups of the table that the README shows; the whole table is linked."""
 
 
 class ReadmeError(ValueError):
@@ -36,7 +38,8 @@ def readme_text(readme: str, table: pd.DataFrame) -> str:
         raise ReadmeError(f"expected one {BEGIN} before one {END}")
     before, rest = readme.split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{formats.markdown(table[list(COLUMNS)])}{END}{after}"
+    shown = table.loc[table["group"].isin(GROUPS), list(COLUMNS)]
+    return f"{before}{BEGIN}\n{formats.markdown(shown)}{END}{after}"
 
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False) -> bool:

@@ -177,8 +177,8 @@ def _verdicts(measured: Sequence[Mapping[str, Any]]) -> str:
     grouped: dict[str, list[str]] = {}
     for record in measured:
         name = SHORT[str(record["parameter"])]
-        suffix = {"below": " (constants)", "private": " (privacy)"}.get(str(record["kind"]), "")
-        mark = " (derived)" if record["origin"] == "derived" and record["kind"] == "exponent" else ""
-        what = suffix.strip(" ()") if suffix else name + mark
+        mark = " (derived)" if record["origin"] == "derived" else ""
+        kinds = {"below": "constants", "private": "privacy", "linear": "linear regret"}
+        what = kinds.get(str(record["kind"]), name + mark)
         grouped.setdefault(str(record["verdict"]), []).append(what)
     return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH

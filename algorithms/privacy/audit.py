@@ -36,8 +36,8 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact Gaussian-DP parameter of every item 1..rounds, for sensitivity / sigma = 1, after `rounds` outputs.
 
-    In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss that grows with
-    their age, about as sqrt(1 + age / W).
+    In-window items of a window tree have at most sqrt(log2 W + 1); expired items keep a finite loss whose
+    square grows linearly with their age, by one to two nodes' worth a window.
     """
     noise = materialise(mechanism, rounds)
     sums = np.tril(np.ones((rounds, rounds)))
