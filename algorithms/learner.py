@@ -95,7 +95,8 @@ class Card:
     """What a table says of a learner.
 
     name: permanent identifier. variants: name -> one line. needs: what it asks of the problem beyond convexity,
-    of 'local-oracle', 'smooth', 'quadratic'. anytime: one run serves every shorter horizon.
+    of 'local-oracle', 'smooth', 'quadratic', and 'solver' where it projects by a general solver. anytime: one run
+    serves every shorter horizon.
     """
 
     name: str

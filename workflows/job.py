@@ -14,6 +14,7 @@ import pandas as pd
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.coco import catalogue
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_set
+from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import Comparator, Stream, make_stream
@@ -114,7 +115,8 @@ def _play_cell(
     data_dir: Path,
     advance: Callable[[int], None],
 ) -> pd.DataFrame:
-    domain = CountedSet(make_set(cell.set_name, cell.dimension))
+    counted = SolvedSet if "solver" in kind.card.needs else CountedSet
+    domain = counted(make_set(cell.set_name, cell.dimension))
     stream = _stream(cell, domain.inner, settings, data_dir)
     purpose = f"data {cell.stream} {cell.set_name} {cell.dimension}"
     comparator = stream.comparator(generators(seed, purpose, settings.runs), cell.checkpoints)

@@ -57,3 +57,17 @@ class WdpCocopGaussian(WdpCocopGamma):
         variants=VARIANTS,
         windowed=True,
     )
+
+
+class WdpCocopSolver(WdpCocopGaussian):
+    """The same learner where every projection is a call of a convex solver: a row of the cost table, not a method."""
+
+    card = Card(
+        name="wdp-cocop-solver",
+        title="WDP-COCOP (Gaussian), projection by a solver",
+        paper="Lou & Cheung 2020",
+        place="Alg. 1, option II",
+        variants={"corrected": VARIANTS["corrected"]},
+        windowed=True,
+        needs=frozenset({"solver"}),
+    )

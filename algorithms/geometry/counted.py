@@ -5,9 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 
 @dataclass
@@ -45,6 +49,8 @@ class CountedSet(ConstraintSet):
         self.name = inner.name
         self.dimension = inner.dimension
         self.diameter = inner.diameter
+        self.closed_form_projection = inner.closed_form_projection
+        self.reference_tolerance = inner.reference_tolerance
         self.projections = Tally()
         self.linear_oracles = Tally()
         self.local_oracles = Tally()
@@ -113,3 +119,17 @@ class _CountedLocalOracle(LocalOracle):
 
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
         return self._tally.serve(self._inner.answer, weights, radius, cost)
+
+
+class SolvedSet(CountedSet):
+    """The same with every projection by the general solver: what a method pays that has no closed form."""
+
+    @cached_property
+    def _solver(self) -> ReferenceProjection:
+        from dpregret.algorithms.geometry.reference import ReferenceProjection
+
+        return ReferenceProjection(self.inner)
+
+    def project(self, points: Array) -> Array:
+        """Counted: the reference projection of the set inside, row by row."""
+        return self.projections.serve(self._solver.project, points)
