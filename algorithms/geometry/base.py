@@ -53,6 +53,8 @@ class ConstraintSet(ABC):
     """Largest Euclidean distance of two points of the set, exact."""
     closed_form_projection: bool = True
     """False where `project` calls a solver."""
+    reference_tolerance: float = 1e-10
+    """Relative gap that a conic solver reaches on `cvxpy_constraints`."""
 
     @property
     @abstractmethod
@@ -69,7 +71,10 @@ class ConstraintSet(ABC):
 
     @abstractmethod
     def reach(self, point: Array) -> float:
-        """Largest distance max_{x in C} |x - point|_2 from a point (d,), inside or outside the set; exact."""
+        """Largest distance max_{x in C} |x - point|_2 from a point (d,), inside or outside the set.
+
+        Exact, or an upper bound where the set says so.
+        """
 
     @abstractmethod
     def linear_oracle(self, cost: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import Array, ConstraintSet
 
-CLARABEL_TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+CLARABEL_TOLERANCES = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
 
 
 class ReferenceProjection:
@@ -18,13 +18,15 @@ class ReferenceProjection:
     Compiled once: with |x|^2 / (2 s) - <y / s, x> both y / s and 1 / s enter linearly (DPP), and far points
     are no harder than near ones. A row takes about a millisecond. A relative gap g allows |x - x*|_2 up to
     sqrt(2 g s): with CLARABEL at g = 1e-10 the error in a coordinate is about 1e-8, and up to 1e-5 where a
-    constraint is tight without a multiplier (points on the boundary). Options are the solver's own.
+    constraint is tight without a multiplier (points on the boundary). Sums of norms end at g = 1e-8
+    (`reference_tolerance` of the set). Options are the solver's own.
     """
 
     def __init__(self, constraint_set: ConstraintSet, *, solver: str = "CLARABEL", **solver_options: Any):
         self.dimension = constraint_set.dimension
         self._solver = solver
-        self._solver_options = (CLARABEL_TOLERANCES if solver == "CLARABEL" else {}) | solver_options
+        tolerances = dict.fromkeys(CLARABEL_TOLERANCES, constraint_set.reference_tolerance)
+        self._solver_options = (tolerances if solver == "CLARABEL" else {}) | solver_options
         self._variable = cvxpy.Variable(self.dimension)
         self._direction = cvxpy.Parameter(self.dimension)
         self._inverse_scale = cvxpy.Parameter(nonneg=True)

@@ -1,4 +1,4 @@
-"""Constraint sets by name."""
+"""Constraint sets and potentials by name."""
 
 from __future__ import annotations
 
@@ -8,16 +8,51 @@ from collections.abc import Callable
 from typing import Any
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet
+from dpregret.algorithms.geometry.base import ConstraintSet, UnsupportedSet
 from dpregret.algorithms.geometry.box import Box
+from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.flow import FlowPolytope
+from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
+from dpregret.algorithms.geometry.interpolation import InterpolationBall
 from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.matrices import NuclearBall, Spectrahedron
+from dpregret.algorithms.geometry.polytope import VertexPolytope
+from dpregret.algorithms.geometry.potential import (
+    EuclideanPotential,
+    Potential,
+    SignedEntropy,
+    SimplexEntropy,
+    VertexEntropy,
+)
+from dpregret.algorithms.geometry.power_potential import GroupedPotential, QNormPotential, SpectralPotential
 from dpregret.algorithms.geometry.simplex import Simplex
 
 SETS: dict[str, Callable[..., ConstraintSet]] = {
-    each.name: each for each in (Ball, L1Ball, Simplex, Box, Hypersimplex, FlowPolytope)
+    each.name: each
+    for each in (
+        Ball,
+        L1Ball,
+        Simplex,
+        Box,
+        Hypersimplex,
+        FlowPolytope,
+        GroupedL1Ball,
+        InterpolationBall,
+        NuclearBall,
+        Spectrahedron,
+        VertexPolytope,
+    )
 }
+
+POTENTIALS: dict[str, dict[type[object], Callable[[Any], Potential]]] = {
+    "entropy": {Simplex: SimplexEntropy, L1Ball: SignedEntropy, VertexPolytope: VertexEntropy},
+    "grouped": {GroupedL1Ball: GroupedPotential},
+    "spectral": {NuclearBall: SpectralPotential},
+    "q-norm": {L1Ball: QNormPotential},
+    "euclidean": {ConstraintSet: EuclideanPotential},
+}
+"""Potentials by name and kind of set; the first that fits a set is the one made for its geometry."""
 
 
 def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
@@ -34,6 +69,28 @@ def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
         if option not in known:
             raise ValueError(f"unknown option {option!r} of the set {name!r}; {_allowed(option, known)}")
     return build(dimension, **options)
+
+
+def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Potential:
+    """Build a potential on the set; without a name the one made for its geometry, Euclidean where there is none.
+
+    A Euclidean step on a CountedSet counts as a projection; other steps are no calls of the set. Raises
+    ValueError for an unknown name and UnsupportedSet where the set has no such potential.
+    """
+    inner = constraint_set.inner if isinstance(constraint_set, CountedSet) else constraint_set
+    fitting = {
+        potential: build
+        for potential, builds in POTENTIALS.items()
+        for kind, build in builds.items()
+        if isinstance(inner, kind)
+    }
+    if name is None:
+        name = next(iter(fitting))
+    if name not in POTENTIALS:
+        raise ValueError(f"unknown potential {name!r}; {_allowed(name, list(POTENTIALS))}")
+    if name not in fitting:
+        raise UnsupportedSet(f"the set {inner.name!r} has no potential {name!r}; allowed: {', '.join(fitting)}")
+    return fitting[name](constraint_set if name == EuclideanPotential.name else inner)
 
 
 def _allowed(wanted: str, known: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""The sets under test, each with all its vertices listed by brute force."""
+"""The sets under test, each with its vertices listed by brute force, or its support function and its points."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.spatial import ConvexHull
 
 from dpregret.algorithms.geometry import Array, ConstraintSet, grid_edges, make_set
 
@@ -49,32 +51,103 @@ def paths(edges: list[tuple[object, object]], source: object, sink: object) -> A
 
 @dataclass(frozen=True)
 class Case:
-    """A set and its vertices (vertices, d); None for the ball."""
+    """A set and its vertices (vertices, d); for a curved set its support function and a source of points."""
 
     constraint_set: ConstraintSet
-    vertices: Array | None
+    vertices: Array | None = None
+    support_function: Callable[[Array], Array] | None = None
+    draw: Callable[[np.random.Generator, int], Array] | None = None
 
     def support(self, directions: Array) -> Array:
         """max_{v in C} <direction, v>, by brute force: (..., d) -> (...,)."""
-        if self.vertices is None:
-            return self.constraint_set.diameter / 2 * np.linalg.norm(directions, axis=-1)
+        if self.support_function is not None:
+            return self.support_function(directions)
         return (directions @ self.vertices.T).max(axis=-1)
 
     def sample(self, generator: np.random.Generator, rows: int) -> Array:
         """Points (rows, d) of the set: vertices, boundary and interior points."""
-        if self.vertices is None:
-            directions = generator.normal(size=(rows, self.constraint_set.dimension))
-            directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-            radii = self.constraint_set.diameter / 2 * generator.choice([0.0, 0.3, 0.9, 1.0], size=(rows, 1))
-            return directions * radii
+        if self.draw is not None:
+            return self.draw(generator, rows)
         concentration = generator.choice([0.02, 0.3, 1.0], size=(rows, 1))
         weights = generator.gamma(concentration, size=(rows, len(self.vertices))) + 1e-300
         return weights / weights.sum(axis=-1, keepdims=True) @ self.vertices
 
 
+def norm_ball(
+    name: str, dimension: int, norm: Callable[[Array], Array], dual: Callable[[Array], Array], **options: float
+) -> Case:
+    """A ball of the norm; half of the directions drawn have zeros."""
+    constraint_set = make_set(name, dimension, **options)
+    radius = constraint_set.diameter / 2
+
+    def draw(generator: np.random.Generator, rows: int) -> Array:
+        directions = generator.normal(size=(rows, dimension))
+        directions[::2] *= generator.integers(0, 2, size=directions[::2].shape)
+        directions[:, -1] += 1e-3
+        directions /= norm(directions)[:, None]
+        return directions * radius * generator.choice([0.0, 0.3, 0.9, 1.0], size=(rows, 1))
+
+    return Case(constraint_set, None, lambda directions: radius * dual(directions), draw)
+
+
+def l2(points: Array) -> Array:
+    return np.linalg.norm(points, axis=-1)
+
+
+def block_norms(points: Array, size: int) -> Array:
+    return np.stack([l2(points[..., start : start + size]) for start in range(0, points.shape[-1], size)], axis=-1)
+
+
+def matrices(points: Array, side: int) -> Array:
+    return points.reshape(*points.shape[:-1], side, side)
+
+
+def dual_of_mixture(costs: Array, mixing: float) -> Array:
+    """max <c, x> over (1 - a) |x|_1 + a |x|_2 <= 1, row by row, by a bracketed root."""
+
+    def of_row(cost: Array) -> float:
+        sizes, top = np.abs(cost), np.abs(cost).max()
+
+        def excess(size: float) -> float:
+            return float(l2(np.maximum(sizes - (1 - mixing) * size, 0.0)) - mixing * size)
+
+        return brentq(excess, top, 2 * l2(cost), xtol=1e-15 * top, rtol=8.9e-16) if excess(top) > 0 else top
+
+    return np.apply_along_axis(of_row, -1, costs)
+
+
+def mixture(dimension: int, mixing: float, radius: float) -> Case:
+    return norm_ball(
+        "interpolation",
+        dimension,
+        lambda points: (1 - mixing) * np.abs(points).sum(axis=-1) + mixing * l2(points),
+        lambda costs: dual_of_mixture(costs, mixing),
+        mixing=mixing,
+        radius=radius,
+    )
+
+
+def spectrahedron(side: int) -> Case:
+    def largest_eigenvalue(directions: Array) -> Array:
+        squares = matrices(directions, side)
+        return np.linalg.eigvalsh((squares + np.swapaxes(squares, -1, -2)) / 2)[..., -1]
+
+    def draw(generator: np.random.Generator, rows: int) -> Array:
+        factors = generator.normal(size=(rows, side, side)) * generator.choice([0.0, 1.0, 3.0], size=(rows, 1, side))
+        factors[:, 0, 0] += 1e-3
+        grams = factors @ np.swapaxes(factors, -1, -2)
+        return (grams / np.trace(grams, axis1=-2, axis2=-1)[:, None, None]).reshape(rows, -1)
+
+    return Case(make_set("spectrahedron", side**2), None, largest_eigenvalue, draw)
+
+
+ROUND_TABLE = np.random.default_rng(7).normal(size=(9, 3)) * [1.0, 2.0, 0.5]
+"""Vertices of a polytope; those inside the hull of the others are removed below."""
+HULL = ROUND_TABLE[np.sort(ConvexHull(ROUND_TABLE).vertices)]
+
 GRID = grid_edges(3)
 CASES: dict[str, Callable[[], Case]] = {
-    "ball": lambda: Case(make_set("ball", 4, radius=1.5), None),
+    "ball": lambda: norm_ball("ball", 4, l2, l2, radius=1.5),
     "l1-ball": lambda: Case(make_set("l1-ball", 4, radius=0.7), 0.7 * signed_unit_vectors(4)),
     "simplex": lambda: Case(make_set("simplex", 5), unit_vectors(5)),
     "box": lambda: Case(make_set("box", 4), corners(-0.5, 0.5, 4)),
@@ -86,19 +159,59 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 
+WITHOUT_LOCAL_ORACLE: dict[str, Callable[[], Case]] = {
+    "grouped-l1": lambda: norm_ball(
+        "grouped-l1",
+        6,
+        lambda points: block_norms(points, 2).sum(axis=-1),
+        lambda costs: block_norms(costs, 2).max(axis=-1),
+        block_size=2,
+        radius=1.3,
+    ),
+    "interpolation": lambda: mixture(5, 0.5, 1.0),
+    "nearly-l1": lambda: mixture(4, 0.02, 0.7),
+    "nearly-l2": lambda: mixture(4, 0.98, 2.0),
+    "nuclear": lambda: norm_ball(
+        "nuclear",
+        9,
+        lambda points: np.linalg.norm(matrices(points, 3), ord="nuc", axis=(-2, -1)),
+        lambda costs: np.linalg.norm(matrices(costs, 3), ord=2, axis=(-2, -1)),
+        radius=1.4,
+    ),
+    "spectrahedron": lambda: spectrahedron(3),
+    "polytope": lambda: Case(make_set("polytope", 3, vertices=HULL), HULL),
+    "regular-simplex": lambda: Case(make_set("polytope", 4), make_set("polytope", 4).vertices),
+}
+ALL_CASES = CASES | WITHOUT_LOCAL_ORACLE
+SOLVED = {"grid-flow", "skipping-flow"}
+CURVED = {"ball", "grouped-l1", "interpolation", "nearly-l1", "nearly-l2", "nuclear", "spectrahedron"}
+
+
 @pytest.fixture(scope="session", params=list(CASES))
 def case(request: pytest.FixtureRequest) -> Case:
+    """Sets with a local oracle."""
     return CASES[request.param]()
 
 
-@pytest.fixture(scope="session", params=[name for name in CASES if "flow" not in name])
-def closed_form_case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]()
+@pytest.fixture(scope="session", params=list(ALL_CASES))
+def any_case(request: pytest.FixtureRequest) -> Case:
+    return ALL_CASES[request.param]()
 
 
-@pytest.fixture(scope="session", params=[name for name in CASES if name != "ball"])
+@pytest.fixture(scope="session", params=[name for name in ALL_CASES if name not in SOLVED])
+def exact_case(request: pytest.FixtureRequest) -> Case:
+    """Sets whose projection is exact to rounding."""
+    return ALL_CASES[request.param]()
+
+
+@pytest.fixture(scope="session", params=sorted(CURVED))
+def curved_case(request: pytest.FixtureRequest) -> Case:
+    return ALL_CASES[request.param]()
+
+
+@pytest.fixture(scope="session", params=[name for name in ALL_CASES if name not in CURVED])
 def polytope_case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]()
+    return ALL_CASES[request.param]()
 
 
 @pytest.fixture

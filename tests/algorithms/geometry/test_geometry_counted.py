@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpregret.algorithms.geometry import CountedSet, Simplex, UnsupportedSet, make_set
+from dpregret.algorithms.geometry import CountedSet, Simplex, UnsupportedSet, make_potential, make_set
 
 
 def test_rows_calls_and_seconds_are_counted(generator):
@@ -69,3 +69,18 @@ def test_a_missing_local_oracle_is_reported():
 
     with pytest.raises(UnsupportedSet, match="none here"):
         CountedSet(WithoutLocalOracle(3)).local_oracle()
+
+
+def test_a_euclidean_step_counts_as_a_projection_and_others_as_nothing(generator):
+    counted = CountedSet(make_set("l1-ball", 4))
+    for name, projections in [("euclidean", 3), ("entropy", 0), ("q-norm", 0)]:
+        counted.reset()
+        potential = make_potential(counted, name)
+        potential.step(np.tile(potential.start(), (3, 1)), generator.normal(size=(3, 4)))
+        assert counted.projections.rows == projections
+
+
+def test_what_a_solver_must_know_is_forwarded():
+    flow, nuclear = CountedSet(make_set("flow", 12)), CountedSet(make_set("nuclear", 9))
+    assert (flow.closed_form_projection, nuclear.closed_form_projection) == (False, True)
+    assert (flow.reference_tolerance, nuclear.reference_tolerance) == (1e-10, 1e-8)

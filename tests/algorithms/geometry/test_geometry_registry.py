@@ -4,14 +4,16 @@ import sys
 import numpy as np
 import pytest
 
-from dpregret.algorithms.geometry import SETS, ConstraintSet, grid_edges, make_set
+from dpregret.algorithms.geometry import SETS, ConstraintSet, UnsupportedSet, grid_edges, make_potential, make_set
 
-SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4}
+SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
+SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1}
+MATRIX_SETS = ["nuclear", "spectrahedron"]
 
 
 @pytest.mark.parametrize("name", list(SETS))
 def test_make_set_builds_every_name(name):
-    for dimension in (SMALLEST[name], np.int64(12)):
+    for dimension in (SMALLEST[name], np.int64(16 if name in MATRIX_SETS else 12)):
         constraint_set = make_set(name, dimension)
         assert isinstance(constraint_set, ConstraintSet)
         assert constraint_set.name == name
@@ -23,7 +25,7 @@ def test_make_set_builds_every_name(name):
 def test_unknown_name_names_the_allowed_and_the_nearest():
     with pytest.raises(ValueError, match=r"'l1ball'; allowed: ball, l1-ball, .*; nearest: l1-ball"):
         make_set("l1ball", 3)
-    with pytest.raises(ValueError, match=r"'xyz'; allowed: ball, .*flow$"):
+    with pytest.raises(ValueError, match=r"'xyz'; allowed: ball, .*polytope$"):
         make_set("xyz", 3)
 
 
@@ -76,6 +78,13 @@ def test_flow_rejects_graphs_that_are_no_flow(edges, message):
         ("hypersimplex", {"rank": 0}, "rank 0 is impossible.*1 to dimension - 1"),
         ("ball", {"radius": 0.0}, "radius of the set 'ball' must be positive and finite"),
         ("l1-ball", {"radius": float("nan")}, "radius of the set 'l1-ball' must be positive and finite"),
+        ("grouped-l1", {"block_size": 3}, "block_size 3 is impossible.*dimension 4; allowed: its divisors 1, 2, 4"),
+        ("interpolation", {"mixing": 1.5}, r"mixing 1.5 is impossible.*allowed: 0 \(l1\) to 1 \(l2\)"),
+        ("nuclear", {"radius": -1.0}, "radius of the set 'nuclear' must be positive and finite"),
+        ("polytope", {"vertices": [[0.0, 1.0], [1.0, 0.0]]}, "dimension 4 .* the length of the vertices given, 2"),
+        ("polytope", {"vertices": [1.0, 2.0]}, r"must have shape \(k, dimension\), not \(2,\)"),
+        ("polytope", {"vertices": np.ones((3, 4))}, "two or more different points"),
+        ("polytope", {"vertices": np.full((2, 4), np.inf)}, "must be finite"),
         ("box", {"lower": 1.0, "upper": 1.0}, "lower < upper"),
         ("box", {"upper": float("inf")}, "finite lower < upper"),
     ],
@@ -85,12 +94,51 @@ def test_impossible_options_say_what_is_allowed(name, options, message):
         make_set(name, 4, **options)
 
 
+@pytest.mark.parametrize("name", MATRIX_SETS)
+@pytest.mark.parametrize(("dimension", "nearest"), [(5, "4 and 9"), (99, "81 and 100")])
+def test_matrix_dimensions_that_are_no_square_name_the_nearest(name, dimension, nearest):
+    with pytest.raises(ValueError, match=f"m \\* m entries of an m x m matrix.*the nearest are {nearest}$"):
+        make_set(name, dimension)
+
+
+def test_default_block_size_divides_the_dimension():
+    sizes = [make_set("grouped-l1", dimension).block_size for dimension in (1, 2, 5, 9, 12, 64)]
+    assert sizes == [1, 2, 1, 3, 4, 4]
+
+
+@pytest.mark.parametrize("name", ["grouped-l1", "interpolation", "nuclear", "spectrahedron", "polytope"])
+def test_sets_without_local_oracle_refuse(name):
+    with pytest.raises(UnsupportedSet, match=f"'{name}' has no local linear oracle"):
+        make_set(name, 16).local_oracle()
+
+
+def test_potentials_by_name():
+    assert make_potential(make_set("l1-ball", 4)).name == "entropy"
+    assert make_potential(make_set("l1-ball", 4), "euclidean").name == "euclidean"
+    for set_name, expected in [("ball", "euclidean"), ("interpolation", "euclidean"), ("hypersimplex", "euclidean")]:
+        assert make_potential(make_set(set_name, 4)).name == expected
+    for set_name, expected in [("grouped-l1", "grouped"), ("nuclear", "spectral"), ("simplex", "entropy")]:
+        assert make_potential(make_set(set_name, 4)).name == expected
+    with pytest.raises(ValueError, match=r"unknown potential 'entropie'; allowed: entropy, .*; nearest: entropy"):
+        make_potential(make_set("simplex", 4), "entropie")
+    with pytest.raises(UnsupportedSet, match="'ball' has no potential 'entropy'; allowed: euclidean"):
+        make_potential(make_set("ball", 4), "entropy")
+
+
 def test_importing_and_using_the_sets_loads_no_solver():
-    program = (
-        "import sys\n"
-        "from dpregret.algorithms.geometry import SETS, make_set\n"
-        "for name in SETS: make_set(name, 12).local_oracle()\n"
-        "print(sorted({'cvxpy', 'sklearn', 'pandas', 'matplotlib'} & set(sys.modules)))\n"
-    )
+    program = """
+import sys
+from dpregret.algorithms.geometry import SETS, UnsupportedSet, make_potential, make_set
+
+for name in SETS:
+    constraint_set = make_set(name, 16 if name in ("nuclear", "spectrahedron") else 12)
+    constraint_set.linear_oracle(constraint_set.target())
+    make_potential(constraint_set)
+    try:
+        constraint_set.local_oracle()
+    except UnsupportedSet:
+        pass
+print(sorted({"cvxpy", "sklearn", "pandas", "matplotlib"} & set(sys.modules)))
+"""
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Linear oracle, reach, diameter, center and target against the listed vertices."""
+"""Linear oracle, reach, diameter, center and target against the listed vertices or the support function."""
 
 import numpy as np
 import pytest
@@ -32,10 +32,46 @@ def test_linear_oracle_of_the_ball(generator):
     np.testing.assert_allclose(np.vecdot(costs, answers), -2.5 * np.linalg.norm(costs, axis=-1), rtol=1e-13)
 
 
-def test_linear_oracle_in_a_batch_equals_row_by_row(case, generator):
-    costs = generator.normal(size=(2, 3, case.constraint_set.dimension))
-    rows = [[case.constraint_set.linear_oracle(row) for row in block] for block in costs]
-    np.testing.assert_allclose(case.constraint_set.linear_oracle(costs), rows, rtol=0, atol=1e-15)
+def test_linear_oracle_in_a_batch_equals_row_by_row(any_case, generator):
+    costs = generator.normal(size=(2, 3, any_case.constraint_set.dimension))
+    rows = [[any_case.constraint_set.linear_oracle(row) for row in block] for block in costs]
+    np.testing.assert_allclose(any_case.constraint_set.linear_oracle(costs), rows, rtol=0, atol=1e-15)
+
+
+def test_linear_oracle_of_curved_sets_attains_the_support_function(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    costs = generator.normal(size=(5, 30, constraint_set.dimension))
+    costs[0] = generator.integers(-1, 2, size=costs[0].shape)
+    costs[0, 0] = 0.0
+    answers = constraint_set.linear_oracle(costs)
+    np.testing.assert_allclose(np.vecdot(costs, answers), -curved_case.support(-costs), rtol=1e-12, atol=1e-14)
+    assert constraint_set.violation(answers).max() <= 1e-14
+    # Extreme, also for the zero cost: on the boundary, at distance of at least half the reach from the center.
+    assert np.linalg.norm(answers - constraint_set.center(), axis=-1).min() >= 0.45 * constraint_set.diameter / 2
+
+
+def test_reach_of_curved_sets_bounds_all_distances(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    points = curved_case.sample(generator, 2000)
+    for point in [constraint_set.center(), *points[:5], *generator.normal(size=(5, constraint_set.dimension))]:
+        assert np.linalg.norm(points - point, axis=-1).max() <= constraint_set.reach(point) + 1e-12
+        # Climbing along the distance to the point, from many starts, comes close.
+        climbers = points[:300]
+        for _ in range(50):
+            climbers = constraint_set.linear_oracle(point - climbers)
+        attained = np.linalg.norm(climbers - point, axis=-1).max()
+        slack = 0.05 if constraint_set.name == "interpolation" else 1e-6
+        assert attained >= (1 - slack) * constraint_set.reach(point)
+
+
+def test_diameter_of_curved_sets_is_attained(curved_case, generator):
+    constraint_set = curved_case.constraint_set
+    first = np.zeros(constraint_set.dimension)
+    first[0] = 1.0
+    costs = np.vstack([first, generator.normal(size=(300, constraint_set.dimension))])
+    distances = np.linalg.norm(constraint_set.linear_oracle(costs) - constraint_set.linear_oracle(-costs), axis=-1)
+    assert distances.max() == pytest.approx(constraint_set.diameter, rel=1e-12)
+    assert constraint_set.vertex_count == float("inf")
 
 
 def test_vertex_count(polytope_case):
@@ -82,6 +118,11 @@ def test_center_is_the_mean_of_the_vertices(polytope_case):
         ("simplex", [2, 3, 4, 8, 32]),
         ("hypersimplex", [2, 3, 4, 7, 8, 16, 128]),
         ("flow", [4, 12, 24, 40, 84]),
+        ("grouped-l1", [1, 2, 10, 100]),
+        ("interpolation", [1, 2, 10, 100]),
+        ("nuclear", [1, 4, 9, 100]),
+        ("spectrahedron", [4, 9, 16, 100]),
+        ("polytope", [1, 2, 10, 100]),
     ],
 )
 def test_target_is_in_the_set_away_from_the_center_and_no_vertex(name, dimensions):

@@ -1,0 +1,83 @@
+"""Ball of the grouped l1 norm."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import Array, checked_dimension
+from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.norm_ball import NormBall
+
+LARGEST_DEFAULT_BLOCK = 4
+
+
+class GroupedL1Ball(NormBall):
+    """{x : sum_j |x^(j)|_2 <= radius}, x^(j) the consecutive blocks of block_size coordinates.
+
+    block_size divides the dimension; by default it is the largest divisor up to 4. Block size 1 is the l1 ball,
+    block size d the Euclidean ball.
+    """
+
+    name = "grouped-l1"
+
+    def __init__(self, dimension: int, *, block_size: int | None = None, radius: float = 1.0):
+        size = checked_dimension(self.name, dimension)
+        divisors = [each for each in range(1, size + 1) if size % each == 0]
+        if block_size is None:
+            block_size = max(each for each in divisors if each <= LARGEST_DEFAULT_BLOCK)
+        if block_size not in divisors:
+            raise ValueError(
+                f"block_size {block_size!r} is impossible for the set {self.name!r} in dimension {size}; "
+                f"allowed: its divisors {', '.join(map(str, divisors))}"
+            )
+        super().__init__(size, radius)
+        self.block_size = int(block_size)
+        self.block_count = size // self.block_size
+        self._block_norms_ball = L1Ball(self.block_count, radius=radius)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """2 d for blocks of one coordinate, a continuum otherwise."""
+        return 2 * self.dimension if self.block_size == 1 else math.inf
+
+    def blocks(self, points: Array) -> Array:
+        """View (..., block_count, block_size) of points (..., d)."""
+        return points.reshape(*points.shape[:-1], self.block_count, self.block_size)
+
+    def block_norms(self, points: Array) -> Array:
+        """|x^(j)|_2, (..., d) -> (..., block_count)."""
+        blocks = self.blocks(points)
+        norms: Array = np.sqrt(np.vecdot(blocks, blocks))
+        return norms
+
+    def norm(self, points: Array) -> Array:
+        """sum_j |x^(j)|_2."""
+        total: Array = self.block_norms(points).sum(axis=-1)
+        return total
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """-radius c^(j) / |c^(j)|_2 on the first block of largest norm; radius e_1 where the cost is zero."""
+        norms = self.block_norms(cost)
+        best = np.argmax(norms, axis=-1)[..., None]
+        largest = np.take_along_axis(norms, best, axis=-1)[..., None]
+        zero = largest == 0.0
+        chosen = (np.arange(self.block_count) == best)[..., None]
+        directions = np.where(chosen, self.blocks(cost), 0.0) * (-self.radius / np.where(zero, 1.0, largest))
+        directions[..., :1, :1] += self.radius * zero
+        return directions.reshape(cost.shape)
+
+    def project(self, points: Array) -> Array:
+        """Project the block norms onto the l1 ball and scale the blocks; points inside come back unchanged."""
+        norms = self.block_norms(points)
+        factors = self._block_norms_ball.project(norms) / np.where(norms > 0.0, norms, 1.0)
+        return (self.blocks(points) * factors[..., None]).reshape(points.shape)
+
+    def cvxpy_norm(self, variable: Any) -> Any:
+        """Sum of block norms."""
+        import cvxpy
+
+        blocks = np.arange(self.dimension).reshape(self.block_count, self.block_size)
+        return cvxpy.sum([cvxpy.norm(variable[block], 2) for block in blocks])

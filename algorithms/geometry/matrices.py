@@ -1,0 +1,133 @@
+"""Sets of m x m matrices; a point is the matrix row by row, a vector of length m * m."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry.base import Array, ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.l1_ball import L1Ball
+from dpregret.algorithms.geometry.norm_ball import NormBall
+from dpregret.algorithms.geometry.simplex import Simplex
+
+
+def matrix_side(name: str, dimension: int, minimum: int) -> int:
+    """Return m with m * m = dimension and m >= minimum; raises ValueError naming the nearest dimensions."""
+    size = checked_dimension(name, dimension, minimum=minimum**2)
+    side = math.isqrt(size)
+    if side**2 != size:
+        nearest = f"the nearest are {side**2} and {(side + 1) ** 2}"
+        reject_dimension(name, dimension, f"m * m entries of an m x m matrix, m >= {minimum}; {nearest}")
+    return side
+
+
+def as_matrices(points: Array, side: int) -> Array:
+    """View (..., m, m) of points (..., m * m)."""
+    return points.reshape(*points.shape[:-1], side, side)
+
+
+class NuclearBall(NormBall):
+    """{X : sum of singular values <= radius}, the hull of the matrices radius u v^T with unit u, v."""
+
+    name = "nuclear"
+
+    def __init__(self, dimension: int, *, radius: float = 1.0):
+        self.side = matrix_side(self.name, dimension, 1)
+        super().__init__(self.side**2, radius)
+        self._singular_values_ball = L1Ball(self.side, radius=radius)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """Two points for m = 1, a continuum otherwise."""
+        return 2 if self.side == 1 else math.inf
+
+    def norm(self, points: Array) -> Array:
+        """Sum of the singular values."""
+        total: Array = np.linalg.svd(as_matrices(points, self.side), compute_uv=False).sum(axis=-1)
+        return total
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """-radius u v^T of the top singular pair."""
+        left, _, right = np.linalg.svd(as_matrices(cost, self.side))
+        pairs: Array = left[..., :, :1] * (-self.radius * right[..., :1, :])
+        return pairs.reshape(cost.shape)
+
+    def project(self, points: Array) -> Array:
+        """Project the singular values onto the l1 ball; points inside come back unchanged."""
+        left, values, right = np.linalg.svd(as_matrices(points, self.side))
+        kept = self._singular_values_ball.project(values)
+        nearest = ((left * kept[..., None, :]) @ right).reshape(points.shape)
+        return np.where(values.sum(axis=-1, keepdims=True) > self.radius, nearest, points)
+
+    def cvxpy_norm(self, variable: Any) -> Any:
+        """Nuclear norm of the matrix."""
+        import cvxpy
+
+        return cvxpy.normNuc(cvxpy.reshape(variable, (self.side, self.side), order="C"))
+
+
+class Spectrahedron(ConstraintSet):
+    """{X symmetric, positive semidefinite, trace X = 1}, m >= 2; extreme points v v^T, center I / m."""
+
+    name = "spectrahedron"
+
+    def __init__(self, dimension: int):
+        self.side = matrix_side(self.name, dimension, 2)
+        self.dimension = self.side**2
+        self.diameter = float(np.sqrt(2.0))
+        self._eigenvalues = Simplex(self.side)
+
+    @property
+    def vertex_count(self) -> int | float:
+        """A continuum."""
+        return math.inf
+
+    def center(self) -> Array:
+        """I / m, as a vector (m * m,)."""
+        return np.diag(self._eigenvalues.center()).ravel()
+
+    def target(self) -> Array:
+        """Diagonal, uniform on the first max(2, m // 4) entries; (3/4, 1/4) for m = 2, where that is the center."""
+        return np.diag(self._eigenvalues.target()).ravel()
+
+    def reach(self, point: Array) -> float:
+        """sqrt(1 + |Y|_F^2 - 2 lambda_min(symmetric part of Y)), exact."""
+        smallest = float(np.linalg.eigvalsh(self._symmetric(point))[0])
+        return float(np.sqrt(max(1.0 + float(point @ point) - 2.0 * smallest, 0.0)))
+
+    def linear_oracle(self, cost: Array) -> Array:
+        """v v^T with v the bottom eigenvector of the cost's symmetric part."""
+        _, vectors = np.linalg.eigh(self._symmetric(cost))
+        bottom = vectors[..., :1]
+        projectors: Array = bottom * np.swapaxes(bottom, -1, -2)
+        return projectors.reshape(cost.shape)
+
+    def project(self, points: Array) -> Array:
+        """Project the eigenvalues of the symmetric part onto the simplex."""
+        values, vectors = np.linalg.eigh(self._symmetric(points))
+        kept = vectors * self._eigenvalues.project(values)[..., None, :]
+        nearest = self._symmetric((kept @ np.swapaxes(vectors, -1, -2)).reshape(points.shape))
+        return nearest.reshape(points.shape)
+
+    def violation(self, points: Array) -> Array:
+        """max(0, largest |X_ij - X_ji| / 2, -lambda_min, |trace - 1|)."""
+        matrices, symmetric = as_matrices(points, self.side), self._symmetric(points)
+        skew = np.abs(matrices - symmetric).max(axis=(-1, -2))
+        negative = np.maximum(-np.linalg.eigvalsh(symmetric)[..., 0], 0.0)
+        residual: Array = np.maximum(np.maximum(skew, negative), np.abs(np.linalg.trace(matrices) - 1.0))
+        return residual
+
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """X = X^T, X positive semidefinite, trace X = 1."""
+        import cvxpy
+
+        matrix = cvxpy.reshape(variable, (self.side, self.side), order="C")
+        return [matrix == matrix.T, matrix >> 0, cvxpy.trace(matrix) == 1]
+
+    def _symmetric(self, points: Array) -> Array:
+        """(X + X^T) / 2, (..., m * m) -> (..., m, m)."""
+        matrices = as_matrices(points, self.side)
+        halves: Array = 0.5 * (matrices + np.swapaxes(matrices, -1, -2))
+        return halves
