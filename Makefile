@@ -71,7 +71,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/table_1.* "$$from"/errata.* "$$from"/costs.* "$$to"; echo "$$to"; done; done
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
+	@cp results/talwar_2015/figures/excess_hetero_samples.png docs/talwar_2015_samples.png
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/lou_cheung_2020/table_1.csv
+	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/talwar_2015/table_1.csv --mark talwar
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

@@ -5,7 +5,7 @@ The saturation rule of the whole product is declared here and nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final
 
 import numpy as np
@@ -21,11 +21,18 @@ SATURATED_DISPLACEMENT: Final = 1.0
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
 
-USED, SATURATED, EARLY, FAILED = "used", "saturated", "pre-asymptotic", "failed"
+USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
-    "horizon": "checkpoint", "dimension": "dimension", "window": "window", "epsilon": "epsilon", "mu": "mu_gdp",
+    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "window": "window", "width": "width",
+    "epsilon": "epsilon", "mu": "mu_gdp",
 }  # fmt: skip
+LENGTHS: Final = ("horizon", "samples")
+"""Parameters that say how long a run is."""
+COUPLED: Final = {
+    "horizon": ("horizon",), "samples": ("horizon",), "width": ("set", "dimension"), "mu": ("epsilon",),
+}  # fmt: skip
+"""Settings that change along with a swept parameter by its nature."""
 
 
 class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
@@ -36,8 +43,9 @@ class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
 class Cells:
     """One sweep. Cells are sorted by `values`; `responses` has shape (runs, cells), the rest (cells,).
 
-    `values` are T, d, W, eps or mu; `regrets` mean total regrets; `checkpoints` T; `status` is one of used, saturated,
-    pre-asymptotic, failed; `needed` is the number of rounds from which a cell would be usable, by our rules.
+    `values` are those of the swept parameter; `regrets` mean total regrets (or excess risks); `checkpoints` T or n;
+    `status` is one of used, saturated, pre-asymptotic, capped, failed; `needed` is the T or n from which a cell would
+    be usable, by our rules.
     """
 
     values: Array
@@ -45,6 +53,7 @@ class Cells:
     bounds: Array
     regrets: Array
     checkpoints: Array
+    dimensions: Array
     deltas: Array
     status: tuple[str, ...]
     needed: Array
@@ -55,6 +64,13 @@ class Cells:
         """Mask of the cells that enter fits."""
         return np.array([state == USED for state in self.status], dtype=np.bool_)
 
+    def fitted(self) -> Cells:
+        """The cells that enter fits, alone."""
+        used = self.used
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays = {name: value[..., used] for name, value in kept.items() if isinstance(value, np.ndarray)}
+        return Cells(**{**kept, **arrays, "status": (USED,) * int(used.sum())})
+
 
 NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
@@ -64,6 +80,9 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
+    column = VALUE_COLUMN[claim.parameter]
+    if column not in rows.columns or rows[column].isna().any():
+        raise NotRun(f"the rows of {claim.learner}.{claim.variant} in {claim.experiment} have no {column}")
     _refuse_ambiguity(rows, claim)
     if claim.response == "log_slope":
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
@@ -92,19 +111,18 @@ def select_rows(
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
     longest = series["horizon"] == series["horizon"].max()
-    if parameter == "horizon":
+    if parameter in LENGTHS:
         kept = np.where(series["anytime"], longest, series["checkpoint"] == series["horizon"])
         return series.loc[kept].copy()
     return series.loc[series["checkpoint"] == series["horizon"]].copy()
 
 
 def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
-    swept = {VALUE_COLUMN[claim.parameter], *(("epsilon",) if claim.parameter == "mu" else ())}
+    swept = {VALUE_COLUMN[claim.parameter], *COUPLED.get(claim.parameter, ()), *claim.varies}
+    if claim.parameter == "horizon" and not rows["anytime"].all():
+        swept.add("window")  # a tree over the whole run has W = T
     for column in (*SETTINGS, "horizon"):
-        told_length = claim.parameter == "horizon" and column in ("horizon", "window")
-        if column == "window" and told_length and not rows["anytime"].all():
-            continue  # a tree over the whole run has W = T
-        if column in swept or (column == "horizon" and told_length):
+        if column in swept:
             continue
         found = sorted(set(rows[column]))
         if len(found) > 1:
@@ -165,26 +183,31 @@ def _twin_regret(
 
 def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     column = VALUE_COLUMN[claim.parameter]
-    by_cell = rows.groupby(column, sort=True)
+    keys = [column, *COUPLED.get(claim.parameter, ())]
+    rows = rows.assign(cell=rows.groupby(keys, sort=True).ngroup())  # different sets may have equal widths
+    by_cell = rows.groupby("cell", sort=True)
     runs = by_cell["run"].nunique()
     if by_cell.size().ne(runs).any():
         raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
     failed = by_cell["status"].agg(lambda states: bool((states != "ok").any())).to_numpy(dtype=bool)
-    table = rows.pivot(index="run", columns=column, values="response")
+    table = rows.pivot(index="run", columns="cell", values="response")
     table = table.loc[table.loc[:, ~failed].notna().all(axis=1)]  # runs present in every sound cell
     if len(table) < 2:
         raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
-    means = by_cell[["regret", "stay_regret", "displacement", "bound", "checkpoint", "window", "delta"]].mean()
+    averaged = ["regret", "stay_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
+    means = by_cell[averaged].mean()
+    means["capped"] = by_cell["capped"].max() if "capped" in rows.columns else 0.0
     start = by_cell["displacement_start"].mean() if "displacement_start" in rows.columns else means["displacement"]
     marks = [_status(mean, float(begin), claim) for (_, mean), begin in zip(means.iterrows(), start, strict=True)]
     status = [FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)]
     needed = [rounds for _, rounds in marks]
     return Cells(
-        values=means.index.to_numpy(dtype=float),
+        values=by_cell[column].first().to_numpy(dtype=float),
         responses=table.to_numpy(dtype=float),
         bounds=means["bound"].to_numpy(dtype=float),
         regrets=means["regret"].to_numpy(dtype=float),
         checkpoints=means["checkpoint"].to_numpy(dtype=float),
+        dimensions=means["dimension"].to_numpy(dtype=float),
         deltas=means["delta"].to_numpy(dtype=float),
         status=tuple(status),
         needed=np.array(needed),
@@ -210,7 +233,10 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
     too_small = mean["window"] < claim.asymptotic_from.smallest_window
-    return (EARLY if rounds < early or too_small else USED), float(needed)
+    if rounds < early or too_small:
+        return EARLY, float(needed)
+    cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.kind == "below")
+    return (CAPPED if cut else USED), float(needed)
 
 
 def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
@@ -219,17 +245,19 @@ def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> flo
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
-    """log of the swept variable: ln T, ln d, ln(log2 W + 1), ln eps or ln mu."""
+    """log of the swept variable, such as ln T, ln n, ln(log2 W + 1) or ln mu."""
     variable = np.log2(values) + 1 if claim.parameter == "window" else values
     return np.asarray(np.log(variable), dtype=np.float64)
 
 
 def direction(claim: Claim) -> int:
-    """+1 where the bound grows with the parameter's asymptotic side, -1 for eps and mu (which go to 0).
+    """+1 where the theorem speaks of large values of the parameter, -1 for eps and mu (which go to 0).
 
-    A bound is violated when response / bound grows towards the side where the theorem says something.
+    An upper bound is violated when response / bound grows towards that side, whether the bound itself grows (regret
+    in T) or falls (excess risk in n); a lower bound when it falls, hence the other sign.
     """
-    return -1 if claim.parameter in ("epsilon", "mu") else 1
+    towards = -1 if claim.parameter in ("epsilon", "mu") else 1
+    return towards if claim.side == "upper" else -towards
 
 
 def log_factor(claim: Claim, prediction: Prediction, cells: Cells) -> Array:
@@ -242,8 +270,10 @@ def log_factor(claim: Claim, prediction: Prediction, cells: Cells) -> Array:
         return np.asarray(np.log(cells.bounds) - prediction.power * coordinate(claim, cells.values))
     if prediction.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
         return np.zeros_like(cells.values)
-    if claim.parameter == "dimension":
+    if claim.parameter == "dimension" and prediction.log_argument == "parameter":
         return np.asarray(prediction.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
+    if prediction.log_argument in ("n/delta", "2np", "2p"):
+        return np.asarray(prediction.log_power * np.log(np.log(_argument(prediction, cells))), dtype=np.float64)
     powers = prediction.power * np.log(cells.values)
     if claim.response != "log_slope":
         return np.asarray(np.log(_law(cells.values, prediction, cells.deltas)) - powers, dtype=np.float64)
@@ -255,3 +285,12 @@ def log_factor(claim: Claim, prediction: Prediction, cells: Cells) -> Array:
 def _law(horizons: Array, prediction: Prediction, deltas: Array) -> Array:
     argument = horizons / deltas if prediction.log_argument == "T/delta" else horizons
     return np.asarray(horizons**prediction.power * np.log(argument) ** prediction.log_power, dtype=np.float64)
+
+
+def _argument(prediction: Prediction, cells: Cells) -> Array:
+    """What stands in the logarithm of a law of excess risk, one number a cell."""
+    return {
+        "n/delta": cells.checkpoints / cells.deltas,
+        "2np": 2 * cells.checkpoints * cells.dimensions,
+        "2p": 2 * cells.dimensions,
+    }[prediction.log_argument]

@@ -12,10 +12,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 DEFAULT_TOLERANCE = 0.1
 
-Parameter = Literal["horizon", "dimension", "window", "epsilon", "mu"]
-Response = Literal["regret", "overhead", "log_slope", "noise"]
+Parameter = Literal["horizon", "samples", "dimension", "window", "width", "epsilon", "mu"]
+Response = Literal["regret", "overhead", "log_slope", "noise", "excess"]
 Kind = Literal["exponent", "linear", "below", "private"]
-Quantity = Literal["horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio"]
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
+Quantity = Literal[
+    "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
+]
+FigureKind = Literal["regret", "exponent", "printed", "costs", "ages", "excess", "collapse", "width", "privacy-cost"]
+WITHOUT_EXPERIMENT = ("costs", "ages")
+"""Figures of files other than runs."""
+NOUNS = {"claims": "claim", "rows": "table row", "errata": "erratum", "figures": "figure"}
+ERM_ONLY = ("samples", "width")
+ONLINE_ONLY = ("horizon", "window")
 
 
 class ClaimsError(ValueError):
@@ -31,13 +40,14 @@ class Strict(BaseModel):
 class Prediction(Strict):
     """The law value^power * log^log_power of the swept parameter.
 
-    The value is T, d, log2 W + 1, eps or the Gaussian DP parameter mu. The logarithm is ln T, or
-    ln(T / delta) with `log_argument: T/delta`; for the dimension it is log2 d.
+    The value is T or n, d or p, log2 W + 1, the Gaussian width, eps or the Gaussian DP parameter mu. The logarithm is
+    that of the value (log2 for the dimension), or of `log_argument`: T/delta, n/delta, 2np or 2p (the l1 ball has 2p
+    vertices).
     """
 
     power: float
     log_power: float = 0.0
-    log_argument: Literal["parameter", "T/delta"] = "parameter"
+    log_argument: LogArgument = "parameter"
 
 
 class Twin(Strict):
@@ -48,16 +58,18 @@ class Twin(Strict):
 
 
 class Asymptotic(Strict):
-    """A cell is pre-asymptotic when its T is below the largest of three numbers of rounds.
+    """A cell is pre-asymptotic when its T (or n) is below the largest of three numbers of rounds (or records).
 
     `rounds`; `windows` times W; `noise_times` times t0, the time until which the noise is larger than the
-    set (t0 = displacement * T). Cells with W below `smallest_window` are pre-asymptotic too.
+    set (t0 = displacement * T). Cells with W below `smallest_window` are pre-asymptotic too. Cells whose number of
+    iterations was cut are not fitted either, unless `capped` lets them in.
     """
 
     rounds: int = 0
     windows: float = 0.0
     noise_times: float = 0.0
-    smallest_window: int = 1
+    smallest_window: int = 0
+    capped: bool = False
 
 
 class Claim(Strict):
@@ -69,11 +81,14 @@ class Claim(Strict):
     origin: Literal["paper", "derived", "baseline"] = "paper"
     kind: Kind = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
+    side: Literal["upper", "lower"] = "upper"
     learner: str
     variant: str
     experiment: str
     stream: str
     where: dict[str, str | float] = Field(default_factory=dict)
+    varies: tuple[str, ...] = ()
+    accounting: Literal["exact", "upper"] = "exact"
     parameter: Parameter
     response: Response = "regret"
     twin: Twin | None = None
@@ -99,22 +114,34 @@ class Claim(Strict):
             raise ValueError("kind exponent needs predicted")
         if self.kind != "exponent" and self.predicted is not None:
             raise ValueError(f"kind {self.kind} takes no predicted")
-        if self.kind == "linear" and (self.parameter != "horizon" or self.response != "regret"):
-            raise ValueError("kind linear needs parameter horizon and response regret")
-        if self.kind == "below" and (self.bound != "explicit" or self.response != "regret"):
-            raise ValueError("kind below needs bound explicit and response regret")
+        linear = (("horizon", "regret"), ("samples", "excess"))
+        if self.kind == "linear" and (self.parameter, self.response) not in linear:
+            raise ValueError("kind linear needs parameter horizon and response regret, or samples and excess")
+        if self.kind == "below" and (self.bound != "explicit" or self.response not in ("regret", "excess")):
+            raise ValueError("kind below needs bound explicit and response regret or excess")
         if self.response == "overhead" and self.twin is None:
             raise ValueError("response overhead needs twin")
-        if self.response in ("regret", "noise") and self.twin is not None:
+        if self.response in ("regret", "noise", "excess") and self.twin is not None:
             raise ValueError(f"response {self.response} takes no twin")
+        if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
+            raise ValueError(f"response {self.response} cannot be swept over {self.parameter}")
         constant = self.predicted is not None and self.predicted.power == self.predicted.log_power == 0
         if constant and self.response == "log_slope" and self.parameter == "horizon":
             raise ValueError("a constant law has no log slope over T: use response regret or overhead")
-        if self.predicted and self.predicted.log_power and self.parameter not in ("horizon", "dimension"):
-            raise ValueError("log_power exists for horizon and dimension only")
-        if self.predicted and self.predicted.log_argument == "T/delta" and self.parameter != "horizon":
-            raise ValueError("log_argument T/delta exists for horizon only")
+        if self.predicted is not None:
+            self._check_logarithm(self.predicted)
         return self
+
+    def _check_logarithm(self, predicted: Prediction) -> None:
+        allowed: dict[str, tuple[LogArgument, ...]] = {
+            "horizon": ("parameter", "T/delta"),
+            "samples": ("parameter", "n/delta", "2np"),
+            "dimension": ("parameter", "2np", "2p"),
+        }
+        if predicted.log_power and self.parameter not in allowed:
+            raise ValueError(f"log_power exists for {', '.join(allowed)} only")
+        if predicted.log_argument not in allowed.get(self.parameter, ("parameter",)):
+            raise ValueError(f"parameter {self.parameter} has no log_argument {predicted.log_argument}")
 
 
 class Reference(Strict):
@@ -135,10 +162,11 @@ class TableRow(Strict):
     variant: str
     privacy: str
     neighbouring: str
-    window: str
+    window: str = "-"
     operation: str
     bound_text: str
     bound_latex: str
+    previous: str = ""
     exponents: dict[Parameter, str] = Field(default_factory=dict)
     also: tuple[str, ...] = ()
     reference: Reference | None = None
@@ -157,13 +185,61 @@ class Table(Strict):
     rows: tuple[TableRow, ...]
 
 
+class FigureEntry(Strict):
+    """One figure: its kind and the experiment that it draws; see docs/method.md for the kinds.
+
+    `parameter` is the swept variable of kinds exponent and excess; `crossing` names two learners whose curves are
+    said to cross (kind excess).
+    """
+
+    kind: FigureKind
+    experiment: str = ""
+    parameter: Parameter | None = None
+    crossing: tuple[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> FigureEntry:
+        if (self.kind in WITHOUT_EXPERIMENT) != (not self.experiment):
+            raise ValueError(f"figures of all kinds but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
+        if (self.kind in ("exponent", "excess")) != (self.parameter is not None):
+            raise ValueError("figures of kinds exponent and excess, and no others, take a parameter")
+        if self.crossing is not None and self.kind != "excess":
+            raise ValueError("crossing exists for kind excess only")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Stem of the figure's files."""
+        names = {"costs": "oracle_costs", "ages": "loss_by_age", self.experiment: self.kind}
+        return names.get(self.kind, f"{self.kind}_{self.experiment}".replace("-", "_"))
+
+
 class ClaimsFile(Strict):
-    """A claims file: the paper, its claims, and the rows of its table."""
+    """A claims file: the paper, its claims, the rows of its table, and its figures.
+
+    `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
+    the words of tables, and the response of claims that name none.
+    """
 
     paper: str
     title: str
+    problem: Literal["online", "erm"] = "online"
     claims: tuple[Claim, ...]
     table: Table
+    figures: tuple[FigureEntry, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_response(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("problem") != "erm" or not isinstance(data.get("claims"), list):
+            return data
+        claims = [{"response": "excess", **claim} if isinstance(claim, dict) else claim for claim in data["claims"]]
+        return {**data, "claims": claims}
+
+    @property
+    def response(self) -> Response:
+        """What the learners of this paper are charged with in total."""
+        return "excess" if self.problem == "erm" else "regret"
 
 
 class Measure(Strict):
@@ -175,6 +251,7 @@ class Measure(Strict):
     quantity: Quantity
     stream: str = "norm-kink"
     where: dict[str, str | float] = Field(default_factory=dict)
+    asymptotic_from: Asymptotic = Asymptotic(rounds=256)
 
 
 class Erratum(Strict):
@@ -213,6 +290,7 @@ def load_claims(path: Path | str) -> ClaimsFile:
     claims = _load(Path(path), ClaimsFile)
     _unique(path, "claim", [claim.id for claim in claims.claims])
     _unique(path, "table row", [row.id for row in claims.table.rows])
+    _unique(path, "figure", [figure.name for figure in claims.figures])
     known = {claim.id for claim in claims.claims}
     for row in claims.table.rows:
         for name in row.claim_ids():
@@ -269,7 +347,7 @@ def _place(location: Sequence[int | str], data: Any) -> str:
         except (KeyError, IndexError, TypeError):
             break
         if isinstance(part, int) and isinstance(node, dict):
-            noun = {"claims": "claim", "rows": "table row", "errata": "erratum"}.get(str(location[index - 1]), "")
+            noun = NOUNS.get(str(location[index - 1]), "")
             place = f"{noun} {node.get('id', part)!r}: "
     return place
 

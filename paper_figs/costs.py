@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims import ClaimsFile, TableRow
+from dpregret.paper_figs.fits import Array
+from dpregret.paper_figs.words import words_of
 
 CALLS: Final = {
     "projection": ("projections", "seconds_projection"),
@@ -16,7 +19,7 @@ CALLS: Final = {
     "local oracle": ("local_oracles", "seconds_local_oracle"),
 }
 """Operation -> columns of calls per round, and of CPU seconds per round and run spent in it."""
-CAPTION: Final = "Cost per round and run: counted calls and median CPU microseconds over runs."
+CAPTION: Final = "Cost per {unit} and run: counted calls and median CPU microseconds over runs."
 
 
 def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> pd.DataFrame:
@@ -24,20 +27,35 @@ def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> pd.DataFra
     frame = costs_table(runs, claims)
     formats.write_csv(frame, out / "costs.csv")
     (out / "costs.md").write_text(formats.markdown(frame), encoding="utf-8")
-    (out / "costs.html").write_text(formats.html(frame, "costs", CAPTION), encoding="utf-8")
+    caption = CAPTION.format(unit=words_of(claims.response).unit)
+    (out / "costs.html").write_text(formats.html(frame, "costs", caption), encoding="utf-8")
     return frame
 
 
+def per_unit(rows: pd.DataFrame, column: str) -> Array:
+    """Calls or seconds per round; rows that tell their iterations hold totals, which are divided by them."""
+    values = rows[column].to_numpy(dtype=float)
+    if "iterations" not in rows.columns:
+        return values
+    iterations = rows["iterations"].fillna(1).clip(lower=1)
+    return np.asarray(values / iterations, dtype=np.float64)
+
+
 def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
-    """One row per table row, set and dimension: calls per round and microseconds per round and per call."""
-    rows = [record for row in claims.table.rows for record in _row_costs(runs, row)]
+    """One row per table row, set and dimension: calls and microseconds per round (or iteration) and per call.
+
+    Rows without timings are left out.
+    """
+    unit = words_of(claims.response).unit
+    timed = runs.loc[runs["seconds"].notna()]
+    rows = [record for row in claims.table.rows for record in _row_costs(timed, row, unit)]
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]
-    titles += [f"{operation}s per round" for operation in CALLS] + ["solves per round", "us per round"]
+    titles += [f"{operation}s per {unit}" for operation in CALLS] + [f"solves per {unit}", f"us per {unit}"]
     titles += [f"us per {operation}" for operation in CALLS]
     return pd.DataFrame(rows, columns=titles)
 
 
-def _row_costs(runs: pd.DataFrame, row: TableRow) -> list[dict[str, object]]:
+def _row_costs(runs: pd.DataFrame, row: TableRow, unit: str) -> list[dict[str, object]]:
     chosen = (runs["learner"] == row.learner) & (runs["variant"] == row.variant) & (runs["status"] == "ok")
     chosen &= runs["checkpoint"] == runs["horizon"]
     records = []
@@ -45,12 +63,13 @@ def _row_costs(runs: pd.DataFrame, row: TableRow) -> list[dict[str, object]]:
         record: dict[str, object] = {
             "algorithm": row.label, "variant": row.variant, "set": shape, "dimension": dimension,
             "operation claimed": row.operation,
-            "solves per round": formats.significant(float(group["solves"].mean())),
-            "us per round": formats.number(1e6 * float(group["seconds"].median()), 1),
+            f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
+            f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
         }  # fmt: skip
         for operation, (calls_column, seconds_column) in CALLS.items():
-            calls, seconds = float(group[calls_column].mean()), float(group[seconds_column].median())
-            record[f"{operation}s per round"] = formats.significant(calls)
+            calls = float(per_unit(group, calls_column).mean())
+            seconds = float(np.median(per_unit(group, seconds_column)))
+            record[f"{operation}s per {unit}"] = formats.significant(calls)
             per_call = formats.number(1e6 * seconds / calls, 2) if calls > 0 else formats.DASH
             record[f"us per {operation}"] = per_call
         records.append(record)

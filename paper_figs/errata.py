@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -11,18 +11,26 @@ import pandas as pd
 
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
-from dpregret.paper_figs.claims import Asymptotic, Claim, ErrataFile, Erratum, Measure
+from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity
 from dpregret.paper_figs.verdicts import NOT_RUN
 
-FIRST_ROUND: Final = Asymptotic(rounds=256)
-"""Exponents in T are fitted from here on."""
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
-QUANTITY_TEXT: Final = {
+QUANTITY_TEXT: Final[Mapping[Quantity, str]] = {
     "horizon_exponent": "T exponent of regret",
+    "samples_exponent": "n exponent of excess risk",
     "regret_ratio": "mean regret at the longest horizon",
+    "excess_ratio": "mean excess risk at the largest n",
     "delivered_epsilon": "delivered eps / claimed eps",
     "noise_ratio": "noise scale per node",
 }
+EXPONENT_OF: Final[Mapping[Quantity, Mapping[str, str]]] = {
+    "horizon_exponent": {"parameter": "horizon", "response": "regret"},
+    "samples_exponent": {"parameter": "samples", "response": "excess"},
+}
+COLUMN_OF: Final[Mapping[Quantity, str]] = {
+    "regret_ratio": "regret", "excess_ratio": "regret", "noise_ratio": "noise_scale",
+    "delivered_epsilon": "delivered_epsilon",
+}  # fmt: skip
 
 
 def write_errata(
@@ -63,23 +71,20 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
         "against": f"{what.learner}.{what.against}",
         "ratio": formats.DASH,
     }
-    if what.quantity == "horizon_exponent":
+    if what.quantity in EXPONENT_OF:
         printed, corrected = (_exponent(runs, what, variant, experiment) for variant in (what.variant, what.against))
         return {
             **result,
             "as printed": formats.with_interval(printed),
             "corrected": formats.with_interval(corrected),
         }
-    column, per_epsilon = {
-        "regret_ratio": ("regret", False), "noise_ratio": ("noise_scale", False),
-        "delivered_epsilon": ("delivered_epsilon", True),
-    }[what.quantity]  # fmt: skip
+    column = COLUMN_OF[what.quantity]
     printed_rows, corrected_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
     keys = ["run", "set", "dimension", "epsilon", "window"]
     pairs = printed_rows.merge(corrected_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
         raise NotRun(f"no common runs of {what.variant} and {what.against} of {what.learner} in {experiment}")
-    scale = pairs["epsilon"] if per_epsilon else 1.0
+    scale = pairs["epsilon"] if what.quantity == "delivered_epsilon" else 1.0
     printed_values = (pairs[f"{column}_printed"] / scale).to_numpy(dtype=float)
     right_values = (pairs[f"{column}_right"] / scale).to_numpy(dtype=float)
     if not (np.isfinite(printed_values).all() and np.isfinite(right_values).all()):
@@ -96,8 +101,7 @@ def _mean_text(values: fits.Array) -> str:
     """Mean with its interval over runs; a range over settings where the quantity is not random."""
     if values.std() == 0 or len(values) < 2:
         return formats.significant(float(values[0]))
-    estimate = fits.mean_interval(values)
-    return " ".join([formats.significant(estimate.value), f"[{estimate.low:.3g}, {estimate.high:.3g}]"])
+    return formats.significant_interval(fits.mean_interval(values))
 
 
 def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> pd.DataFrame:
@@ -110,12 +114,12 @@ def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str)
 
 
 def _exponent(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> fits.Estimate:
-    """Raw exponent of total regret in T over all cells, saturated ones included: linear regret is saturation."""
-    claim = Claim(
-        id=f"{what.learner}.{variant}", source="", statement="", kind="linear", learner=what.learner,
-        variant=variant, experiment=experiment, stream=what.stream, where=what.where, parameter="horizon",
-        asymptotic_from=FIRST_ROUND,
-    )  # fmt: skip
-    cells = collect_cells(runs, claim)
-    axis = np.log(cells.values[cells.used])
-    return fits.fit_power(cells.responses[:, cells.used], axis, np.zeros_like(axis), 0.0).raw
+    """Raw exponent in T (or n) over all late cells, saturated ones included: no progress is saturation."""
+    claim = Claim.model_validate({
+        "id": f"{what.learner}.{variant}", "source": "", "statement": "", "kind": "linear", "learner": what.learner,
+        "variant": variant, "experiment": experiment, "stream": what.stream, "where": what.where,
+        "asymptotic_from": what.asymptotic_from, **EXPONENT_OF[what.quantity],
+    })  # fmt: skip
+    cells = collect_cells(runs, claim).fitted()
+    axis = np.log(cells.values)
+    return fits.fit_power(cells.responses, axis, np.zeros_like(axis), 0.0).raw

@@ -10,14 +10,19 @@ from typing import Any, Final
 import matplotlib as mpl
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 WIDTH: Final = 4.6
 HEIGHT: Final = 3.4
 """Size of one panel in inches."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHED: Final = (0, (4, 2))
+Colour = tuple[float, float, float]
+GREY: Final[Colour] = (0.45, 0.45, 0.45)
+"""Learners without privacy."""
 SETTINGS: Final[dict[str, Any]] = {
     "font.family": "DejaVu Sans", "font.size": 9.0, "axes.titlesize": 9.0, "legend.fontsize": 7.5,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.3,
@@ -42,7 +47,14 @@ def panels(columns: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
 
 
-def colours(names: list[str]) -> dict[str, tuple[float, float, float]]:
+def readable_log(axis: Axis) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 times powers of ten, as plain numbers."""
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def colours(names: list[str]) -> dict[str, Colour]:
     """A colour per name from a palette that colour-blind readers can tell apart, in order of `names`."""
     palette = sns.color_palette("colorblind", n_colors=max(len(names), 1))
     return dict(zip(names, palette, strict=False))

@@ -113,7 +113,8 @@ def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: flo
     """Fit one sweep. `responses` (runs, cells), `coordinate` = log(parameter) (cells,).
 
     `log_factor` (cells,) is the logarithm of what the law has besides the power: law = value^power *
-    exp(log_factor). Raises NoExponent for fewer than four cells or a response that is not positive.
+    exp(log_factor). Cells of equal coordinate have no local slope between them. Raises NoExponent for fewer than
+    four cells or a response that is not positive.
     """
     cells = len(coordinate)
     if cells < MINIMUM_CELLS:
@@ -123,8 +124,15 @@ def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: flo
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
     ratio = np.log(responses.mean(axis=0)) - log_factor - power * coordinate
     ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
-    local = tuple(float(slope) for slope in np.diff(ratio) / np.diff(coordinate))
+    local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     return PowerFit(raw, log_aware, log_aware.shifted(-power), local, min(ends), max(ends))
+
+
+def local_slopes(ratio: Array, coordinate: Array) -> tuple[Array, Array]:
+    """Middles of neighbouring different coordinates (sorted), and the slopes of `ratio` between them."""
+    steps = np.diff(coordinate)
+    apart = steps > 0
+    return ((coordinate[1:] + coordinate[:-1]) / 2)[apart], np.diff(ratio)[apart] / steps[apart]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,11 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}" if not 1e3 <= abs(value) < 1e7 else f"{value:.0f}"
 
 
+def significant_interval(estimate: Estimate) -> str:
+    """`value [low, high]` with three significant digits."""
+    return f"{significant(estimate.value)} [{estimate.low:.3g}, {estimate.high:.3g}]"
+
+
 def with_interval(estimate: Estimate, digits: int = 2) -> str:
     """`value [low, high]`."""
     low, high = number(estimate.low, digits), number(estimate.high, digits)

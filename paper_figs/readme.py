@@ -1,4 +1,4 @@
-"""Keep the results table of README.md equal to the committed table_1.csv."""
+"""Keep a results table of README.md equal to a committed table_1.csv."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import pandas as pd
 
 from dpregret.paper_figs import formats
 
-BEGIN: Final = "<!-- table-1:begin -->"
-END: Final = "<!-- table-1:end -->"
+MARK: Final = "table-1"
+BEGIN: Final = f"<!-- {MARK}:begin -->"
+END: Final = f"<!-- {MARK}:end -->"
 COLUMNS: Final = (
-    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "T exponent", "d exponent", "W exponent",
-    "eps exponent", "regret", "errata",
+    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "T exponent", "n exponent", "d exponent",
+    "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess", "errata",
 )  # fmt: skip
-GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "bracket")
+"""Columns that the README shows, of those that the table has."""
+REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
+GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "previous", "bracket")
 """Groups of the table that the README shows; the whole table is linked."""
 
 
@@ -26,27 +29,28 @@ class ReadmeError(ValueError):
     """The README or the table does not have the expected form."""
 
 
-def readme_text(readme: str, table: pd.DataFrame) -> str:
-    """Return `readme` with everything between the two markers replaced by a compact table.
+def readme_text(readme: str, table: pd.DataFrame, mark: str = MARK) -> str:
+    """Return `readme` with everything between its begin and end comments of `mark` replaced by a compact table.
 
     Raises ReadmeError when a marker is missing, doubled or out of order, or a column is missing.
     """
-    missing = [name for name in COLUMNS if name not in table.columns]
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    missing = [name for name in REQUIRED if name not in table.columns]
     if missing:
         raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1 or readme.index(BEGIN) > readme.index(END):
-        raise ReadmeError(f"expected one {BEGIN} before one {END}")
-    before, rest = readme.split(BEGIN)
-    after = rest.split(END)[1]
-    shown = table.loc[table["group"].isin(GROUPS), list(COLUMNS)]
-    return f"{before}{BEGIN}\n{formats.markdown(shown)}{END}{after}"
+    if readme.count(begin) != 1 or readme.count(end) != 1 or readme.index(begin) > readme.index(end):
+        raise ReadmeError(f"expected one {begin} before one {end}")
+    before, rest = readme.split(begin)
+    after = rest.split(end)[1]
+    shown = table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]]
+    return f"{before}{begin}\n{formats.markdown(shown)}{end}{after}"
 
 
-def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False) -> bool:
+def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:
     """Rewrite the README's table from `table_csv`; return whether it was up to date. `check` writes nothing."""
     path = Path(readme)
     old = path.read_text(encoding="utf-8")
-    new = readme_text(old, pd.read_csv(table_csv, dtype=str, keep_default_na=False))
+    new = readme_text(old, pd.read_csv(table_csv, dtype=str, keep_default_na=False), mark)
     if new != old and not check:
         path.write_text(new, encoding="utf-8")
     return new == old
@@ -57,10 +61,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.readme", description=__doc__)
     parser.add_argument("readme", type=Path)
     parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv")
+    parser.add_argument("--mark", default=MARK, help="name in the two markers")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        current = update_readme(options.readme, options.table, options.check)
+        current = update_readme(options.readme, options.table, options.check, options.mark)
     except (ReadmeError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2

@@ -20,19 +20,26 @@ COLUMNS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("epsilon", "delta", "regret", "stay_regret", "bound", "displacement", "noise_norm"), NUMBER),
     **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
     "noise_law": TEXT,
-    **dict.fromkeys(("projections", "linear_oracles", "local_oracles", "solves"), NUMBER),
-    **dict.fromkeys(("seconds", "seconds_projection", "seconds_linear_oracle"), NUMBER),
-    "seconds_local_oracle": NUMBER,
     **dict.fromkeys(("status", "config_hash", "code_hash"), TEXT),
 }
-"""Every column of a results file and its kind. Timings (`seconds*`) are the only ones that two equal runs
-do not share."""
+"""Every column that a results file must have, and its kind."""
+
+COST_COLUMNS: Final = (
+    "projections", "linear_oracles", "local_oracles", "solves",
+    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle",
+)  # fmt: skip
+"""Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
+that two equal runs do not share."""
+
+OPTIONAL: Final = (*COST_COLUMNS, "iterations", "width", "width_error", "capped", "active")
+"""Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
+its standard error, whether the iterations were cut, and an option of the stream that an experiment varies."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",
     "horizon", "run", "checkpoint",
 )  # fmt: skip
-"""Columns that identify a row."""
+"""Columns that identify a row, together with `active` where there is one."""
 
 
 class RunsError(ValueError):
@@ -53,7 +60,10 @@ def read_runs(runs_dir: Path | str) -> pd.DataFrame:
 
 
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """Return the declared columns of `frame` with plain dtypes; raise RunsError naming a missing or odd one."""
+    """Return the declared columns of `frame` with plain dtypes; raise RunsError naming a missing or odd one.
+
+    Cost columns are always there afterwards, the other optional ones where `frame` has them.
+    """
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
@@ -62,7 +72,12 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
             raise RunsError(f"{origin}: column {name} holds {frame[name].dtype}, expected {kind}")
     dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
               for name, kind in COLUMNS.items()}  # fmt: skip
-    return frame[list(COLUMNS)].astype(dtypes)
+    further = [name for name in OPTIONAL if name in frame.columns]
+    odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
+    if odd:
+        raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
+    missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
+    return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
 
 
 def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
@@ -75,14 +90,16 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
     if mixed:
         raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
-    if frame.duplicated(list(KEY)).any():
-        first = frame.loc[frame.duplicated(list(KEY))].iloc[0]
-        where = ", ".join(f"{name}={first[name]}" for name in KEY)
+    key = [*KEY, "active"] if "active" in frame.columns else list(KEY)
+    twice = frame.duplicated(key)
+    if twice.any():
+        first = frame.loc[twice].iloc[0]
+        where = ", ".join(f"{name}={first[name]}" for name in key)
         raise RunsError(f"{origin}: the same row twice: {where}")
     regret = frame.loc[frame["status"] == "ok", "regret"]
     if not regret.abs().lt(float("inf")).all():
         raise RunsError(f"{origin}: a row with status ok has no finite regret")
-    return frame.sort_values(list(KEY), kind="stable", ignore_index=True)
+    return frame.sort_values(key, kind="stable", ignore_index=True)
 
 
 def _is_kind(column: pd.Series, kind: str) -> bool:

@@ -6,7 +6,7 @@ No timing enters this table (see costs.py), so equal runs give equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,16 +16,17 @@ import pandas as pd
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import ClaimsFile, Reference, TableRow, load_claims, load_errata
-from dpregret.paper_figs.costs import write_costs
+from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.formats import DASH
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
+from dpregret.paper_figs.words import words_of
 
-EXPONENTS: Final = {
-    "horizon": "T exponent", "dimension": "d exponent", "window": "W exponent", "epsilon": "eps exponent",
-}  # fmt: skip
-SHORT: Final = {"horizon": "T", "dimension": "d", "window": "W", "epsilon": "eps", "mu": "eps"}
+EXPONENTS: Final = ("horizon", "samples", "dimension", "window", "width", "epsilon")
+"""Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
+ALIAS: Final = {"window": "W", "mu": "eps"}
+"""Symbols that are shorter in tables than in laws."""
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
@@ -74,12 +75,21 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, judged: pd.DataFram
     by_id: dict[str, dict[str, Any]] = {
         str(record["claim"]): {str(key): value for key, value in record.items()} for record in judged.to_dict("records")
     }
-    return pd.DataFrame([_row(runs, claims, row, by_id) for row in claims.table.rows])
+    named = {"epsilon" if name == "mu" else str(name) for row in claims.table.rows for name in row.exponents}
+    parameters = [name for name in EXPONENTS if name in named]
+    table = pd.DataFrame([_row(runs, claims, row, by_id, parameters) for row in claims.table.rows])
+    return table if (table["previous bound"] != DASH).any() else table.drop(columns="previous bound")
+
+
+def symbol_of(claims: ClaimsFile, parameter: str) -> str:
+    """Short name of a parameter, such as n."""
+    return ALIAS.get(parameter) or words_of(claims.response).symbols[parameter]
 
 
 def _row(
-    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, judged: Mapping[str, Mapping[str, Any]]
-) -> dict[str, str]:
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, judged: Mapping[str, Mapping[str, Any]],
+    parameters: Iterable[str],
+) -> dict[str, str]:  # fmt: skip
     reference = row.reference or claims.table.reference
     measured = [judged[name] for name in row.claim_ids()]
     own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
@@ -89,40 +99,60 @@ def _row(
         "variant": row.variant,
         "privacy": row.privacy,
         "neighbouring": row.neighbouring,
-        "window": row.window,
-        **_reference_cells(runs, row, reference),
+        **({"window": row.window} if claims.problem == "online" else {}),
+        **_reference_cells(runs, claims, row, reference),
         "operation claimed": row.operation,
         BOUND_TEXT: row.bound_text,
         BOUND_LATEX: row.bound_latex,
-        **{title: _exponent(row, parameter, judged) for parameter, title in EXPONENTS.items()},
+        "previous bound": row.previous or DASH,
+        **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, judged) for name in parameters},
         "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
         "saturated cells": _saturated(measured),
-        "verdicts": _verdicts(measured),
+        "verdicts": _verdicts(claims, measured),
         "errata": " ".join(dict.fromkeys(own_errata)),
     }
 
 
-def _reference_cells(runs: pd.DataFrame, row: TableRow, reference: Reference) -> dict[str, str]:
-    names = ("eps / delta", "delivered eps", "operation counted", "regret", "regret / bound")
+def _reference_cells(
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
+) -> dict[str, str]:  # fmt: skip
+    word = words_of(claims.response).response
+    names = ["eps / delta", "delivered eps", "operation counted", word, f"{word} / bound"]
+    names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
         rows = reference_rows(runs, row, reference)
     except NotRun:
         return dict.fromkeys(names, NOT_RUN)
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
-    try:
-        shown = formats.with_interval(fits.mean_interval(regret), 1)
-    except fits.NoExponent:
-        shown = formats.number(float(regret.mean()), 1)
     epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
     private = np.isfinite(epsilon)
-    cells = (
+    cells = [
         f"{epsilon:g} / {delta:g}" if private else DASH,
         formats.significant(float(rows["delivered_epsilon"].mean())) if private else DASH,
         counted_operations(rows),
-        shown,
+        _mean_text(regret, fixed=claims.problem == "online"),
         formats.significant(float(regret.mean() / rows["bound"].mean())),
-    )
+    ]
+    if claims.problem == "erm":
+        cells += [formats.significant(float(regret.mean() / rows["stay_regret"].mean())), *_problem_cells(rows)]
     return dict(zip(names, cells, strict=True))
+
+
+def _mean_text(regret: fits.Array, fixed: bool) -> str:
+    """Mean with its interval: one decimal for regrets, three significant digits for excess risks."""
+    try:
+        estimate = fits.mean_interval(regret)
+    except fits.NoExponent:
+        return formats.number(float(regret.mean()), 1) if fixed else formats.significant(float(regret.mean()))
+    return formats.with_interval(estimate, 1) if fixed else formats.significant_interval(estimate)
+
+
+def _problem_cells(rows: pd.DataFrame) -> list[str]:
+    """Iterations (marked where they were cut) and Gaussian width, as far as the rows have them."""
+    iterations, width, capped = (
+        float(rows[name].mean()) if name in rows.columns else np.nan for name in ("iterations", "width", "capped")
+    )
+    return [formats.significant(iterations) + (" (cut)" if capped > 0 else ""), formats.significant(width)]
 
 
 def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> pd.DataFrame:
@@ -140,8 +170,10 @@ def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> p
 
 
 def counted_operations(rows: pd.DataFrame) -> str:
-    """Oracle calls per round as counted in the loop, such as `1 projection`; `none` when there are none."""
-    counts = {label: float(rows[column].mean()) for column, label in OPERATIONS.items()}
+    """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
+    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items()}
+    if np.isnan(list(counts.values())).all():
+        return DASH
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
 
 
@@ -173,12 +205,13 @@ def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:
     return f"{saturated} of {kept + dropped}" if kept + dropped else DASH
 
 
-def _verdicts(measured: Sequence[Mapping[str, Any]]) -> str:
+def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[str, Any]]) -> str:
     grouped: dict[str, list[str]] = {}
     for record in measured:
-        name = SHORT[str(record["parameter"])]
+        name = symbol_of(claims, str(record["parameter"]))
         mark = " (derived)" if record["origin"] == "derived" else ""
-        kinds = {"below": "constants", "private": "privacy", "linear": "linear regret"}
+        no_progress = words_of(claims.response).no_progress
+        kinds = {"below": "constants", "private": "privacy", "linear": no_progress}
         what = kinds.get(str(record["kind"]), name + mark)
         grouped.setdefault(str(record["verdict"]), []).append(what)
     return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH

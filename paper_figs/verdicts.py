@@ -12,10 +12,11 @@ import pandas as pd
 
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import (
+    CAPPED,
     EARLY,
     FAILED,
+    LENGTHS,
     SATURATED,
-    USED,
     Cells,
     NotRun,
     collect_cells,
@@ -26,12 +27,15 @@ from dpregret.paper_figs.cells import (
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction, load_claims
 from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.words import words_of
 
-REPRODUCED, BELOW, VIOLATED = "reproduced", "below bound", "violated"
+REPRODUCED, BELOW, ABOVE, VIOLATED = "reproduced", "below bound", "above bound", "violated"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 LINEAR: Final = Prediction(power=1.0)
+FLAT: Final = Prediction(power=0.0)
 NAN = float("nan")
-SYMBOL: Final = {"horizon": "T", "dimension": "d", "window": "(log2 W + 1)", "epsilon": "eps", "mu": "mu_gdp"}
+STATES: Final = (SATURATED, EARLY, FAILED, CAPPED)
+"""Why a cell is not fitted."""
 ROUNDING: Final = 1e-6
 """Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""
 
@@ -86,14 +90,14 @@ def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None 
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing))
     if claim.kind == "below":
-        return _judge_below(cells)
+        return _judge_below(claim, cells)
     if claim.kind == "private":
         return _judge_private(runs, claim, cells)
     return _judge_exponent(claim, cells)
 
 
 def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
-    prediction = claim.predicted or LINEAR
+    prediction = _prediction(claim)
     used = cells.used
     shown = _shown_cells(cells)
     if used.sum() < fits.MINIMUM_CELLS:
@@ -102,14 +106,15 @@ def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
         return replace(shown, reason="the runs carry no explicit bound")
     responses = cells.responses[:, used]
     axis = coordinate(claim, cells.values)
-    factor = log_factor(claim, prediction, _masked(cells))
+    factor = log_factor(claim, prediction, cells.fitted())
     try:
         fit = fits.fit_power(responses, axis[used], factor, prediction.power)
     except fits.NoExponent as nothing:
         return replace(shown, reason=f"no exponent: {nothing}")
     side = direction(claim)
     growth = fit.normalised if side > 0 else fit.normalised.reflected()
-    verdict, reason = decide(growth, claim.tol, cells.tight or claim.scope == "instance", len(responses))
+    conclusive = cells.tight or claim.scope == "instance"
+    verdict, reason = decide(growth, claim.tol, conclusive, len(responses), lower=claim.side == "lower")
     low, high = sorted((side * fit.end_low, side * fit.end_high))
     judgement = replace(
         shown, verdict=verdict, reason=reason,
@@ -124,16 +129,20 @@ def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
     return replace(judgement, per_octave=law.per_octave, increments=_listed(law.increments), delta_aic=law.delta_aic)
 
 
-def decide(growth: fits.Estimate, tolerance: float, conclusive: bool, runs: int) -> tuple[str, str]:
-    """Verdict from the bound-normalised slope `growth`, oriented so that positive means 'outgrows the bound'.
+def decide(
+    growth: fits.Estimate, tolerance: float, conclusive: bool, runs: int, lower: bool = False
+) -> tuple[str, str]:
+    """Verdict from the bound-normalised slope `growth`, oriented so that positive means 'breaks the bound'.
 
-    `conclusive`: the stream is tight, or the claim is about this very stream; elsewhere a match is no proof.
+    `conclusive`: the stream is tight, or the claim is about this very stream; elsewhere a match is no proof. An upper
+    bound is broken by growth, a `lower` one by decline, of response / bound.
     """
     interval = f"[{number(growth.low, 3)}, {number(growth.high, 3)}]"
+    breaking, keeping, kept = ("falls", "grows", ABOVE) if lower else ("grows", "falls", BELOW)
     if growth.low > tolerance:
-        return VIOLATED, f"response / bound grows: {interval} above +{tolerance:g}"
+        return VIOLATED, f"response / bound {breaking}: {interval} above +{tolerance:g}"
     if growth.high < -tolerance:
-        return BELOW, f"response / bound falls: {interval} below -{tolerance:g}"
+        return kept, f"response / bound {keeping}: {interval} below -{tolerance:g}"
     if growth.low >= -tolerance and growth.high <= tolerance:
         if conclusive:
             return REPRODUCED, f"{interval} within +-{tolerance:g}"
@@ -145,21 +154,21 @@ def decide(growth: fits.Estimate, tolerance: float, conclusive: bool, runs: int)
     return INCONCLUSIVE, f"{interval} straddles {'+' if growth.value > 0 else '-'}{tolerance:g}"
 
 
-def _judge_below(cells: Cells) -> Judgement:
+def _judge_below(claim: Claim, cells: Cells) -> Judgement:
     if not np.isfinite(cells.bounds).all():
         return Judgement(INCONCLUSIVE, "the runs carry no explicit bound")
     count = len(cells.values)
     means = [fits.mean_interval(cells.responses[:, cell], count) for cell in range(count)]
     ratios = np.array([estimate.value for estimate in means]) / cells.bounds
-    shown = _shown_cells(cells)
+    shown, noun = _shown_cells(cells), "excess" if claim.response == "excess" else "regret"
     above = [f"{value:g}" for value, mean, bound in zip(cells.values, means, cells.bounds, strict=True)
              if mean.low > bound]  # fmt: skip
     if above:
-        return replace(shown, verdict=VIOLATED, reason=f"mean regret above the bound at {'; '.join(above)}")
+        return replace(shown, verdict=VIOLATED, reason=f"mean {noun} above the bound at {'; '.join(above)}")
     if FAILED not in cells.status and all(mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)):
         reason = f"at most {ratios.max():.3g} of the bound in {count} cells"
         return replace(shown, verdict=REPRODUCED, reason=reason)
-    return replace(shown, reason="an interval of the mean regret contains the bound, or runs failed")
+    return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
 def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
@@ -172,15 +181,15 @@ def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     if not np.isfinite(ratio).all():
         return Judgement(INCONCLUSIVE, "the runs carry no delivered epsilon")
     verdict = VIOLATED if ratio.max() > 1 + ROUNDING else REPRODUCED
+    if verdict == VIOLATED and claim.accounting == "upper":
+        verdict = INCONCLUSIVE
+        shown = f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
     return Judgement(verdict, shown, runs=len(cells.responses), cells_used=_listed(cells.values))
 
 
-def _masked(cells: Cells) -> Cells:
-    used = cells.used
-    return Cells(
-        cells.values[used], cells.responses[:, used], cells.bounds[used], cells.regrets[used],
-        cells.checkpoints[used], cells.deltas[used], (USED,) * int(used.sum()), cells.needed[used], cells.tight,
-    )  # fmt: skip
+def _prediction(claim: Claim) -> Prediction:
+    """The claimed law; no progress is total regret like T, or an excess risk that does not fall."""
+    return claim.predicted or (FLAT if claim.response == "excess" else LINEAR)
 
 
 def _log_law(claim: Claim, prediction: Prediction, cells: Cells) -> fits.LogLaw | None:
@@ -194,23 +203,23 @@ def _log_law(claim: Claim, prediction: Prediction, cells: Cells) -> fits.LogLaw 
 
 
 def _too_few(claim: Claim, cells: Cells) -> str:
-    counts = [(state, sum(mark == state for mark in cells.status)) for state in (SATURATED, EARLY, FAILED)]
+    counts = [(state, sum(mark == state for mark in cells.status)) for state in STATES]
     lost = ", ".join(f"{count} {state}" for state, count in counts if count)
     text = f"no exponent: {int(cells.used.sum())} of {len(cells.values)} cells usable"
     text += f" ({lost})" if lost else ""
     if len(cells.values) < fits.MINIMUM_CELLS:
         return text
-    if claim.parameter == "horizon":  # four cells an octave apart must lie above the threshold
+    if claim.parameter in LENGTHS:  # four cells an octave apart must lie above the threshold
         rounds = float(cells.needed[-1]) * 2 ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
-    return f"{text}; it would take T of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
+    return f"{text}; it would take {words_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
 
 
 def _shown_cells(cells: Cells) -> Judgement:
     """An undecided judgement that says which cells there are."""
     excluded = []
-    for state in (SATURATED, EARLY, FAILED):
+    for state in STATES:
         values = [value for value, mark in zip(cells.values, cells.status, strict=True) if mark == state]
         if values:
             excluded.append(f"{state}: {_listed(values)}")
@@ -231,13 +240,17 @@ def predicted_text(claim: Claim) -> str:
         return "<= explicit bound"
     if claim.kind == "private":
         return "delivered eps <= eps"
-    prediction = claim.predicted or LINEAR
+    prediction = _prediction(claim)
+    symbol = words_of(claim.response).symbols[claim.parameter]
+    argument = prediction.log_argument
     logs = ""
-    if prediction.log_power:
-        argument = "(T/delta)" if prediction.log_argument == "T/delta" else " T"
-        logs = f" log2(d)^{prediction.log_power:g}" if claim.parameter == "dimension" else (
-            f" ln{argument}" if prediction.log_power == 1 else f" ln{argument}^{prediction.log_power:g}")  # fmt: skip
-    return f"{SYMBOL[claim.parameter]}^{prediction.power:g}{logs}"
+    if prediction.log_power and claim.parameter == "dimension" and argument == "parameter":
+        logs = f" log2({symbol})^{prediction.log_power:g}"
+    elif prediction.log_power:
+        logs = f" ln {symbol}" if argument == "parameter" else f" ln({argument})"
+        logs += "" if prediction.log_power == 1 else f"^{prediction.log_power:g}"
+    sign = ">= " if claim.side == "lower" else ""
+    return f"{sign}{symbol}^{prediction.power:g}{logs}"
 
 
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:

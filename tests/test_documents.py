@@ -11,7 +11,7 @@ from dpregret.workflows.config import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-PAPER = "lou_cheung_2020"
+PAPERS = {"lou_cheung_2020": "table-1", "talwar_2015": "talwar"}  # paper -> mark of its table in the README
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -21,14 +21,17 @@ def test_links_of_the_documents_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-def test_readme_table_is_the_reference_table():
-    assert update_readme(ROOT / "README.md", ROOT / f"results/reference/{PAPER}/table_1.csv", check=True)
+@pytest.mark.parametrize(("paper", "mark"), PAPERS.items())
+def test_readme_table_is_the_reference_table(paper, mark):
+    assert update_readme(ROOT / "README.md", ROOT / f"results/reference/{paper}/table_1.csv", check=True, mark=mark)
 
 
-def test_every_claim_and_erratum_names_what_the_full_profile_runs():
-    experiments = load_config(ROOT / "workflows/config/full.yaml").papers[PAPER].experiments
-    claims = load_claims(ROOT / f"workflows/claims/{PAPER}.yaml")
-    errata = load_errata(ROOT / f"workflows/errata/{PAPER}.yaml", claims)
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_and_erratum_names_what_the_full_profile_runs(paper):
+    experiments = load_config(ROOT / "workflows/config/full.yaml").papers[paper].experiments
+    claims = load_claims(ROOT / f"workflows/claims/{paper}.yaml")
+    errata = load_errata(ROOT / f"workflows/errata/{paper}.yaml", claims)
+    assert {figure.experiment for figure in claims.figures if figure.experiment} <= set(experiments)
     wanted = [(claim.id, claim.experiment, claim.learner, claim.variant, claim.stream) for claim in claims.claims]
     wanted += [
         (claim.id, claim.experiment, claim.twin.learner, claim.twin.variant, claim.stream)
@@ -51,8 +54,9 @@ def test_every_claim_and_erratum_names_what_the_full_profile_runs():
         assert stream in experiments[experiment].streams, owner
 
 
-def test_the_ci_profile_is_a_part_of_the_full_one():
-    full, small = (load_config(ROOT / f"workflows/config/{name}.yaml").papers[PAPER] for name in ("full", "ci"))
+@pytest.mark.parametrize("paper", PAPERS)
+def test_the_ci_profile_is_a_part_of_the_full_one(paper):
+    full, small = (load_config(ROOT / f"workflows/config/{name}.yaml").papers[paper] for name in ("full", "ci"))
     for name, experiment in small.experiments.items():
         for learner, variants in experiment.learners.items():
             assert set(variants) <= set(full.experiments[name].learners[learner]), (name, learner)

@@ -13,13 +13,16 @@ from dpregret.workflows.fingerprint import module_file
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
+LEARNERS_MAY = tuple(f"algorithms.{name}" for name in ("arrays", "catalogue", "learner", "privacy", "geometry"))
 MAY_IMPORT = {
     "algorithms": (),
     "algorithms.arrays": (),
     "algorithms.privacy": ("algorithms.arrays",),
     "algorithms.geometry": ("algorithms.arrays",),
     "algorithms.learner": ("algorithms.arrays", "algorithms.privacy", "algorithms.geometry"),
-    "algorithms.coco": ("algorithms.arrays", "algorithms.learner", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.catalogue": (),
+    "algorithms.coco": LEARNERS_MAY,
+    "algorithms.erm": LEARNERS_MAY,
     "datasets": (),
     "paper_figs": (),
     "workflows": ("algorithms", "datasets", "paper_figs"),

@@ -8,7 +8,7 @@ import pandas as pd
 from dpregret.algorithms.privacy import Budget, WindowTree, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.audit import item_mu
 from dpregret.workflows.config import Config
-from dpregret.workflows.job import write_parquet
+from dpregret.workflows.results import write_parquet
 
 WINDOWS = (1, 4, 16, 64)
 WINDOWS_SEEN = 8  # ages up to this many windows

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from dpregret.workflows.erm_checks import erm_problems
 from dpregret.workflows.errors import not_allowed
 from dpregret.workflows.registry import Registry
 from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
-    from dpregret.workflows.config import Config, Experiment
+    from dpregret.workflows.config import Config, ErmExperiment, Experiment
 
 Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
@@ -34,7 +35,7 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():
             where: KeyPath = ("papers", paper, "experiments", name)
-            for check in (_names, _dimensions, _values, _windows, _sweep, _combinations):
+            for check in CHECKS[experiment.kind]:
                 for path, message in check(experiment, registry):
                     yield (*where, *path), message
             if not config.allow_few_cells:
@@ -130,17 +131,17 @@ def _sweep(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
         yield (key,), f"a sweep over {key} needs at least two of them"
 
 
-def _cells(experiment: Experiment) -> Iterator[Problem]:
+def _cells(experiment: Experiment | ErmExperiment) -> Iterator[Problem]:
     cells: dict[KeyPath, int] = {}
-    if experiment.sweep == "horizon":
-        cells = {("horizon",): len(experiment.horizon)}
+    if experiment.sweep in ("horizon", "samples"):
+        cells = {(experiment.sweep,): len(experiment.horizon)}
     elif experiment.sweep == "epsilon":
         cells = {("epsilon",): len(experiment.epsilon)}
     elif experiment.sweep == "window":
         cells = {("window",): sum(isinstance(window, int) for window in experiment.window)}
     elif experiment.sweep == "dimension" and isinstance(experiment.dimension, dict):
         cells = {("dimension", name): len(values) for name, values in experiment.dimension.items()}
-    elif experiment.sweep == "dimension":
+    elif experiment.sweep == "dimension" and experiment.dimension is not None:
         cells = {("dimension",): len(experiment.dimension)}
     for path, count in cells.items():
         if count < CELLS_FOR_A_FIT:
@@ -173,3 +174,10 @@ def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Proble
                         f"needs {need} losses, which the stream {name!r} has not; "
                         f"streams that have them: {', '.join(able)}",
                     )
+
+
+CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
+    "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
+    "erm": (erm_problems,),
+}
+"""Kind of experiment -> what is checked of it."""

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +23,7 @@ from pydantic import (
     Field,
     Tag,
     ValidationError,
+    model_validator,
 )
 
 from dpregret.workflows.checks import semantic_problems
@@ -33,7 +34,7 @@ from dpregret.workflows.yaml_source import KeyPath, Source, read_source
 PROFILES = Path(__file__).parent / "config"
 NOT_PROFILES = {"sources"}  # declared downloads, in the same folder
 _NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
-_FORMS = ("<list>", "<mapping>")  # discriminator tags, taken out of printed key paths
+_FORMS = ("<list>", "<mapping>", "<online>", "<erm>")  # discriminator tags, taken out of printed key paths
 
 
 def _as_tuple(value: object) -> object:
@@ -74,6 +75,7 @@ _unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
 PositiveInteger = Annotated[int, Field(gt=0)]
 Word = Annotated[str, Field(pattern=_NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
+Plains = Annotated[tuple[Plain, ...], _unique, BeforeValidator(_as_tuple)]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
@@ -107,6 +109,7 @@ class Experiment(_Settings):
     further arguments of the stream.
     """
 
+    kind: ClassVar[str] = "online"
     title: Annotated[str, Field(min_length=1)]
     sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
     sets: Sets = Field(alias="set")
@@ -126,10 +129,67 @@ class Experiment(_Settings):
         return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
 
 
+class Growth(_Settings):
+    """A dimension that grows with the number of records: round(factor * n^power)."""
+
+    factor: Annotated[float, Field(gt=0)]
+    power: Annotated[float, Field(gt=0)]
+
+    def dimension(self, samples: int) -> int:
+        """Return the dimension for n records, at least 2."""
+        size: int = round(self.factor * samples**self.power)
+        return max(2, size)
+
+
+class ErmExperiment(_Settings):
+    """One sweep of empirical risk minimisation; the key ``risks`` tells it from an online experiment.
+
+    ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
+    ``dimension_growth``; an option of the risk may be a list, then each of its values makes a cell.
+    """
+
+    kind: ClassVar[str] = "erm"
+    title: Annotated[str, Field(min_length=1)]
+    sweep: Literal["samples", "dimension", "epsilon", "width", "option", "risk", "none"]
+    sets: Sets = Field(alias="set")
+    streams: Words = Field(alias="risks")
+    dimension: Dimensions | None = None
+    dimension_growth: Growth | None = None
+    horizon: Integers = Field(alias="samples")
+    epsilon: Epsilons
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    runs: PositiveInteger
+    options: dict[str, Plain | Plains] = Field(default_factory=dict)
+    learners: dict[str, Words] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _one_dimension(self) -> ErmExperiment:
+        if (self.dimension is None) == (self.dimension_growth is None):
+            raise ValueError("give either dimension or dimension_growth")
+        return self
+
+    def dimensions(self, set_name: str, samples: int | None = None) -> tuple[int, ...]:
+        """Return the dimensions in which a set is used, for a number of records where they grow."""
+        if self.dimension_growth is not None:
+            return (self.dimension_growth.dimension(samples or max(self.horizon)),)
+        assert self.dimension is not None
+        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
+
+
+def _kind(value: object) -> str:
+    erm = "risks" in value if isinstance(value, dict) else isinstance(value, ErmExperiment)
+    return _FORMS[2 + erm]
+
+
+AnyExperiment = Annotated[
+    Annotated[Experiment, Tag(_FORMS[2])] | Annotated[ErmExperiment, Tag(_FORMS[3])], Discriminator(_kind)
+]
+
+
 class Paper(_Settings):
     """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
-    experiments: dict[Word, Experiment] = Field(min_length=1)
+    experiments: dict[Word, AnyExperiment] = Field(min_length=1)
     oracle_costs: dict[str, Integers] = Field(default_factory=dict)
 
 
@@ -150,7 +210,7 @@ class Config(_Settings):
     allow_few_cells: bool = False
     papers: dict[Word, Paper] = Field(min_length=1)
 
-    def experiment(self, paper: str, experiment: str) -> Experiment:
+    def experiment(self, paper: str, experiment: str) -> Experiment | ErmExperiment:
         """Return one experiment; KeyError when the configuration has no such paper or experiment."""
         return self.papers[paper].experiments[experiment]
 
@@ -283,7 +343,7 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
             continue  # counts only the right items: the wrong ones have their own line
         where: KeyPath = tuple(part for part in detail["loc"] if part not in (*_FORMS, "[key]"))
         if kind == "extra_forbidden":
-            allowed = _allowed_keys(where[:-1])
+            allowed = _allowed_keys(where[:-1], source.data)
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
         else:
             message = _MESSAGES.get(kind, detail["msg"].removeprefix("Value error, ")).format(**context)
@@ -298,6 +358,11 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _allowed_keys(where: KeyPath) -> list[str]:
-    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 4: Experiment}
-    return [field.alias or name for name, field in shape[len(where)].model_fields.items()]
+def _allowed_keys(where: KeyPath, data: object) -> list[str]:
+    """Keys of the model at a path; `data` tells which kind of experiment stands there."""
+    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 4: Experiment, 5: Growth}
+    node: Any = data
+    for part in where:
+        node = node[part]
+    model = ErmExperiment if len(where) == 4 and "risks" in node else shape[len(where)]
+    return [field.alias or name for name, field in model.model_fields.items()]

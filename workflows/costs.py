@@ -10,7 +10,7 @@ import pandas as pd
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.workflows.config import Config
-from dpregret.workflows.job import write_parquet
+from dpregret.workflows.results import write_parquet
 
 ROWS = 32  # vectors a batched call
 REPEATS, SECONDS = 5, 0.02  # best of REPEATS, each at least this long

@@ -68,16 +68,21 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:12]
 
 
+JOBS = {"coco": ("online_job.py", f"{PACKAGE}.datasets.streams"), "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks")}
+"""Folder of learners -> the module of workflows/ that runs them, and the module that makes their data."""
+
+
 def learner_fingerprint(learner_module: str) -> str:
     """Return the fingerprint of the code that decides a learner's results.
 
-    That is: the job, everything shared (learner loop, privacy, geometry, losses and streams) and, of the folder
-    of the learner's paper, only what the learner's own module imports. How a configuration is read and checked
-    does not count: its content has a hash of its own.
+    That is: the job, everything shared (learner loop, privacy, geometry), the losses or risks with all that they
+    import and, of the folder of the learner's paper, only what the learner's own module imports. How a
+    configuration is read and checked does not count: its content has a hash of its own.
     """
+    family_job, data_module = JOBS[learner_module.split(".")[2]]
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "arrays.py", "privacy", "geometry")]
-    job = [ROOT / "workflows" / name for name in ("job.py", "scripts/run.py")]
-    return fingerprint([*shared, ROOT / "datasets", *job, *imported_files([learner_module])])
+    job = [ROOT / "workflows" / name for name in ("job.py", "seeds.py", family_job, "scripts/run.py")]
+    return fingerprint([*shared, *job, *imported_files([learner_module, data_module])])
 
 
 def module_fingerprint(module: str, script: str) -> str:

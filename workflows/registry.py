@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 KINKED_STREAMS = frozenset({"norm-kink", "random-kink"})
 SQUARED_LOSS_STREAMS = frozenset({"lasso", "diabetes"})
 DATA_DIMENSIONS = {"breast-cancer": 30, "digits": 64, "diabetes": 10}
-PAPERS = frozenset({"lou_cheung_2020"})
+DATA_RISKS = {"diabetes-risk": "diabetes", "breast-cancer-risk": "breast-cancer", "digits-risk": "digits"}
+PAPERS = frozenset({"lou_cheung_2020", "talwar_2015"})
 _TRIAL_DIMENSION = 12  # every family of sets has a member of this dimension
 
 
@@ -44,22 +45,38 @@ def _fits(*_: Any, **__: Any) -> None:
 class Registry:
     """Everything that a configuration may name.
 
-    ``sets`` tells whether a set has a local linear optimisation oracle. ``try_set(name, dimension)`` and
-    ``try_stream(name, set, dimension, strong_convexity, options)`` raise ValueError where the values do not fit.
+    ``sets`` tells whether a set has a local linear optimisation oracle, ``risks`` which prepared data a risk needs.
+    ``try_set(name, dimension)``, ``try_stream(name, set, dimension, strong_convexity, options)``,
+    ``try_risk(set, risk, dimension, samples, options)`` (which returns the problem it built, None where data of a
+    file are needed) and ``try_erm_learner(problem, learner, variant, epsilon, delta)`` raise ValueError where the
+    values do not fit.
     """
 
     papers: frozenset[str]
     learners: Mapping[str, LearnerEntry]
     streams: Mapping[str, StreamEntry]
     sets: Mapping[str, bool]
+    erm_learners: Mapping[str, LearnerEntry] = field(default_factory=dict)
+    risks: Mapping[str, str | None] = field(default_factory=dict)
     try_set: Callable[[str, int], object] = _fits
     try_stream: Callable[[str, str, int, float, Mapping[str, Any]], object] = _fits
+    try_risk: Callable[[str, str, int, int, Mapping[str, Any]], object] = _fits
+    try_erm_learner: Callable[[object, str, str, float, float], object] = _fits
+
+    def module(self, learner: str) -> str:
+        """Return the name of the module that holds a learner."""
+        return {**self.learners, **self.erm_learners}[learner].module
 
 
 def load_registry() -> Registry:
     """Collect what the installed learners, streams and sets offer."""
-    from dpregret.algorithms.coco import catalogue
+    import numpy as np
+
+    from dpregret.algorithms import coco, erm
+    from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.geometry import SETS, make_set
+    from dpregret.algorithms.privacy import Budget
+    from dpregret.datasets.risks import RISKS, make_risk
     from dpregret.datasets.streams import STREAMS, make_stream
 
     def has_local_oracle(name: str) -> bool:
@@ -73,12 +90,28 @@ def load_registry() -> Registry:
         if name not in DATA_DIMENSIONS and "source" not in options:
             make_stream(name, make_set(set_name, dimension), strong_convexity=mu, **options)
 
+    def try_risk(
+        set_name: str, name: str, dimension: int, samples: int, options: Mapping[str, Any]
+    ) -> ErmProblem | None:
+        domain = make_set(set_name, dimension)
+        if name in DATA_RISKS:
+            return None
+        return ErmProblem(domain, make_risk(name, domain, samples, [np.random.default_rng(0)], **options))
+
+    def try_erm_learner(problem: Any, learner: str, variant: str, epsilon: float, delta: float) -> None:
+        erm.catalogue()[learner](problem, [Budget(epsilon, delta)], 1, variant)
+
+    def entries(learners: Mapping[str, Any]) -> dict[str, LearnerEntry]:
+        return {
+            name: LearnerEntry(tuple(learner.card.variants), learner.card.needs, learner.__module__)
+            for name, learner in learners.items()
+        }
+
     return Registry(
         papers=PAPERS,
-        learners={
-            name: LearnerEntry(tuple(learner.card.variants), learner.card.needs, learner.__module__)
-            for name, learner in catalogue().items()
-        },
+        learners=entries(coco.catalogue()),
+        erm_learners=entries(erm.catalogue()),
+        risks={name: DATA_RISKS.get(name) for name in RISKS},
         streams={
             name: StreamEntry(
                 smooth=name not in KINKED_STREAMS,
@@ -91,4 +124,6 @@ def load_registry() -> Registry:
         sets={name: has_local_oracle(name) for name in SETS},
         try_set=make_set,
         try_stream=try_stream,
+        try_risk=try_risk,
+        try_erm_learner=try_erm_learner,
     )

@@ -1,9 +1,12 @@
-"""Which results files belong to a run."""
+"""Files of results: how they are written, and which belong to a run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+
+import pandas as pd
 
 
 def link_files(files: Iterable[str], folder: Path) -> Path:
@@ -18,3 +21,14 @@ def link_files(files: Iterable[str], folder: Path) -> Path:
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path)
     return folder
+
+
+def write_parquet(frame: pd.DataFrame, output: Path) -> None:
+    """Write a frame so that `output` appears whole or not at all, whatever is killed when."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        frame.to_parquet(temporary, index=False)
+        os.replace(temporary, output)
+    finally:
+        temporary.unlink(missing_ok=True)

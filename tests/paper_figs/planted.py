@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs.claims import Claim
-from dpregret.paper_figs.runs import COLUMNS, check_columns
+from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, check_columns
 
 HORIZONS = tuple(2**k for k in range(8, 16))
 Law = Callable[[np.ndarray, float], np.ndarray]  # (checkpoints, swept value) -> mean regret
@@ -65,7 +65,7 @@ class Sweep:
         swept: dict[str, float] = {} if self.parameter == "horizon" else {self.parameter: value}
         if self.parameter == "mu":
             swept = {"mu_gdp": value, "epsilon": 8 * value}
-        frame = pd.DataFrame({**rows, **self.settings, **swept})[list(COLUMNS)]
+        frame = pd.DataFrame({**rows, **self.settings, **swept})[[*COLUMNS, *COST_COLUMNS]]
         integers = ["horizon", "dimension", "window", "run", "checkpoint"]
         return frame.astype(dict.fromkeys(integers, "int64"))
 

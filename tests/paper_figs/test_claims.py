@@ -36,7 +36,7 @@ def test_a_plain_number_of_rounds_is_accepted(tmp_path: Path) -> None:
         ({"toll": 0.2}, ["claim 'thm3-T'", "unknown key 'toll'", "allowed: id, source", "nearest: 'tol'"]),
         ({"predicted": {"power": 1, "log": 2}}, ["'thm3-T'", "'log'", "power, log_power", "nearest: 'log_power'"]),
         ({"predicted": {"power": "x"}}, ["'thm3-T'", "predicted.power", "number"]),
-        ({"parameter": "time"}, ["'thm3-T'", "parameter", "'horizon', 'dimension'"]),
+        ({"parameter": "time"}, ["'thm3-T'", "parameter", "'horizon', 'samples', 'dimension'"]),
         ({"tol": 0.2}, ["'thm3-T'", "tol_reason"]),
         ({"response": "overhead"}, ["'thm3-T'", "needs twin"]),
         ({"kind": "below"}, ["'thm3-T'", "takes no predicted"]),

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs import figures
+from dpregret.paper_figs import figures, regret_figures
 from dpregret.paper_figs.claims import load_claims
+from dpregret.paper_figs.curves import curve, series_of
 from dpregret.paper_figs.figure_style import colours, save
 from dpregret.paper_figs.runs import read_runs
 
@@ -60,17 +61,17 @@ def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repositor
 
 def test_regret_curves_carry_their_bands(paper_runs: Path) -> None:
     runs = read_runs(paper_runs)
-    series = figures.series_of(runs, "horizon")
+    series = series_of(runs, "horizon")
     assert [each.name for each in series] == ["wdp-cocop-gamma corrected", "ftal"]
-    horizons, means, reach = figures.regret_curve(runs, "horizon", series[0])
+    horizons, means, reach = curve(runs, "horizon", series[0])
     assert means == pytest.approx(10 + 20 * np.log(horizons))
     assert (reach > 0).all()
-    figure = figures.regret_figure(runs, "horizon", series)
+    figure = regret_figures.regret_figure(runs, "horizon", series)
     assert len(figure.axes[0].collections) == 2
 
 
 def test_figures_are_saved_without_dates(tmp_path: Path) -> None:
-    paths = save(figures.age_figure(ages()), tmp_path / "age")
+    paths = save(regret_figures.age_figure(ages()), tmp_path / "age")
     assert [path.name for path in paths] == ["age.pdf", "age.png"]
     assert b"CreationDate" not in paths[0].read_bytes()
     assert len(set(colours(["a", "b", "c"]).values())) == 3

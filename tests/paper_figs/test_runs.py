@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from planted import Sweep, write_runs
 
-from dpregret.paper_figs.runs import COLUMNS, KEY, RunsError, read_runs
+from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
 
 
 def frame(**changes: object) -> pd.DataFrame:
@@ -17,7 +17,7 @@ def frame(**changes: object) -> pd.DataFrame:
 def test_all_files_come_back_sorted_with_plain_types(tmp_path: Path) -> None:
     write_runs(pd.concat([frame(), frame(learner="ftal", variant="plain", epsilon=np.inf)]), tmp_path)
     found = read_runs(tmp_path)
-    assert list(found.columns) == list(COLUMNS)
+    assert list(found.columns) == [*COLUMNS, *COST_COLUMNS]
     assert len(found) == 2 * len(frame())
     assert found[list(KEY)].equals(found[list(KEY)].sort_values(list(KEY), ignore_index=True))
     assert found["tight"].dtype == np.bool_

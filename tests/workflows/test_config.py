@@ -225,9 +225,7 @@ def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: W
     assert experiment.epsilon == (8.0, math.inf)
 
 
-def test_few_cells_are_allowed_where_the_file_says_so(
-    settings: dict[str, Any], write: Write
-) -> None:
+def test_few_cells_are_allowed_where_the_file_says_so(settings: dict[str, Any], write: Write) -> None:
     spoil(settings, "horizon", [64, 128])
     settings["allow_few_cells"] = True
     assert load_config(write(settings), REGISTRY).allow_few_cells

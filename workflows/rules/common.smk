@@ -17,7 +17,10 @@ CAPTIONS = {
 def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
-    names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
+    if experiment.kind == "erm":
+        names = [REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]]
+    else:
+        names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
     if "source" in experiment.options:
         names.append(experiment.options["source"])
     return [f"datasets/cache/{name}.npz" for name in names]
@@ -36,6 +39,12 @@ def cost_files(wildcards):
     """The timings of a paper's oracles, where its configuration lists some."""
     listed = CONFIG.papers[wildcards.paper].oracle_costs
     return [f"{RESULTS}/{wildcards.paper}/oracles.parquet"] if listed else []
+
+
+def age_files(wildcards):
+    """The loss by age of window privacy, where a paper has online learners."""
+    kinds = {each.kind for each in CONFIG.papers[wildcards.paper].experiments.values()}
+    return [f"{RESULTS}/{wildcards.paper}/ages.parquet"] if "online" in kinds else []
 
 
 def paper_outputs(paper):

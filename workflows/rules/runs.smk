@@ -19,7 +19,7 @@ rule run:
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
         code=lambda wildcards: fingerprint.learner_fingerprint(
-            REGISTRY.learners[wildcards.learner].module
+            REGISTRY.module(wildcards.learner)
         ),
     script:
         "../scripts/run.py"

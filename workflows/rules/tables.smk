@@ -27,7 +27,7 @@ rule figures:
     input:
         runs=run_files,
         costs=cost_files,
-        ages=f"{RESULTS}/{{paper}}/ages.parquet",
+        ages=age_files,
     output:
         report(
             directory(f"{RESULTS}/{{paper}}/figures"),

@@ -1,0 +1,298 @@
+"""Noisy mirror descent: full gradients with Gaussian noise, Bregman steps, the average of the iterates.
+
+Problem     min over a convex set C of L(theta) = (1/n) sum_i loss(theta; d_i), losses L-Lipschitz in l2.
+Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1: with b_t ~ N(0, sigma^2 I) in the ambient space,
+            theta_{t+1} = argmin_{u in C} < eta_t (grad L(theta_t) + b_t) - grad Psi(theta_t), u > + Psi(u).
+            Released is the average of theta_1..theta_T.
+Privacy     Replace one record, (epsilon, delta)-DP: T - 1 noisy gradients are used, each moves by at most 2 L / n.
+Guarantee   With Psi of modulus a in |.|_Q, V = L^2 R^2 + sigma^2 (G^2 + R^2), R = max_Q |q|_2 and G the Gaussian
+            width of Q: E L(released) - min L <= max Psi / (eta T) + eta V / a, since the noise has
+            E |b|_{Q*}^2 <= sigma^2 (G^2 + R^2) (Gaussian Poincare inequality). Theorem 3.2 is its order.
+            The strongly convex learner: Theorem A.1.
+Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact Gaussian DP;
+              T = R^2 n^2 mu^2 / (4 (G^2 + R^2)), where the noise weighs as much as the gradients;
+              eta = sqrt(a max Psi / (T V)), which makes the guarantee 2 sqrt(max Psi V / (a T)).
+            printed: sigma^2 = 32 L^2 T ln^2(T / delta) / (epsilon n)^2, T and eta of Theorem 3.2 as stated (T with a
+              factor 1 / L^2 that does not belong there, eta without sqrt(max Psi)) and the printed potential. The
+              printed line 4 puts the gradient operator around the wrong terms; the step above is meant.
+            T is rounded down, at least 1 (theta_1, which reads no data) and at most MAX_ITERATIONS;
+            sigma and eta are those of the T in use.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.geometry import gaussian_width, make_potential
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
+
+PAPER = "Talwar, Thakurta & Zhang 2015"
+VARIANTS = {
+    "corrected": "exact Gaussian-DP noise; iterations and step from the proof",
+    "printed": "noise, iterations, step and potential as the statements print them",
+}
+CHUNK_ENTRIES = 1 << 20
+"""Random numbers held at a time; no result depends on it."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a setting runs: step sizes (T,), standard deviation of the noise, and T before it was capped."""
+
+    steps: Array
+    noise: float
+    wanted: float
+
+    @property
+    def iterations(self) -> int:
+        """T."""
+        return len(self.steps)
+
+
+class MirrorDescent(ErmLearner):
+    """The loop of every noisy descent; a learner is its potential, its T and its step sizes."""
+
+    MAX_ITERATIONS: ClassVar[int] = 65536
+    potential_name: ClassVar[str]
+    averaged: ClassVar[bool] = True
+    """Release the average of the iterates; else the last one."""
+
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        self.potential = make_potential(self.domain, self.potential_name)
+        self.sensitivity = 2.0 * self.risk.lipschitz / self.risk.samples
+        body = self.potential.body
+        self.radius = 0.5 * body.diameter
+        self.dual_square = gaussian_width(body)[0] ** 2 + self.radius**2
+        self.plans = [self.plan(budget) for budget in budgets]
+
+    def plan(self, budget: Budget) -> Plan:
+        """T, noise and step sizes for a budget."""
+        wanted = self.wanted_iterations(budget)
+        iterations = max(1, int(min(wanted, self.MAX_ITERATIONS)))
+        noise = self.noise(budget, iterations)
+        return Plan(self.steps(noise, iterations), noise, wanted)
+
+    def wanted_iterations(self, budget: Budget) -> float:
+        """T before rounding down to an integer between 1 and the cap; inf without privacy."""
+        share = (self.radius * self.risk.samples) ** 2 / self.dual_square
+        if self.variant != "printed":
+            return share * gaussian_mu(budget) ** 2 / 4.0
+        if math.isinf(budget.epsilon):
+            return math.inf
+        log = _log_over_delta(self.risk.samples, budget)
+        return share * (budget.epsilon / (self.risk.lipschitz * log)) ** 2
+
+    def noise(self, budget: Budget, iterations: int) -> float:
+        """Standard deviation of the noise on the gradient of the average loss."""
+        if self.variant != "printed":
+            return calibrate("gaussian", budget, self.sensitivity, iterations - 1)
+        if math.isinf(budget.epsilon):
+            return 0.0
+        log = _log_over_delta(iterations, budget)
+        return math.sqrt(32.0 * iterations) * self.risk.lipschitz * log / (budget.epsilon * self.risk.samples)
+
+    def steps(self, noise: float, iterations: int) -> Array:
+        """Step sizes (T,); a potential that is printed too small by a factor is one whose steps are larger by it."""
+        if self.variant == "printed":
+            step = self.printed_factor() / (self.risk.lipschitz * self.radius * math.sqrt(iterations))
+        else:
+            potential = self.potential
+            step = math.sqrt(potential.modulus * potential.maximum / (iterations * self.second_moment(noise)))
+        return np.full(iterations, step)
+
+    def printed_factor(self) -> float:
+        """Our potential over the printed one."""
+        return 1.0
+
+    def second_moment(self, noise: float) -> float:
+        """V = L^2 R^2 + sigma^2 (G^2 + R^2), half of a bound on E |gradient + noise|_{Q*}^2."""
+        return (self.risk.lipschitz * self.radius) ** 2 + noise**2 * self.dual_square
+
+    def fit(self, generators: Sequence[np.random.Generator]) -> Array:
+        """Released points (settings, runs, p). Settings share their unit noises (common random numbers).
+
+        Raises FloatingPointError when a released point is not finite.
+        """
+        potential, lengths = self.potential, [plan.iterations for plan in self.plans]
+        states = np.tile(potential.start(), (len(self.plans), self.runs, 1))
+        released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
+        units = normals(generators, self.domain.dimension)
+        for begun, end in pairwise([0, *sorted(set(lengths))]):
+            rows = [row for row, length in enumerate(lengths) if length >= end]
+            state, output = states[rows], released[rows]
+            noise = np.array([self.plans[row].noise for row in rows])[:, None, None]
+            steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)[..., None, None]
+            silent = not noise.any()
+            for step in steps:
+                point = potential.point(state)
+                output = output + point if self.averaged else point
+                gradient = self.risk.gradient(point)
+                if not silent:
+                    gradient = gradient + noise * next(units)
+                state = potential.step(state, step * gradient)
+            states[rows], released[rows] = state, output
+        if self.averaged:
+            released /= np.array(lengths, dtype=float)[:, None, None]
+        if not np.isfinite(released).all():
+            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
+        return released
+
+    def iterations(self) -> list[int]:
+        """T of each setting."""
+        return [plan.iterations for plan in self.plans]
+
+    def uncapped_iterations(self) -> list[float]:
+        """What T would be without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
+        return [plan.wanted for plan in self.plans]
+
+    def ledger(self) -> list[Release]:
+        """T - 1 Gaussian releases, one line a setting."""
+        return [Release("gaussian", plan.noise, self.sensitivity, plan.iterations - 1) for plan in self.plans]
+
+    def delivered_epsilon(self) -> list[float]:
+        """Exact Gaussian DP of the T - 1 releases; 0 where there is none."""
+        return [
+            line.epsilon(budget.delta) if line.nodes else 0.0
+            for line, budget in zip(self.ledger(), self.budgets, strict=True)
+        ]
+
+    def bound(self) -> list[float]:
+        """max Psi / (eta T) + eta V / a, for the eta in use."""
+        return [self._bound(plan) for plan in self.plans]
+
+    def _bound(self, plan: Plan) -> float:
+        step = float(plan.steps[0])
+        drift = step * self.second_moment(plan.noise) / self.potential.modulus
+        return self.potential.maximum / (step * plan.iterations) + drift
+
+
+def normals(generators: Sequence[np.random.Generator], dimension: int) -> Iterator[Array]:
+    """Endless standard normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only."""
+    rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
+    while True:
+        yield from unit_noise("gaussian", generators, rounds, dimension)
+
+
+def _log_over_delta(number: float, budget: Budget) -> float:
+    if budget.delta == 0:
+        raise ValueError("Gaussian noise needs delta > 0")
+    return math.log(number / budget.delta)
+
+
+class NoisyGradientDescent(MirrorDescent):
+    """Euclidean potential: noisy projected gradient descent on any set."""
+
+    potential_name = "euclidean"
+    card = Card(name="noisy-gd", title="Noisy gradient descent", paper=PAPER, place="Alg. 1", variants=VARIANTS)
+
+
+class NoisyExponentiatedGradient(MirrorDescent):
+    """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
+
+    potential_name = "entropy"
+    card = Card(
+        name="noisy-eg",
+        title="Noisy mirror descent (entropy)",
+        paper=PAPER,
+        place="Alg. 1, Sec. 3.2",
+        variants=VARIANTS,
+        needs=frozenset({"potential:entropy"}),
+    )
+
+
+class NoisyQNorm(MirrorDescent):
+    """|theta|_q^2 on the l1 ball; printed 1 / (4 (q - 1)), half of what modulus 1 asks for (Fact 3.4)."""
+
+    potential_name = "q-norm"
+    card = Card(
+        name="noisy-qnorm",
+        title="Noisy mirror descent (l_q norm)",
+        paper=PAPER,
+        place="Alg. 1, Fact 3.4",
+        variants=VARIANTS,
+        needs=frozenset({"potential:q-norm"}),
+    )
+
+    def printed_factor(self) -> float:
+        """1 / (2 (q - 1)) over 1 / (4 (q - 1))."""
+        return 2.0
+
+
+class NoisyGrouped(MirrorDescent):
+    """Power of block norms on the grouped l1 ball."""
+
+    potential_name = "grouped"
+    card = Card(
+        name="noisy-grouped",
+        title="Noisy mirror descent (grouped l1)",
+        paper=PAPER,
+        place="Alg. 1, Sec. 3.2",
+        variants=VARIANTS,
+        needs=frozenset({"potential:grouped"}),
+    )
+
+
+class NoisyNuclear(MirrorDescent):
+    """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) in place of 4 sqrt(e) ln 2m."""
+
+    potential_name = "spectral"
+    card = Card(
+        name="noisy-nuclear",
+        title="Noisy mirror descent (nuclear norm)",
+        paper=PAPER,
+        place="Alg. 1, Sec. 3.2",
+        variants=VARIANTS,
+        needs=frozenset({"potential:spectral"}),
+    )
+
+    def printed_factor(self) -> float:
+        """sqrt(ln 2m)."""
+        return math.sqrt(math.log(2.0 * math.sqrt(self.domain.dimension)))
+
+
+class NoisyStronglyConvexDescent(MirrorDescent):
+    """Projected gradient descent with steps that shrink like 1 / t, for D-strongly convex losses.
+
+    corrected: eta_t = 1 / (D t), the proof's, at its own round; T and noise as in Alg. 1. printed: eta_{t+1} with
+    eta_t = 2 / (D t), T = (R n epsilon)^2 / (G^2 + R^2), noise of Alg. 1. Both telescope in the Bregman distances,
+    1 / eta_t - 1 / eta_{t-1} <= D and 1 / eta_1 <= D, which leaves the bound sum_t eta_t (L^2 + sigma^2 p) / (2 T).
+    """
+
+    potential_name = "euclidean"
+    card = Card(
+        name="noisy-gd-strong",
+        title="Noisy gradient descent, strongly convex",
+        paper=PAPER,
+        place="Thm. A.1",
+        variants=VARIANTS,
+        needs=frozenset({"strongly-convex"}),
+    )
+
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        if not problem.risk.strong_convexity > 0:
+            raise ValueError(f"{self.card.name} needs a strongly convex risk")
+        super().__init__(problem, budgets, runs, variant)
+
+    def wanted_iterations(self, budget: Budget) -> float:
+        """As Alg. 1; printed: (R n epsilon)^2 / (G^2 + R^2)."""
+        if self.variant != "printed":
+            return super().wanted_iterations(budget)
+        return (self.radius * self.risk.samples * budget.epsilon) ** 2 / self.dual_square
+
+    def steps(self, noise: float, iterations: int) -> Array:
+        """1 / (D t), printed 2 / (D (t + 1))."""
+        rounds = np.arange(1.0, iterations + 1)
+        inverse = 0.5 * (rounds + 1.0) if self.variant == "printed" else rounds
+        return 1.0 / (self.risk.strong_convexity * inverse)
+
+    def _bound(self, plan: Plan) -> float:
+        square = self.risk.lipschitz**2 + plan.noise**2 * self.domain.dimension
+        return 0.5 * square * float(plan.steps.mean())

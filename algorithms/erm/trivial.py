@@ -1,0 +1,34 @@
+"""The trivial learner: releases the set's center, whatever the data."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.learner import Card
+
+
+class StayAtZero(ErmLearner):
+    """Perfectly private, since it reads no data; excess risk L(center) - min L."""
+
+    card = Card(
+        name="stay-at-zero",
+        title="stay at the center",
+        paper="bracket",
+        place="trivial learner",
+        variants={"plain": "the set's center: zero, or the mean of the vertices"},
+        private=False,
+    )
+
+    def fit(self, generators: Sequence[np.random.Generator]) -> Array:
+        """The center for every setting and run; draws nothing."""
+        return np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
+
+    def delivered_epsilon(self) -> list[float]:
+        """Zero: nothing is learnt from the data."""
+        return [0.0] * len(self.budgets)
+
+    def bound(self) -> list[float]:
+        """Lipschitz constant times the largest distance to the center."""
+        return [self.risk.lipschitz * self.domain.reach(self.domain.center())] * len(self.budgets)

@@ -1,0 +1,132 @@
+"""Private choice of the smallest score: report noisy min, its noise and its price.
+
+Among k scores, each of which moves by at most `sensitivity` when one record is replaced, the candidate of the smallest
+noisy score is released. A call is 2 sensitivity / scale - DP for both laws, since two scores may move apart.
+
+  laplace  Laplace(scale) noise (Bhaskar et al. 2010). As a pure mechanism it is (2 s / b)^2 / 2 - zCDP
+           (Bun & Steinke 2016, Prop. 1.4).
+  gumbel   Gumbel(scale) noise: the exponential mechanism, P(candidate) proportional to exp(-score / scale). Its
+           privacy loss has a range of 2 s / b, so it is (2 s / b)^2 / 8 = s^2 / (2 b^2) - zCDP (Cesar & Rogers 2021),
+           at the same scale a quarter of what is known of Laplace.
+
+Calls compose adaptively by adding rho. These are upper bounds on the loss; nothing here says that they are attained.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy.budget import Budget
+
+SelectionLaw = Literal["laplace", "gumbel"]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """One line of the privacy ledger: `calls` choices among scores of this sensitivity; scale 0 is no noise."""
+
+    law: SelectionLaw
+    scale: float
+    sensitivity: float
+    calls: int
+
+    def call_epsilon(self) -> float:
+        """Pure epsilon of one call, 2 sensitivity / scale."""
+        return math.inf if self.scale == 0 else 2 * self.sensitivity / self.scale
+
+    def rho(self) -> float:
+        """zCDP parameter of all calls together."""
+        return self.calls * self.call_epsilon() ** 2 / (2 if self.law == "laplace" else 8)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest of what pure, advanced and zCDP composition prove at delta; 0 calls cost nothing."""
+        if self.calls == 0:
+            return 0.0
+        if self.scale == 0:
+            return math.inf
+        pure = self.calls * self.call_epsilon()
+        if delta == 0:
+            return pure
+        advanced = advanced_composition(self.call_epsilon(), self.calls, delta)
+        return min(pure, advanced, zcdp_epsilon(self.rho(), delta))
+
+
+def calibrate_selection(law: SelectionLaw, budget: Budget, sensitivity: float, calls: int) -> float:
+    """Scale with which all calls meet the budget by zCDP: sensitivity sqrt(calls / (2 rho)), twice that for Laplace.
+
+    epsilon = inf gives 0. Raises ValueError when delta = 0.
+    """
+    rho = largest_rho(budget)
+    if math.isinf(rho):
+        return 0.0
+    return (2 if law == "laplace" else 1) * sensitivity * math.sqrt(calls / (2 * rho))
+
+
+def advanced_composition(call_epsilon: float, calls: int, delta: float) -> float:
+    """sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) for k calls of e-DP (Dwork, Rothblum & Vadhan 2010, Thm III.3)."""
+    if call_epsilon > 700:
+        return math.inf
+    first = math.sqrt(2 * calls * math.log(1 / delta)) * call_epsilon
+    return first + calls * call_epsilon * math.expm1(call_epsilon)
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """min over alpha > 1 of alpha rho + ( ln(1/delta) - ln alpha ) / (alpha - 1) + ln(1 - 1/alpha), at least 0.
+
+    Canonne, Kamath & Steinke 2020 (The discrete Gaussian), conversion of Renyi privacy of order alpha; never worse than
+    rho + 2 sqrt(rho ln(1/delta)), the conversion that `zcdp_rho` inverts.
+    """
+    if rho == 0:
+        return 0.0
+
+    def at(log_order: float) -> float:  # log_order = ln(alpha - 1)
+        excess = math.exp(log_order)
+        order = 1 + excess
+        return order * rho + (math.log(1 / delta) - math.log(order)) / excess + log_order - math.log(order)
+
+    simple = 0.5 * math.log(math.log(1 / delta) / rho)  # best order of the simpler conversion
+    best = minimize_scalar(at, bounds=(simple - 3, simple + 3), method="bounded", options={"xatol": 1e-10})
+    return max(0.0, min(float(best.fun), at(simple)))
+
+
+def largest_rho(budget: Budget) -> float:
+    """The largest rho whose `zcdp_epsilon` at the budget's delta is its epsilon; inf for epsilon = inf.
+
+    Raises ValueError when delta = 0, which zCDP never delivers.
+    """
+    if math.isinf(budget.epsilon):
+        return math.inf
+    if budget.delta == 0:
+        raise ValueError("zCDP composition needs delta > 0")
+    high = 1.0
+    while zcdp_epsilon(high, budget.delta) < budget.epsilon:
+        high *= 2
+    low = high
+    while zcdp_epsilon(low, budget.delta) > budget.epsilon:
+        low /= 2
+    return float(brentq(lambda rho: zcdp_epsilon(rho, budget.delta) - budget.epsilon, low, high, xtol=1e-15))
+
+
+def selection_noise(
+    law: SelectionLaw, generators: Sequence[np.random.Generator], rounds: int, candidates: int
+) -> Array:
+    """Independent unit noises to be added to scores whose minimum is sought, (rounds, runs, candidates).
+
+    laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
+    generators: one per run.
+    """
+    noise = np.empty((rounds, len(generators), candidates))
+    for run, generator in enumerate(generators):
+        sizes = generator.standard_exponential((rounds, candidates))
+        if law == "gumbel":
+            np.log(sizes, out=noise[:, run])
+        else:
+            bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
+            signs = np.unpackbits(bits, count=sizes.size).reshape(sizes.shape)
+            np.multiply(sizes, 1.0 - 2.0 * signs, out=noise[:, run])
+    return noise

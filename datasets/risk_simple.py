@@ -1,0 +1,275 @@
+"""Risks with known optimum (norm kink, quadratic, linear), and logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from dpregret.datasets.losses import Array
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
+from dpregret.datasets.risk_lasso import hadamard_signs
+
+_FLOOR = 1e-150  # distances below this are the kink itself
+
+Generators = Sequence[np.random.Generator]
+
+
+class NormKinkRisk(EmpiricalRisk):
+    """Geometric median, loss |theta - a_i|_2, with a majority of the records at theta0 = `domain.target()`.
+
+    Of the n records round(majority n) lie at theta0; the others, in turn, at theta0 +- radius u with u uniform on the
+    sphere, drawn by the run's generator (an odd one out joins the majority). A point that holds at least half of the
+    records is the geometric median, so the optimum is theta0 exactly, and the risk grows from it at least like (2
+    majority - 1) |theta - theta0|: tight, noise enters to first order. Lipschitz constant 1 for records anywhere.
+    """
+
+    def __init__(
+        self,
+        domain: RiskDomain,
+        samples: int,
+        generators: Generators,
+        majority: float = 0.75,
+        radius: float = 1.0,
+    ) -> None:
+        if not 0.5 < majority <= 1.0:
+            raise ValueError(f"majority must lie in (0.5, 1], got {majority}")
+        if not (np.isfinite(radius) and radius > 0.0):
+            raise ValueError(f"radius must be positive and finite, got {radius}")
+        super().__init__(
+            "norm-kink-risk",
+            domain,
+            samples,
+            len(generators),
+            lipschitz=1.0,
+            lipschitz_l1=1.0,
+            smoothness=np.inf,
+            curvature=np.inf,
+            tight=True,
+        )
+        self.anchor = domain.target()
+        self.pairs = int((1.0 - majority) * samples / 2.0 + 1e-9)
+        normals = np.stack([generator.standard_normal(self.dimension) for generator in generators])
+        self.offset = normals * (radius / np.sqrt(np.vecdot(normals, normals)))[:, None]
+        side = self.pairs / samples
+        shares = [(1.0 - 2.0 * side, 0.0), (side, 1.0), (side, -1.0)]
+        self.atoms = [(share, sign * self.offset) for share, sign in shares if share > 0.0]
+
+    def value(self, points: Array) -> Array:
+        """Mean distance to the records."""
+        from_anchor = points - self.anchor
+        total = np.zeros(points.shape[:-1])
+        for share, atom in self.atoms:
+            apart = from_anchor - atom
+            total += share * np.sqrt(np.vecdot(apart, apart))
+        return total
+
+    def gradient(self, points: Array) -> Array:
+        """Mean of the unit vectors away from the records."""
+        from_anchor = points - self.anchor
+        total = np.zeros_like(points)
+        for share, atom in self.atoms:
+            apart = from_anchor - atom
+            apart *= (share / np.maximum(np.sqrt(np.vecdot(apart, apart)), _FLOOR))[..., None]
+            total += apart
+        return total
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """Unit vectors away from the records; records 0..pairs-1 are at +, pairs..2 pairs-1 at -, then the majority."""
+        sign = np.where(records < self.pairs, 1.0, np.where(records < 2 * self.pairs, -1.0, 0.0))
+        apart: Array = points - self.anchor - sign[:, None] * self.offset
+        apart /= np.maximum(np.sqrt(np.vecdot(apart, apart)), _FLOOR)[:, None]
+        return apart
+
+    def optimum(self) -> Optimum:
+        """theta0."""
+        return self._same_for_all(self.anchor)
+
+
+class QuadraticRisk(EmpiricalRisk):
+    """Strongly convex and smooth: loss (mu/2) |theta - a_i|^2, |a_i - theta0| <= spread, theta0 = `domain.target()`.
+
+    Records come in pairs theta0 +- spread h / sqrt(p) with sign vectors h of a Sylvester-Hadamard matrix, the same in
+    every run, so their mean is theta0 (up to the odd one out); the optimum is its projection. Noise enters to second
+    order, which is what the theorems on strongly convex risks count: tight for them.
+    """
+
+    def __init__(
+        self,
+        domain: RiskDomain,
+        samples: int,
+        generators: Generators,
+        strong_convexity: float = 1.0,
+        spread: float = 0.5,
+    ) -> None:
+        if not (np.isfinite(strong_convexity) and strong_convexity > 0.0 and np.isfinite(spread) and spread > 0.0):
+            raise ValueError(f"strong_convexity and spread must be positive, got {strong_convexity} and {spread}")
+        self.anchor = domain.target()
+        self.spread = spread
+        steepest = strong_convexity * (domain.reach(self.anchor) + spread)
+        super().__init__(
+            "quadratic-risk",
+            domain,
+            samples,
+            len(generators),
+            lipschitz=steepest,
+            lipschitz_l1=steepest,
+            smoothness=strong_convexity,
+            curvature=strong_convexity * domain.diameter**2,
+            strong_convexity=strong_convexity,
+            hessian_rank=domain.dimension,
+            tight=True,
+        )
+        self.mean = self.anchor.copy()
+        if samples % 2:
+            self.mean += self._offsets(np.array([samples - 1]))[0] / samples
+
+    def _offsets(self, records: np.ndarray) -> Array:
+        signs = hadamard_signs((records >> 1)[:, None], np.arange(self.dimension))
+        signs *= (1.0 - 2.0 * (records & 1))[:, None] * (self.spread / np.sqrt(self.dimension))
+        return signs
+
+    def value(self, points: Array) -> Array:
+        """(mu/2) (|theta - mean|^2 + spread^2 - |mean - theta0|^2)."""
+        apart, shift = points - self.mean, self.mean - self.anchor
+        value: Array = np.vecdot(apart, apart)
+        value = value + self.spread**2 - float(shift @ shift)
+        value *= 0.5 * self.strong_convexity
+        return value
+
+    def gradient(self, points: Array) -> Array:
+        """Return mu (theta - mean)."""
+        slope: Array = points - self.mean
+        slope *= self.strong_convexity
+        return slope
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """Return mu (theta - a_i)."""
+        slope: Array = self.strong_convexity * (points - self.anchor - self._offsets(records))
+        return slope
+
+    def optimum(self) -> Optimum:
+        """The projection of the mean."""
+        return self._same_for_all(self.domain.project(self.mean))
+
+
+class Collapse(EmpiricalRisk):
+    """Linear risk: `active` records have loss -<theta, v>, the others 0; any |v|_2 <= 1 is admissible.
+
+    v points from the set's center to its target. On the l2 ball the excess risk of a private learner, in units of
+    active / n, depends on active mu / (2 sqrt p) only: the instance behind sqrt(p) / (eps n). `active` is at least 1.
+    """
+
+    def __init__(self, domain: RiskDomain, samples: int, generators: Generators, active: int = 1) -> None:
+        if not 1 <= active <= samples:
+            raise ValueError(f"active must lie in 1..{samples}, got {active}")
+        super().__init__(
+            "collapse",
+            domain,
+            samples,
+            len(generators),
+            lipschitz=1.0,
+            lipschitz_l1=1.0,
+            smoothness=0.0,
+            curvature=0.0,
+            hessian_rank=0,
+            tight=True,
+        )
+        self.active = active
+        direction = domain.target() - domain.center()
+        self.direction = direction / np.sqrt(direction @ direction)
+        self.slope = self.direction * (-active / samples)
+
+    def value(self, points: Array) -> Array:
+        """-(active / n) <theta, v>."""
+        value: Array = points @ self.slope
+        return value
+
+    def gradient(self, points: Array) -> Array:
+        """-(active / n) v everywhere."""
+        return np.broadcast_to(self.slope, points.shape).copy()
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """-v for records 0..active-1, else 0."""
+        return np.where((records < self.active)[:, None], -self.direction, 0.0)
+
+    def optimum(self) -> Optimum:
+        """The linear oracle."""
+        return self._same_for_all(self.domain.linear_oracle(self.slope))
+
+
+class LogisticRisk(EmpiricalRisk):
+    """Logistic regression ln(1 + exp(-y <x, theta>)), |x|_2 <= 1: a generalised linear loss with Hessians of rank one.
+
+    Features: `pool_size` unit vectors, one pool for all runs (from pool_seed), record i has vector i mod pool_size. A
+    vector that occurs c times is labelled +1 in floor(c P + u) of its records, P = sigma(signal <direction, x>), u
+    uniform by the run's generator; the direction points from the set's center to its target. So any n costs as much
+    as `pool_size`.
+    """
+
+    def __init__(
+        self,
+        domain: RiskDomain,
+        samples: int,
+        generators: Generators,
+        pool_size: int = 512,
+        pool_seed: int = 0,
+        signal: float = 8.0,
+    ) -> None:
+        if pool_size < 1:
+            raise ValueError(f"pool_size must be at least 1, got {pool_size}")
+        steepest = float(expit(domain.reach(np.zeros(domain.dimension))))
+        super().__init__(
+            "logistic-risk",
+            domain,
+            samples,
+            len(generators),
+            lipschitz=steepest,
+            lipschitz_l1=steepest,
+            smoothness=0.25,
+            curvature=0.25 * domain.diameter**2,
+            hessian_rank=1,
+        )
+        pool = np.random.default_rng(np.random.SeedSequence([pool_seed, pool_size])).standard_normal(
+            (pool_size, self.dimension)
+        )
+        self.features = (pool / np.sqrt(np.vecdot(pool, pool))[:, None])[:samples]
+        size = len(self.features)
+        counts = samples // size + (np.arange(size) < samples % size)
+        direction = domain.target() - domain.center()
+        chance = expit(signal * (self.features @ direction) / np.sqrt(direction @ direction))
+        rounding = np.stack([generator.random(size) for generator in generators])
+        self.positives = np.minimum(np.floor(counts * chance + rounding), counts)  # (runs, pool)
+        self._positive, self._all = self.positives / samples, counts / samples
+
+    def value(self, points: Array) -> Array:
+        """Mean of softplus(score) - [y = 1] score."""
+        scores = points @ self.features.T
+        value: Array = -(log_expit(-scores) @ self._all) - np.vecdot(self._positive, scores)
+        return value
+
+    def gradient(self, points: Array) -> Array:
+        """Mean of (sigma(score) - [y = 1]) x."""
+        slopes = expit(points @ self.features.T)
+        slopes *= self._all
+        slopes -= self._positive
+        gradient: Array = slopes @ self.features
+        return gradient
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """Of one record a run: the first occurrences of a vector are the positive ones."""
+        which, occurrence = records % len(self.features), records // len(self.features)
+        features = self.features[which]
+        positive = occurrence < self.positives[np.arange(self.runs), which]
+        slopes = expit(np.vecdot(points, features)) - positive
+        gradients: Array = slopes[:, None] * features
+        return gradients
+
+    def optimum(self) -> Optimum:
+        """By accelerated projected gradient; see ``minimise``."""
+        moments = (self.features.T * self._all) @ self.features
+        smoothness = np.full(self.runs, 0.25 * float(np.linalg.eigvalsh(moments)[-1]) * (1.0 + 1e-9))
+        return minimise(
+            self.value, self.gradient, smoothness, self.domain, np.tile(self.domain.center(), (self.runs, 1))
+        )

@@ -1,0 +1,49 @@
+"""The words of a paper's problem: what its learners are charged with, and what its parameters are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dpregret.paper_figs.claims import Response
+
+
+@dataclass(frozen=True)
+class Words:
+    """Text for tables and figures.
+
+    `response` is a table column, `mean` describes its mean at the reference point; `unit` is what operations are
+    counted per; `length` is the symbol of T or n; `no_progress` names a claim of kind linear.
+    """
+
+    response: str
+    mean: str
+    unit: str
+    length: str
+    no_progress: str
+    symbols: Mapping[str, str]
+    axes: Mapping[str, str]
+
+
+_SYMBOLS: Final = {"horizon": "T", "dimension": "d", "window": "(log2 W + 1)", "epsilon": "eps", "mu": "mu_gdp"}
+_AXES: Final = {
+    "horizon": "horizon T (rounds)", "dimension": "dimension d", "window": "window: log2 W + 1",
+    "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu",
+}  # fmt: skip
+REGRET: Final = Words("regret", "total regret", "round", "T", "linear regret", _SYMBOLS, _AXES)
+EXCESS: Final = Words(
+    "excess", "excess risk", "iteration", "n", "plateau",
+    {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G"},
+    {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G"},
+)  # fmt: skip
+RESPONSE_AXES: Final = {
+    "regret": "total regret", "overhead": "regret above the non-private twin",
+    "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
+    "excess": "excess risk",
+}  # fmt: skip
+
+
+def words_of(response: Response) -> Words:
+    """The vocabulary that goes with a response."""
+    return EXCESS if response == "excess" else REGRET

@@ -1,0 +1,273 @@
+"""Frank-Wolfe: steps by brute force, what the printed step leaves, the law of a choice, budgets, bounds, errors."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from scipy.stats import chisquare
+
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import (
+    CornerFrankWolfe,
+    FrankWolfe,
+    GeneralFrankWolfe,
+    PrivateFrankWolfe,
+    QuadraticRisk,
+)
+from dpregret.algorithms.erm.selection import corners_of
+from dpregret.algorithms.erm.trivial import StayAtZero
+from dpregret.algorithms.geometry import CountedSet, UnsupportedSet, gaussian_width, make_set
+from dpregret.algorithms.privacy import Budget, gaussian_mu, zcdp_rho
+from dpregret.algorithms.privacy.selection import largest_rho
+from dpregret.datasets.risks import make_risk
+
+PRIVATE, CLEAN = Budget(1.0, 1e-6), Budget(math.inf, 1e-6)
+CORNER = list(CornerFrankWolfe.card.variants)
+CASES = [(CornerFrankWolfe, variant) for variant in CORNER] + [
+    (GeneralFrankWolfe, variant) for variant in GeneralFrankWolfe.card.variants
+]
+
+
+def rngs(runs, seed=11):
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def problem(risk="lasso-easy", set_name="l1-ball", dimension=8, samples=512, runs=2, **options):
+    domain = make_set(set_name, dimension)
+    return ErmProblem(domain, make_risk(risk, domain, samples, rngs(runs, 3), **options))
+
+
+class Slow:
+    """A risk without its Gram columns."""
+
+    def __init__(self, risk):
+        self._risk = risk
+
+    def __getattr__(self, name):
+        if name == "gram_columns":
+            raise AttributeError(name)
+        return getattr(self._risk, name)
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """Cap all learners' rounds."""
+
+    def cap(count):
+        for kind in (FrankWolfe, CornerFrankWolfe):
+            monkeypatch.setattr(kind, "MAX_ITERATIONS", count)
+
+    return cap
+
+
+@pytest.mark.parametrize("set_name", ["l1-ball", "simplex", "polytope"])
+def test_plain_steps_by_brute_force(set_name, rounds):
+    rounds(12)
+    case = problem(set_name=set_name, dimension=8)
+    domain, risk = case.domain, case.risk
+    if set_name == "l1-ball":
+        vertices = np.vstack([np.eye(8), -np.eye(8)])
+    else:
+        vertices = np.eye(8) if set_name == "simplex" else domain.vertices
+    released = FrankWolfe(case, [CLEAN], 2, "plain").fit(rngs(2))[0]
+    private = CornerFrankWolfe(case, [CLEAN], 2, "corrected").fit(rngs(2))[0]
+    for run in range(2):
+        theta = domain.center()
+        for t in range(1, 12):
+            gradient = risk.gradient(np.tile(theta, (2, 1)))[run]
+            best = min(vertices, key=lambda vertex, gradient=gradient: float(vertex @ gradient))
+            theta = theta + 2 / (t + 2) * (best - theta)
+        np.testing.assert_allclose(released[run], theta, atol=1e-13)
+        np.testing.assert_allclose(private[run], theta, atol=1e-12)
+
+
+@pytest.mark.parametrize("count", [10, 100, 1000])
+def test_what_a_linear_risk_keeps_of_its_initial_gap(count, rounds):
+    rounds(count)
+    case = problem("collapse", dimension=3, active=8)
+    value, _, _ = case.risk.optimum()
+
+    def left(variant):
+        case.risk.curvature = 1.0  # of a linear risk it is 0 and T would be too
+        learner = CornerFrankWolfe(case, [CLEAN], 2, variant)
+        assert learner.iterations() == [count]
+        start = case.risk.value(np.tile(case.domain.center(), (2, 1))) - value
+        return (case.risk.value(learner.fit(rngs(2))[0]) - value) / start
+
+    np.testing.assert_allclose(left("printed"), (1 - 1 / (count + 2)) ** (count - 1), rtol=1e-9)
+    np.testing.assert_allclose(left("corrected"), 2 / (count * (count + 1)), rtol=1e-6)
+    printed = {10: 0.4570, 100: 0.3771, 1000: 0.3688}[count]
+    assert left("printed")[0] == pytest.approx(printed, abs=1e-4)
+
+
+@pytest.mark.parametrize("variant", CORNER)
+@pytest.mark.parametrize(("risk", "dimension", "samples"), [("lasso-easy", 9, 700), ("fingerprint", 40, 1024)])
+@pytest.mark.parametrize("set_name", ["l1-ball", "simplex"])
+def test_gram_columns_keep_the_gradient(variant, risk, dimension, samples, set_name):
+    case = problem(risk, set_name, dimension, samples)
+    slow = ErmProblem(case.domain, Slow(case.risk))
+    assert isinstance(case.risk, QuadraticRisk)
+    assert not isinstance(slow.risk, QuadraticRisk)
+    budgets = [PRIVATE, Budget(8.0, 1e-6)]
+    fast = CornerFrankWolfe(case, budgets, 2, variant).fit(rngs(2))
+    full = CornerFrankWolfe(slow, budgets, 2, variant).fit(rngs(2))
+    np.testing.assert_allclose(fast, full, atol=1e-9)
+
+
+@pytest.mark.parametrize("set_name", ["l1-ball", "simplex", "polytope"])
+def test_first_choice_follows_the_exponential_mechanism(set_name, rounds):
+    rounds(2)
+    runs, dimension = 20_000, 3
+    domain = make_set(set_name, dimension)
+    risk = make_risk("hetero-consensus", domain, 64, rngs(1) * runs)
+    learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(3.0, 1e-6)], runs, "balanced")
+    released = learner.fit(rngs(runs))[0]
+    corners = corners_of(domain)
+    gradient = risk.gradient(np.tile(domain.center(), (runs, 1)))[0]
+    expected = softmax(-corners.scores(gradient) / learner.scales[0])
+    landed = []
+    for corner in range(corners.count):
+        point = domain.center()[None].copy()
+        corners.step(point, np.array([corner]), 2 / 3)
+        landed.append((np.abs(released - point).max(axis=1) < 1e-12).sum())
+    assert sum(landed) == runs
+    assert expected.max() - expected.min() > 0.02  # the scores matter
+    assert chisquare(landed, runs * expected).pvalue > 1e-3
+
+
+def test_iterations_and_scales_of_the_lasso():
+    """p = 64, n = 2^16, eps = 1, delta = 1e-6: Gamma = 4, L1 = 2, |C|_1 = 1."""
+    case = problem("hetero-consensus", dimension=64, samples=2**16)
+    make = {variant: CornerFrankWolfe(case, [PRIVATE], 2, variant) for variant in CORNER}
+    for variant in ("printed", "corrected", "gumbel"):
+        assert make[variant].uncapped_iterations()[0] == pytest.approx(2 ** (34 / 3))
+        assert make[variant].iterations() == [2581]
+    printed = 2 * math.sqrt(8 * 2581 * math.log(1e6)) / 2**16
+    assert make["printed"].scales == make["gumbel"].scales == pytest.approx([printed])
+    assert printed == pytest.approx(0.0163, abs=1e-4)
+    exact = 4 / 2**16 * math.sqrt(2580 / (2 * largest_rho(PRIVATE)))
+    assert make["corrected"].scales == pytest.approx([2 * exact])
+    total = make["balanced"].uncapped_iterations()[0]
+    single = 4 / 2**16 / math.sqrt(2 * largest_rho(PRIVATE))
+    assert 8 / total == pytest.approx(single * math.sqrt(total) * math.log(128))
+    simple = 4 / 2**16 * math.sqrt(2580 / (2 * zcdp_rho(PRIVATE)))  # by the simpler conversion of zCDP
+    assert simple == pytest.approx(0.0166, abs=1e-4)
+
+
+def test_what_each_variant_delivers():
+    budgets = [PRIVATE, Budget(0.25, 1e-8), Budget(4.0, 1e-5), CLEAN]
+    case = problem("hetero-consensus", dimension=64, samples=2**16)
+    delivered = {
+        variant: np.array(CornerFrankWolfe(case, budgets, 2, variant).delivered_epsilon()) for variant in CORNER
+    }
+    wanted = np.array([budget.epsilon for budget in budgets[:3]])
+    assert (delivered["printed"][:3] > 1.5 * wanted).all()
+    assert delivered["printed"][0] == pytest.approx(1.797, abs=2e-3)
+    assert (delivered["gumbel"][:3] < wanted).all()
+    for variant in ("corrected", "balanced"):
+        np.testing.assert_allclose(delivered[variant][:3], wanted, rtol=1e-6)
+    assert all(values[3] == math.inf for values in delivered.values())
+
+
+def test_general_calibration_and_the_missing_square(rounds):
+    """The printed variance has L2 where privacy needs L2^2: safe up to L2 = 8 ln^2(n/delta) (mu/eps)^2 = 238 only."""
+    domain = make_set("ball", 3)
+    risk = make_risk("quadratic-risk", domain, 10_000, rngs(2))
+    risk.curvature = 1e9  # T at its cap, so that T and T - 1 are close
+    delivered = {}
+    for lipschitz in (1.0, 236.0, 241.0):
+        risk.lipschitz = lipschitz
+        for variant in ("printed", "corrected"):
+            learner = GeneralFrankWolfe(ErmProblem(domain, risk), [PRIVATE], 2, variant)
+            assert learner.iterations() == [4096]
+            delivered[variant, lipschitz] = learner.delivered_epsilon()[0]
+            if variant == "corrected":
+                sigma = 2 * lipschitz / 10_000 * math.sqrt(4095) / gaussian_mu(PRIVATE)
+                assert learner.scales == pytest.approx([sigma])
+    assert 8 * math.log(1e10) ** 2 * gaussian_mu(PRIVATE) ** 2 == pytest.approx(237.6, abs=0.5)
+    assert delivered["printed", 1.0] < 0.2
+    assert delivered["printed", 236.0] < 1.0 < delivered["printed", 241.0]
+    assert [delivered["corrected", each] for each in (1.0, 236.0, 241.0)] == pytest.approx([1.0] * 3)
+    width, _ = gaussian_width(domain)
+    risk.curvature, risk.lipschitz = 4.0, 2.0
+    learner = GeneralFrankWolfe(ErmProblem(domain, risk), [PRIVATE], 2, "corrected")
+    assert learner.uncapped_iterations()[0] == pytest.approx((4 * 10_000 / (2 * width)) ** (2 / 3))
+
+
+def test_scores_move_by_at_most_the_sensitivity_and_may():
+    """Every replacement among records with entries +-1, at every corner: brute force in p = 2."""
+    case = problem("hetero-consensus", dimension=2, samples=4)
+    learner = CornerFrankWolfe(case, [PRIVATE], 2, "corrected")
+    corners = [np.array(corner, dtype=float) for corner in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+    records = [(np.array(x), y) for *x, y in itertools.product((-1.0, 0.5, 1.0), repeat=3)]
+    moves = [
+        abs(((one[0] @ theta - one[1]) * one[0] - (two[0] @ theta - two[1]) * two[0]) @ corner) / 4
+        for one, two in itertools.product(records, repeat=2)
+        for theta in corners
+        for corner in corners
+    ]
+    assert max(moves) == pytest.approx(learner.sensitivity) == 1.0
+
+
+@pytest.mark.parametrize(("kind", "variant"), CASES)
+def test_bound_feasibility_and_cheaper_privacy(kind, variant):
+    runs = 8
+    case = problem("hetero-consensus", dimension=32, samples=2**14, runs=runs)
+    learner = kind(case, [PRIVATE, Budget(16.0, 1e-6), CLEAN], runs, variant)
+    released = learner.fit(rngs(runs))
+    assert released.shape == (3, runs, 32)
+    assert case.domain.violation(released).max() < 1e-12
+    excess = (case.risk.value(released) - case.risk.optimum()[0]).mean(axis=1)
+    assert (excess >= -1e-12).all()
+    assert (excess <= learner.bound()).all()
+    assert excess[0] > excess[1] >= excess[2]
+    assert learner.iterations()[2] == kind.MAX_ITERATIONS
+    for count, total in zip(learner.iterations(), learner.uncapped_iterations(), strict=True):
+        assert count == min(kind.MAX_ITERATIONS, math.ceil(min(total, 1e9)))
+
+
+@pytest.mark.parametrize(("kind", "variant"), CASES)
+def test_runs_and_settings_do_not_disturb_each_other(kind, variant):
+    few, many = problem(runs=2), problem(runs=4)
+    budgets = [Budget(2.0, 1e-5), PRIVATE]
+    together = kind(many, budgets, 4, variant).fit(rngs(4))
+    assert np.allclose(kind(few, budgets, 2, variant).fit(rngs(2)), together[:, :2], atol=1e-12)
+    for index, budget in enumerate(budgets):
+        assert np.array_equal(kind(many, [budget], 4, variant).fit(rngs(4))[0], together[index])
+
+
+def test_errors_are_one_line():
+    with pytest.raises(UnsupportedSet, match=r"'ball' has no list of corners.*l1-ball, simplex and polytope"):
+        CornerFrankWolfe(problem(set_name="ball"), [PRIVATE], 2, "corrected")
+    with pytest.raises(ValueError, match="fw needs a smooth risk"):
+        FrankWolfe(problem("norm-kink-risk"), [PRIVATE], 2, "plain")
+    with pytest.raises(ValueError, match="has no variant 'best'"):
+        CornerFrankWolfe(problem(), [PRIVATE], 2, "best")
+    with pytest.raises(ValueError, match="private-fw needs delta > 0"):
+        CornerFrankWolfe(problem(), [Budget(1.0)], 2, "balanced")
+    assert issubclass(CornerFrankWolfe, PrivateFrankWolfe)
+
+
+def test_counted_sets_have_corners_and_plain_counts_oracles(rounds):
+    rounds(20)
+    case = problem()
+    counted = ErmProblem(CountedSet(case.domain), case.risk)
+    assert np.array_equal(
+        CornerFrankWolfe(counted, [PRIVATE], 2, "gumbel").fit(rngs(2)),
+        CornerFrankWolfe(case, [PRIVATE], 2, "gumbel").fit(rngs(2)),
+    )
+    FrankWolfe(counted, [CLEAN], 2, "plain").fit(rngs(2))
+    assert counted.domain.linear_oracles.calls == 19
+
+
+def test_stay_at_zero():
+    case = problem(set_name="simplex")
+    learner = StayAtZero(case, [PRIVATE, CLEAN], 2, "plain")
+    released = learner.fit(rngs(2))
+    assert (released == 1 / 8).all()
+    assert released.shape == (2, 2, 8)
+    assert learner.delivered_epsilon() == [0.0, 0.0]
+    assert learner.iterations() == [0, 0]
+    assert ((case.risk.value(released) - case.risk.optimum()[0]) <= learner.bound()[0]).all()

@@ -1,0 +1,158 @@
+"""Small risks with known constants: points (..., runs, p), one data set a run."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.erm.base import ErmLearner, ErmProblem, Risk
+from dpregret.algorithms.geometry import ConstraintSet
+from dpregret.algorithms.privacy import Budget
+
+AnyLearner = TypeVar("AnyLearner", bound=ErmLearner)
+
+
+class TinyRisk:
+    """What the risks below share; all are 1-Lipschitz in l2 unless they say otherwise."""
+
+    lipschitz = 1.0
+    lipschitz_l1 = 1.0
+    smoothness = np.inf
+    curvature = np.inf
+    strong_convexity = 0.0
+    hessian_rank: int | None = None
+
+    def __init__(self, dimension: int, samples: int):
+        self.dimension, self.samples = dimension, samples
+
+    def value(self, points: Array) -> Array:
+        raise NotImplementedError
+
+    def gradient(self, points: Array) -> Array:
+        raise NotImplementedError
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        return self.gradient(points)
+
+
+class NormKink(TinyRisk):
+    """|theta - target|_2 for every record; minimum 0 at the target."""
+
+    def __init__(self, target: Array, samples: int):
+        super().__init__(len(target), samples)
+        self.target = target
+
+    def value(self, points: Array) -> Array:
+        return np.asarray(np.linalg.norm(points - self.target, axis=-1))
+
+    def gradient(self, points: Array) -> Array:
+        shift = points - self.target
+        return shift / np.maximum(np.linalg.norm(shift, axis=-1, keepdims=True), 1e-300)
+
+
+class Linear(TinyRisk):
+    """<slope, theta>."""
+
+    smoothness = 0.0
+    curvature = 0.0
+    hessian_rank = 0
+
+    def __init__(self, slope: Array, samples: int):
+        super().__init__(len(slope), samples)
+        self.slope = slope
+        self.lipschitz = float(np.linalg.norm(slope))
+
+    def value(self, points: Array) -> Array:
+        return points @ self.slope
+
+    def gradient(self, points: Array) -> Array:
+        return np.broadcast_to(self.slope, points.shape)
+
+
+class Quadratic(TinyRisk):
+    """|theta - a_i|^2 / 2, records a_i (runs, n, p) with |theta - a_i|_2 <= lipschitz on the set."""
+
+    smoothness = strong_convexity = 1.0
+
+    def __init__(self, records: Array, lipschitz: float):
+        super().__init__(records.shape[-1], records.shape[-2])
+        self.records, self.lipschitz = records, lipschitz
+        self.mean = records.mean(axis=-2)
+        self.spread = 0.5 * ((records - self.mean[:, None]) ** 2).sum(axis=-1).mean(axis=-1)
+
+    def value(self, points: Array) -> Array:
+        return 0.5 * ((points - self.mean) ** 2).sum(axis=-1) + self.spread
+
+    def gradient(self, points: Array) -> Array:
+        return points - self.mean
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        return points - self.records[np.arange(len(records)), records]
+
+
+class Logistic(TinyRisk):
+    """ln(1 + exp(-<x_i, theta>)), x_i (runs, n, p) of norm at most one, labels absorbed."""
+
+    smoothness = 0.25
+    hessian_rank = 1
+
+    def __init__(self, features: Array):
+        super().__init__(features.shape[-1], features.shape[-2])
+        self.features = features
+
+    def value(self, points: Array) -> Array:
+        return np.logaddexp(0.0, -np.einsum("...rp,rnp->...rn", points, self.features)).mean(axis=-1)
+
+    def gradient(self, points: Array) -> Array:
+        margins = np.einsum("...rp,rnp->...rn", points, self.features)
+        return -np.einsum("...rn,rnp->...rp", 1 / (1 + np.exp(margins)), self.features) / self.samples
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        features = self.features[np.arange(len(records)), records]
+        return -features / (1 + np.exp((points * features).sum(axis=-1, keepdims=True)))
+
+
+class Huber(TinyRisk):
+    """Huber loss of theta - c_i in one dimension, slope clip(theta - c_i, -1, 1); centers (runs, n)."""
+
+    smoothness = 1.0
+    hessian_rank = 1
+
+    def __init__(self, centers: Array):
+        super().__init__(1, centers.shape[-1])
+        self.centers = centers
+
+    def value(self, points: Array) -> Array:
+        size = np.abs(points - self.centers)
+        return np.where(size <= 1, 0.5 * size**2, size - 0.5).mean(axis=-1)
+
+    def gradient(self, points: Array) -> Array:
+        return np.clip(points - self.centers, -1.0, 1.0).mean(axis=-1, keepdims=True)
+
+
+def logistic_data(runs: int, samples: int, dimension: int, seed: int = 0) -> Logistic:
+    """Feature vectors of norm one around a plane, a fifth of the labels flipped."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(runs, samples, dimension))
+    features /= np.linalg.norm(features, axis=-1, keepdims=True)
+    signs = np.where(features[..., 0] > 0, 1.0, -1.0) * np.where(rng.random((runs, samples)) < 0.2, -1.0, 1.0)
+    return Logistic(features * signs[..., None])
+
+
+def generators(runs: int, first: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng(np.random.SeedSequence([7, run])) for run in range(first, first + runs)]
+
+
+def make(
+    learner: type[AnyLearner],
+    domain: ConstraintSet,
+    risk: Risk,
+    budgets: Sequence[Budget],
+    variant: str = "corrected",
+    runs: int = 1,
+    cap: int | None = None,
+) -> AnyLearner:
+    """A learner, its MAX_ITERATIONS replaced by `cap` where one is given."""
+    kind = learner if cap is None else type(learner.__name__, (learner,), {"MAX_ITERATIONS": cap})
+    return kind(ErmProblem(domain, risk), budgets, runs, variant)

@@ -1,0 +1,142 @@
+"""Report noisy min: the laws of the choice, its price against brute force, calibration."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logsumexp, softmax
+from scipy.stats import binomtest, chisquare, kstest
+
+from dpregret.algorithms.privacy import Budget, gaussian_epsilon
+from dpregret.algorithms.privacy.selection import (
+    Selection,
+    advanced_composition,
+    calibrate_selection,
+    largest_rho,
+    selection_noise,
+    zcdp_epsilon,
+)
+
+
+def rngs(runs, seed=5):
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def worse_of_two(gap):
+    """P(the worse of two scores is chosen) under Laplace(1) noise: the tail of a difference of two Laplaces."""
+    return 0.5 * math.exp(-gap) * (1 + gap / 2)
+
+
+def renyi(order, first, second):
+    return logsumexp(order * np.log(first) + (1 - order) * np.log(second)) / (order - 1)
+
+
+def test_gumbel_noise_chooses_by_the_exponential_mechanism():
+    scores, scale, draws = np.array([0.3, -0.2, 0.0, 1.1, -0.15]), 0.4, 60_000
+    noise = selection_noise("gumbel", rngs(1), draws, 5)[:, 0]
+    chosen = np.bincount(np.argmin(scores + scale * noise, axis=1), minlength=5)
+    assert chisquare(chosen, draws * softmax(-scores / scale)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.7, 2.5])
+def test_laplace_noise_chooses_between_two_as_the_difference_says(gap):
+    draws = 60_000
+    noise = selection_noise("laplace", rngs(1), draws, 2)[:, 0]
+    chosen = np.argmin(np.array([0.0, gap]) + noise, axis=1).sum()
+    assert binomtest(int(chosen), draws, worse_of_two(gap)).pvalue > 1e-3
+
+
+def test_unit_noises_have_their_laws():
+    laplace = selection_noise("laplace", rngs(2), 3000, 3).ravel()
+    gumbel = -selection_noise("gumbel", rngs(2), 3000, 3).ravel()
+    assert kstest(laplace, "laplace").pvalue > 1e-3
+    assert kstest(gumbel, "gumbel_r").pvalue > 1e-3
+
+
+@pytest.mark.parametrize("law", ["laplace", "gumbel"])
+def test_noise_of_a_run_is_its_own(law):
+    assert np.array_equal(selection_noise(law, rngs(2), 5, 7), selection_noise(law, rngs(4), 5, 7)[:, :2])
+
+
+def test_two_laplace_scores_lose_twice_their_sensitivity_in_the_tail():
+    """Scores 0 and D against +s and D - s: the loss stays below 2 s / b and approaches it as D grows."""
+    sensitivity = 0.1
+    losses = [
+        math.log(worse_of_two(gap - 2 * sensitivity) / worse_of_two(gap)) for gap in (0.5, 2.0, 10.0, 100.0, 600.0)
+    ]
+    pure = Selection("laplace", 1.0, sensitivity, 1).call_epsilon()
+    assert all(before < after < pure for before, after in itertools.pairwise(losses))
+    assert losses[-1] > 0.998 * pure > 1.9 * sensitivity
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.floats(-4, 4), min_size=2, max_size=6),
+    st.lists(st.floats(-1, 1), min_size=6, max_size=6),
+    st.floats(0.05, 2.0),
+    st.floats(1.01, 40.0),
+)
+def test_gumbel_choice_is_zcdp_and_pure(scores, moves, sensitivity, order):
+    first = np.array(scores)
+    second = first + sensitivity * np.array(moves[: len(first)])
+    line = Selection("gumbel", 1.0, sensitivity, 1)
+    one, two = softmax(-first), softmax(-second)
+    assert renyi(order, one, two) <= order * line.rho() * (1 + 1e-9) + 1e-12
+    assert np.abs(np.log(one / two)).max() <= line.call_epsilon() + 1e-12
+
+
+def test_gumbel_rho_is_attained_by_small_moves_of_even_scores():
+    sensitivity = 1e-3
+    divergence = renyi(1 + 1e-6, softmax([sensitivity, -sensitivity]), softmax([0.0, 0.0]))
+    assert divergence == pytest.approx(Selection("gumbel", 1.0, sensitivity, 1).rho(), rel=1e-3)
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(0.0175, 1e-6), (0.07238, 1e-6), (0.5, 1e-5), (8.0, 1e-9), (1e-6, 1e-3)])
+def test_zcdp_conversion(rho, delta):
+    """The minimum over orders; between the exact value for Gaussian noise of this rho and the simpler formula."""
+    orders = 1 + np.exp(np.linspace(-8, 16, 200_001))
+    values = orders * rho + (np.log(1 / delta) - np.log(orders)) / (orders - 1) + np.log1p(-1 / orders)
+    epsilon = zcdp_epsilon(rho, delta)
+    assert epsilon == pytest.approx(max(0.0, values.min()), rel=1e-6, abs=1e-9)
+    assert gaussian_epsilon(math.sqrt(2 * rho), delta) <= epsilon <= rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def test_printed_scale_of_private_frank_wolfe():
+    """Scale s sqrt(8 T ln(1/delta)) / (2 eps), s the sensitivity: twice too small for Laplace, enough for Gumbel."""
+    delta, calls = 1e-6, 2580
+    scale = 0.5 * math.sqrt(8 * calls * math.log(1 / delta))
+    laplace, gumbel = Selection("laplace", scale, 1.0, calls), Selection("gumbel", scale, 1.0, calls)
+    rho = laplace.rho()
+    assert rho == pytest.approx(1 / math.log(1 / delta))
+    assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(2.0724, abs=1e-4)
+    assert advanced_composition(laplace.call_epsilon(), calls, delta) == pytest.approx(2.145, abs=1e-3)
+    assert laplace.epsilon(delta) == pytest.approx(1.7972, abs=1e-3)
+    assert gumbel.rho() == pytest.approx(rho / 4)
+    assert gumbel.epsilon(delta) == pytest.approx(0.8531, abs=1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.05, 20), st.floats(-10, -2), st.integers(1, 5000), st.floats(1e-4, 10))
+def test_calibration_meets_the_budget(epsilon, log_delta, calls, sensitivity):
+    budget = Budget(epsilon, 10.0**log_delta)
+    gumbel = calibrate_selection("gumbel", budget, sensitivity, calls)
+    assert calibrate_selection("laplace", budget, sensitivity, calls) == pytest.approx(2 * gumbel)
+    line = Selection("gumbel", gumbel, sensitivity, calls)
+    assert line.rho() == pytest.approx(largest_rho(budget))
+    assert zcdp_epsilon(line.rho(), budget.delta) == pytest.approx(epsilon, rel=1e-6)
+    for law, scale in (("laplace", 2 * gumbel), ("gumbel", gumbel)):
+        assert Selection(law, scale, sensitivity, calls).epsilon(budget.delta) <= epsilon * (1 + 1e-6)
+
+
+def test_ends():
+    assert calibrate_selection("gumbel", Budget(math.inf, 1e-6), 1.0, 9) == 0.0
+    assert Selection("gumbel", 0.0, 1.0, 9).epsilon(1e-6) == math.inf
+    assert Selection("laplace", 0.0, 1.0, 0).epsilon(1e-6) == 0.0
+    assert Selection("laplace", 1.0, 0.25, 3).epsilon(0.0) == pytest.approx(1.5)
+    assert Selection("laplace", 1e-4, 1.0, 3).epsilon(1e-6) == pytest.approx(6e4)
+    assert zcdp_epsilon(0.0, 1e-6) == 0.0
+    with pytest.raises(ValueError, match="delta > 0"):
+        largest_rho(Budget(1.0))

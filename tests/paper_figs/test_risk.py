@@ -1,0 +1,242 @@
+"""The second paper on planted results: laws in n, p and width, verdicts, tables, errata and figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted import write_runs
+from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
+
+from dpregret.paper_figs import risk_figures
+from dpregret.paper_figs.cells import collect_cells
+from dpregret.paper_figs.claims import ClaimsError, FigureEntry, load_claims, load_errata
+from dpregret.paper_figs.figures import write_figures
+from dpregret.paper_figs.readme import readme_text
+from dpregret.paper_figs.runs import RunsError, check_runs, read_runs
+from dpregret.paper_figs.tables import write_tables
+from dpregret.paper_figs.verdicts import judge, predicted_text
+
+
+@pytest.fixture(scope="module")
+def risk_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_runs(planted_risk_paper(), tmp_path_factory.mktemp("risk-runs"))
+
+
+def falling(power: float):  # type: ignore[no-untyped-def]
+    return lambda row: 20 * row["n"] ** power
+
+
+def test_a_falling_law_is_reproduced_and_a_slower_one_violates() -> None:
+    runs = risk_frame(falling(-1.0), by_samples())
+    found = judge(runs, risk_claim())
+    assert (found.verdict, found.cells_excluded) == ("reproduced", "")
+    assert found.fitted == pytest.approx(-1.0, abs=1e-9)
+    slower = judge(runs, risk_claim(predicted={"power": -1.5}))
+    assert slower.verdict == "violated"
+    assert slower.normalised == pytest.approx(0.5, abs=1e-9)
+    assert judge(runs, risk_claim(predicted={"power": -0.5})).verdict == "below bound"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("n/delta", lambda row: row["n"] * 1e6), ("2np", lambda row: 2 * row["n"] * row["dimension"])],
+)
+def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type: ignore[no-untyped-def]
+    def law(row: dict[str, float]) -> float:
+        return float(row["n"] ** (-2 / 3) * np.log(value(row)))
+
+    cells = [{"n": number, "dimension": round(4 * number ** (2 / 3))} for number in SAMPLES]
+    claim = risk_claim(predicted={"power": -2 / 3, "log_power": 1, "log_argument": argument}, varies=["dimension"])
+    assert judge(risk_frame(law, cells), claim).normalised == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(ClaimsError, match="several values of dimension"):
+        judge(risk_frame(law, cells), claim.model_copy(update={"varies": ()}))
+
+
+def test_the_dimension_may_enter_through_its_vertices() -> None:
+    cells = [{"dimension": 2**k} for k in range(4, 13)]
+    runs = risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), cells)
+    claim = risk_claim(parameter="dimension", predicted={"power": 0, "log_power": 1, "log_argument": "2p"})
+    assert judge(runs, claim).normalised == pytest.approx(0.0, abs=1e-9)
+    assert predicted_text(claim) == "p^0 ln(2p)"
+    assert judge(runs, risk_claim(parameter="dimension", predicted={"power": 0.5})).verdict == "below bound"
+
+
+def test_the_width_is_swept_over_different_sets() -> None:
+    runs = risk_frame(lambda row: 0.005 * row["width"] ** 1.2, width_cells(), experiment="width")
+    claim = risk_claim(parameter="width", experiment="width", predicted={"power": 1.2})
+    found = judge(runs, claim)
+    assert found.verdict == "reproduced"
+    assert len(found.cells_used.split("; ")) == 16
+    assert judge(runs, claim.model_copy(update={"where": {"set": "ball"}})).cells_used == "4; 8; 16; 32"
+    nothing = judge(runs.drop(columns="width"), claim)
+    assert (nothing.verdict, nothing.reason) == ("not run", "the rows of noisy-gd.corrected in width have no width")
+    equal = pd.concat([runs, runs.assign(set="other")], ignore_index=True)  # cells are sets, not widths
+    assert len(judge(equal, claim).cells_used.split("; ")) == 32
+
+
+def test_saturated_and_capped_cells_are_not_fitted() -> None:
+    runs = risk_frame(lambda row: min(0.8, 400 / row["n"]), by_samples())
+    runs["capped"] = np.where(runs["horizon"] >= 2**15, 1.0, 0.0)
+    found = judge(runs, risk_claim())
+    assert found.cells_excluded == "saturated: 256; 512 | capped: 32768; 65536"
+    assert found.verdict == "reproduced"
+    allowed = risk_claim(asymptotic_from={"capped": True})
+    assert collect_cells(runs, allowed).status[-1] == "used"
+    hopeless = judge(risk_frame(lambda row: 0.95 * (256 / row["n"]) ** 0.02, by_samples()), risk_claim())
+    assert hopeless.reason.startswith("no exponent: 0 of 9 cells usable (9 saturated); it would take n of about 2^")
+
+
+def test_no_progress_is_recognised_although_it_saturates() -> None:
+    claim = risk_claim(kind="linear", predicted=None, scope="instance")
+    found = judge(risk_frame(lambda row: 0.7, by_samples()), claim)
+    assert (found.verdict, predicted_text(claim)) == ("reproduced", "n^0")
+    assert judge(risk_frame(falling(-0.5), by_samples()), claim).verdict == "below bound"
+
+
+def test_a_lower_bound_is_broken_by_what_falls_faster() -> None:
+    claim = risk_claim(side="lower", scope="instance", predicted={"power": -0.5})
+    assert judge(risk_frame(falling(-0.5), by_samples()), claim).verdict == "reproduced"
+    broken = judge(risk_frame(falling(-1.0), by_samples()), claim)
+    assert broken.verdict == "violated"
+    assert broken.reason.startswith("response / bound falls")
+    assert judge(risk_frame(lambda row: row["n"] ** -0.2, by_samples()), claim).verdict == "above bound"
+    assert predicted_text(claim) == ">= n^-0.5"
+
+
+def test_explicit_bounds_speak_of_excess() -> None:
+    claim = risk_claim(kind="below", bound="explicit", predicted=None)
+    runs = risk_frame(falling(-1.0), by_samples())
+    assert judge(runs, claim).verdict == "reproduced"
+    assert judge(runs.assign(bound=runs["bound"] / 4), claim).reason.startswith("mean excess above the bound")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"parameter": "horizon"}, "response excess cannot be swept over horizon"),
+        ({"response": "regret"}, "response regret cannot be swept over samples"),
+        ({"predicted": {"power": 1, "log_power": 1, "log_argument": "2p"}}, "samples has no log_argument 2p"),
+        ({"kind": "linear", "predicted": None, "parameter": "dimension"}, "or samples and excess"),
+    ],
+)
+def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        risk_claim(**changes)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "excess", "experiment": "e"}, "take a parameter"),
+        ({"kind": "collapse"}, "take an experiment"),
+        ({"kind": "width", "experiment": "e", "crossing": ["a", "b"]}, "crossing exists for kind excess only"),
+    ],
+)
+def test_wrong_figures_are_refused(entry: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FigureEntry.model_validate(entry)
+
+
+def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
+    runs = risk_frame(lambda row: 0.1, [{"active": 1}, {"active": 2}])
+    assert len(check_runs(runs, "test")) == len(runs)
+    with pytest.raises(RunsError, match="the same row twice"):
+        check_runs(runs.drop(columns="active"), "test")
+
+
+def test_shipped_claims_and_errata_agree(repository: Path) -> None:
+    claims = load_claims(repository / "workflows/claims/talwar_2015.yaml")
+    errata = load_errata(repository / "workflows/errata/talwar_2015.yaml", claims)
+    assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 24)]
+    assert {claim.response for claim in claims.claims} == {"excess"}
+    in_table = {name for row in claims.table.rows for name in row.claim_ids()}
+    assert in_table == {claim.id for claim in claims.claims}
+    sources = " ".join(claim.source for claim in claims.claims)
+    for place in ("3.1", "3.2", "4.1", "5.2", "5.4", "5.5", "5.8", "A.1", "B.1", "B.2"):
+        assert f"Theorem {place}" in sources
+    for place in ("Corollary 5.7", "Algorithm 2", "eq. (13)", "eq. (14)", "eq. (15)", "eq. (16)"):
+        assert place in sources
+    drawn = {figure.experiment for figure in claims.figures}
+    only_drawn = {"collapse", "hetero-dimension", "real-diabetes", "real-breast-cancer", "real-digits"}
+    tested = {claim.experiment for claim in claims.claims}
+    assert drawn - only_drawn <= tested
+    assert {"gd-samples", "lasso-samples", "growing-samples", "width"} <= drawn & tested
+
+
+def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
+    texts = repository / "workflows"
+    write_tables(risk_runs, texts / "claims/talwar_2015.yaml", texts / "errata/talwar_2015.yaml", tmp_path)
+    table = pd.read_csv(tmp_path / "table_1.csv", keep_default_na=False)
+    assert "window" not in table.columns
+    assert [name for name in table.columns if name.endswith("exponent")] == [
+        "n exponent", "p exponent", "G exponent", "eps exponent"]  # fmt: skip
+    row = table.loc[(table["algorithm"] == "(i) noisy mirror descent, Euclidean") & (table["variant"] == "corrected")]
+    found = row.iloc[0]
+    assert found["n exponent"].startswith("-1.00 [")
+    assert found["operation counted"] == "1 projection"
+    assert (found["iterations"], found["previous bound"]) == ("64", "sqrt(p) / (eps n)")
+    assert float(found["excess / trivial"]) == pytest.approx(20 / 2**16, rel=1e-2)
+    printed = table.loc[(table["algorithm"] == "(iv) private Frank-Wolfe, corners") & (table["variant"] == "printed")]
+    assert "reproduced: plateau" in printed["verdicts"].iloc[0]
+    assert "violated: n" in printed["verdicts"].iloc[0]
+    assert "inconclusive: privacy" in printed["verdicts"].iloc[0]  # its ledger is an upper bound
+    errata = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).set_index("erratum")
+    assert errata.loc["T1", "as printed"] == "0.00 [0.00, 0.00]"
+    assert errata.loc["T1", "corrected"].startswith("-0.67 [")
+    assert errata.loc["T3", "as printed"] == "2.07"
+    assert errata.loc["T5", "ratio"] == "5"
+    costs = pd.read_csv(tmp_path / "costs.csv")
+    assert float(costs["us per iteration"].iloc[0]) == pytest.approx(10)
+    renewed = readme_text("<!-- talwar_2015:begin --><!-- talwar_2015:end -->", table.astype(str), "talwar_2015")
+    assert "| n exponent" in renewed
+    assert "| (i) noisy mirror descent, Euclidean" in renewed
+
+
+def test_costs_are_left_out_where_nothing_was_timed(repository: Path, tmp_path: Path) -> None:
+    costly = [name for name in planted_risk_paper().columns if name.startswith("seconds") or name.endswith("oracles")]
+    runs = write_runs(planted_risk_paper().drop(columns=[*costly, "projections", "solves"]), tmp_path / "runs")
+    texts = repository / "workflows"
+    write_tables(runs, texts / "claims/talwar_2015.yaml", texts / "errata/talwar_2015.yaml", tmp_path / "out")
+    assert pd.read_csv(tmp_path / "out/costs.csv").empty
+    assert set(pd.read_csv(tmp_path / "out/table_1.csv", keep_default_na=False)["operation counted"]) == {
+        "-",
+        "not run",
+    }
+
+
+def test_every_figure_is_written_with_the_same_bytes(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
+    claims = repository / "workflows/claims/talwar_2015.yaml"
+    first, second = (write_figures(risk_runs, claims, tmp_path / name) for name in ("one", "two"))
+    assert {path.stem for path in first} == {
+        "excess_gd_samples", "exponent_gd_samples", "excess_l1_dimension", "excess_lasso_samples", "collapse",
+        "width", "privacy_cost_real_digits",
+    }  # fmt: skip
+    for one, two in zip(first, second, strict=True):
+        assert one.stat().st_size > 2000
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_crossings_are_found_between_cells(risk_runs: Path) -> None:
+    values = np.array([1.0, 4.0, 16.0])
+    flat, steep = (np.array(each) for each in ([1.0, 1.0, 1.0], [0.25, 0.5, 4.0]))
+    found = risk_figures.crossings((values, flat, flat), (values, steep, steep))
+    assert found == pytest.approx([4 * 4 ** (1 / 3)])
+    entry = FigureEntry(
+        kind="excess", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
+    )
+    figure = risk_figures.excess_figure(read_runs(risk_runs), entry)
+    assert len(figure.axes[0].texts) == 1
+    assert 256 < float(figure.axes[0].texts[0].get_text()) < 4096
+
+
+def test_all_sizes_fall_on_one_curve(risk_runs: Path) -> None:
+    axis = risk_figures.collapse_figure(read_runs(risk_runs), "collapse").axes[0]
+    points = [
+        (x, y) for line in axis.lines if line.get_marker() != "None" for x, y in zip(*line.get_data(), strict=True)
+    ]
+    drawn = np.array([point for point in points if np.isfinite(point).all()])
+    assert len(drawn) == 12
+    assert drawn[:, 1] == pytest.approx(1 / (1 + drawn[:, 0] ** 2))

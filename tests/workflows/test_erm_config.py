@@ -1,0 +1,122 @@
+"""Experiments of empirical risk minimisation: what is read, what is refused before any work starts, what is written."""
+
+import copy
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpregret.workflows.config import ErmExperiment, load_config
+from dpregret.workflows.erm_job import cells
+from dpregret.workflows.errors import ConfigError
+from dpregret.workflows.job import run_job
+
+Write = Callable[[Any], Path]
+EXPERIMENT: dict[str, Any] = {
+    "title": "Excess risk against the number of records",
+    "sweep": "samples",
+    "set": "ball",
+    "risks": ["norm-kink-risk"],
+    "dimension": [4],
+    "samples": [64, 128, 256, 512],
+    "epsilon": [1.0, 4.0],
+    "delta": 1e-6,
+    "runs": 3,
+    "learners": {"noisy-gd": ["corrected"], "stay-at-zero": ["plain"]},
+}
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    experiment = copy.deepcopy(EXPERIMENT)
+    for key, value in changes.items():
+        experiment[key] = value
+        if value is None:
+            del experiment[key]
+    return {"profile": "mine", "seed": 7, "papers": {"talwar_2015": {"experiments": {"gd-samples": experiment}}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "fragments"),
+    [
+        ({"risks": ["norm-kink"]}, ("risks[0]", "norm-kink-risk")),
+        ({"samples": [64, 64, 128, 256]}, ("samples", "64 is given twice")),
+        ({"samples": [0, 1, 2, 3]}, ("samples[0]", "greater than 0")),
+        ({"samples": [64, 128]}, ("samples", "too few cells")),
+        ({"sample": [64]}, ("unknown key", "did you mean 'samples'")),
+        ({"horizon": [64]}, ("unknown key", "samples")),
+        ({"window": [4]}, ("unknown key",)),
+        ({"dimension": None}, ("dimension",)),
+        ({"dimension_growth": {"factor": 1.0, "power": 0.5}}, ("dimension",)),
+        ({"dimension": None, "dimension_growth": {"factor": 0.0, "power": 0.5}}, ("factor", "greater than 0")),
+        ({"dimension": None, "dimension_growth": {"factr": 1.0, "power": 0.5}}, ("factr", "did you mean 'factor'")),
+        ({"delta": 0.0}, ("delta", "greater than 0")),
+        ({"epsilon": [-1.0]}, ("epsilon[0]", "greater than 0")),
+        ({"learners": {"noisy-eg": ["corrected"]}}, ("learners.noisy-eg", "ball")),
+        ({"learners": {"private-fw": ["corrected"]}}, ("learners.private-fw", "ball")),
+        ({"learners": {"noisy-gd": ["correct"]}}, ("learners.noisy-gd[0]", "corrected")),
+        ({"learners": {"noisy-gb": ["corrected"]}}, ("noisy-gb", "noisy-gd")),
+        ({"learners": {"wdp-cocop-gamma": ["corrected"]}}, ("wdp-cocop-gamma",)),
+        ({"learners": {"objective-perturbation": ["corrected"]}}, ("objective-perturbation", "norm-kink-risk")),
+        ({"learners": {"noisy-gd-strong": ["corrected"]}}, ("noisy-gd-strong",)),
+        ({"learners": {"projected-gradient": ["plain"]}}, ("projected-gradient", "smooth")),
+        ({"set": "bal"}, ("set[0]", "'ball'")),
+        ({"set": "nuclear", "dimension": [5]}, ("risks", "5")),
+        ({"options": {"majorty": 0.9}}, ("majorty", "majority")),
+        ({"options": {"majority": 0.2}}, ("majority",)),
+        ({"risks": ["hetero-consensus"], "set": "l1-ball", "samples": [3, 6, 12, 24]}, ("multiple",)),
+        ({"risks": ["fingerprint"], "set": "l1-ball", "dimension": [512]}, ("no room",)),
+    ],
+)
+def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, Any], fragments: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(write(settings(**changes)))
+    text = "\n".join(caught.value.problems)
+    for fragment in fragments:
+        assert fragment in text
+    assert all("\n" not in line and "mine.yaml" in line for line in caught.value.problems)
+    assert "gd-samples" in text
+
+
+def test_cells_cross_sets_records_dimensions_and_options(write: Write) -> None:
+    changes = {"set": ["ball", "l1-ball"], "dimension": [4, 8], "options": {"majority": [0.75, 0.9], "radius": 0.5}}
+    experiment = load_config(write(settings(**changes))).experiment("talwar_2015", "gd-samples")
+    assert isinstance(experiment, ErmExperiment)
+    found = list(cells(experiment))
+    assert len(found) == 2 * 4 * 2 * 2
+    assert len({cell.label for cell in found}) == len(found)
+
+
+def test_dimension_grows_with_the_records(write: Write) -> None:
+    changes = {"dimension": None, "dimension_growth": {"factor": 2.0, "power": 0.5}}
+    experiment = load_config(write(settings(**changes))).experiment("talwar_2015", "gd-samples")
+    assert isinstance(experiment, ErmExperiment)
+    assert [cell.dimension for cell in cells(experiment)] == [16, 23, 32, 45]
+
+
+def test_rows_of_a_job(write: Write, tmp_path: Path) -> None:
+    config = load_config(write(settings()))
+    frames = {}
+    for learner, variant in (("noisy-gd", "corrected"), ("stay-at-zero", "plain")):
+        for name in ("one", "two"):
+            path = tmp_path / name / f"{learner}.parquet"
+            run_job(config, "talwar_2015", "gd-samples", learner, variant, path, tmp_path)
+        one, two = (pd.read_parquet(tmp_path / name / f"{learner}.parquet") for name in ("one", "two"))
+        timings = [name for name in one.columns if name.startswith("seconds")]
+        pd.testing.assert_frame_equal(one.drop(columns=timings), two.drop(columns=timings))
+        frames[learner] = one
+    private, trivial = frames["noisy-gd"], frames["stay-at-zero"]
+    assert len(private) == 4 * 2 * 3
+    assert len(trivial) == 4 * 3
+    assert (private["regret"] >= -1e-12).all()
+    assert np.allclose(trivial["regret"], trivial["stay_regret"])
+    assert np.allclose(private["delivered_epsilon"], private["epsilon"])
+    assert (private["horizon"] == private["checkpoint"]).all()
+    assert (private["violation"] < 1e-9).all()
+    assert not private["capped"].any()
+    assert (private["mu_gdp"] > 0).all()
+    assert trivial["epsilon"].eq(math.inf).all()
+    assert private["width"].iloc[0] == pytest.approx(math.sqrt(2) * math.gamma(2.5) / math.gamma(2))

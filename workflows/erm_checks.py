@@ -1,0 +1,69 @@
+"""What a well-formed experiment of empirical risk minimisation can still get wrong."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpregret.workflows.errors import not_allowed
+from dpregret.workflows.registry import Registry
+from dpregret.workflows.yaml_source import KeyPath
+
+if TYPE_CHECKING:
+    from dpregret.workflows.config import ErmExperiment
+
+Problem = tuple[KeyPath, str]
+
+
+def erm_problems(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem]:
+    """Yield (key path, message): names first; where these are right, whatever a set, risk or learner refuses."""
+    named = [*_names(experiment, registry)]
+    yield from named
+    if not named:
+        yield from _refusals(experiment, registry)
+
+
+def _names(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem]:
+    for key, names, known in (
+        ("set", experiment.sets, registry.sets),
+        ("risks", experiment.streams, registry.risks),
+        ("learners", tuple(experiment.learners), registry.erm_learners),
+    ):
+        for position, name in enumerate(names):
+            if name not in known:
+                yield (key, name if key == "learners" else position), not_allowed(key.rstrip("s"), name, known)
+    for learner, variants in experiment.learners.items():
+        allowed = registry.erm_learners[learner].variants if learner in registry.erm_learners else variants
+        for position, variant in enumerate(variants):
+            if variant not in allowed:
+                yield ("learners", learner, position), not_allowed("variant", variant, allowed)
+    if isinstance(experiment.dimension, dict):
+        for name in experiment.sets:
+            if name not in experiment.dimension:
+                yield ("dimension",), f"has no dimensions for the set {name!r}"
+
+
+def _refusals(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem]:
+    """Build the smallest problem of every set and risk, and every learner on it, before any work starts."""
+    samples = min(experiment.horizon)
+    options = {name: value[0] if isinstance(value, tuple) else value for name, value in experiment.options.items()}
+    for set_name, risk in itertools.product(experiment.sets, experiment.streams):
+        dimension = min(experiment.dimensions(set_name, samples))
+        try:
+            problem = registry.try_risk(set_name, risk, dimension, samples, options)
+        except (ValueError, TypeError) as error:
+            yield ("risks",), f"{risk!r} on the set {set_name!r}, dimension {dimension}, n = {samples}: {_line(error)}"
+            continue
+        if problem is None:  # data of a file: only the job can tell
+            continue
+        for learner, variants in experiment.learners.items():
+            for position, variant in enumerate(variants):
+                try:
+                    registry.try_erm_learner(problem, learner, variant, max(experiment.epsilon), experiment.delta)
+                except ValueError as error:
+                    yield ("learners", learner, position), f"on {risk!r}, set {set_name!r}: {_line(error)}"
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())
