@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
@@ -11,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from dpregret.datasets import risk_lasso, risk_simple
+from dpregret.datasets.families import build
 from dpregret.datasets.risk_base import EmpiricalRisk, RiskDomain
 from dpregret.datasets.risk_lasso import growing_dimension
 
@@ -49,16 +48,5 @@ def make_risk(
 
     Raises ValueError for an unknown name or option, a missing option, or values that the family cannot serve.
     """
-    family = RISKS.get(name)
-    if family is None:
-        nearest = difflib.get_close_matches(name, RISKS, n=1, cutoff=0.0)[0]
-        raise ValueError(f"unknown risk {name!r}; did you mean {nearest!r}? allowed: {', '.join(RISKS)}")
-    parameters = list(inspect.signature(family).parameters.values())[3:]
-    known = [parameter.name for parameter in parameters]
-    for option in options:
-        if option not in known:
-            raise ValueError(f"risk {name!r} has no option {option!r}; allowed: {', '.join(known) or 'none'}")
-    for parameter in parameters:
-        if parameter.default is parameter.empty and parameter.name not in options:
-            raise ValueError(f"risk {name!r} needs the option {parameter.name!r}")
-    return family(domain, samples, generators, **options)
+    risk: EmpiricalRisk = build("risk", RISKS, name, (domain, samples, generators), options)
+    return risk

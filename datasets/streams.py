@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import inspect
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -11,6 +9,7 @@ import numpy as np
 
 from dpregret.datasets import pools, synthetic
 from dpregret.datasets.base import Comparator, Domain, Stream
+from dpregret.datasets.families import build
 
 __all__ = ["STREAMS", "Comparator", "Domain", "Stream", "make_stream"]
 
@@ -42,18 +41,7 @@ def make_stream(name: str, domain: Domain, *, strong_convexity: float = 1.0, **o
     Raises ValueError for an unknown name or option, a missing option, a bad value, or a set whose dimension is not
     that of the data.
     """
-    family = STREAMS.get(name)
-    if family is None:
-        nearest = difflib.get_close_matches(name, STREAMS, n=1, cutoff=0.0)[0]
-        raise ValueError(f"unknown stream {name!r}; did you mean {nearest!r}? allowed: {', '.join(STREAMS)}")
     if not (np.isfinite(strong_convexity) and strong_convexity > 0.0):
         raise ValueError(f"strong_convexity must be positive and finite, got {strong_convexity}")
-    parameters = list(inspect.signature(family).parameters.values())[2:]
-    known = [parameter.name for parameter in parameters]
-    for option in options:
-        if option not in known:
-            raise ValueError(f"stream {name!r} has no option {option!r}; allowed: {', '.join(known) or 'none'}")
-    for parameter in parameters:
-        if parameter.default is parameter.empty and parameter.name not in options:
-            raise ValueError(f"stream {name!r} needs the option {parameter.name!r}")
-    return family(domain, strong_convexity, **options)
+    stream: Stream = build("stream", STREAMS, name, (domain, strong_convexity), options)
+    return stream

@@ -23,7 +23,7 @@ from dpregret.paper_figs import fits
 
 FALSE_ALARM = 0.01
 DRIFT = 0.15
-SLACK = 1e-6
+SLACK = 2e-5
 """Absolute slack for exponents without noise, written with six significant digits."""
 
 

@@ -9,38 +9,25 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import (
     Array,
-    ConstraintSet,
     LocalOracle,
     checked_dimension,
-    checked_positive,
 )
 from dpregret.algorithms.geometry.mass import same_shape
+from dpregret.algorithms.geometry.norm_ball import NormBall
 
 
-class Ball(ConstraintSet):
+class Ball(NormBall):
     """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "ball"
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
-        self.dimension = checked_dimension(self.name, dimension)
-        self.radius = checked_positive(self.name, "radius", radius)
-        self.diameter = 2.0 * self.radius
+        super().__init__(checked_dimension(self.name, dimension), radius)
 
     @property
     def vertex_count(self) -> int | float:
         """Two points in one dimension, a continuum otherwise."""
         return 2 if self.dimension == 1 else math.inf
-
-    def center(self) -> Array:
-        """The origin (d,)."""
-        return np.zeros(self.dimension)
-
-    def target(self) -> Array:
-        """(radius / 2) e_1, an interior point (d,)."""
-        point = np.zeros(self.dimension)
-        point[0] = 0.5 * self.radius
-        return point
 
     def reach(self, point: Array) -> float:
         """|point|_2 + radius, exact."""
@@ -60,16 +47,16 @@ class Ball(ConstraintSet):
         scaled: Array = points * (self.radius / np.maximum(norms, self.radius))[..., None]
         return scaled
 
-    def violation(self, points: Array) -> Array:
-        """max(|x|_2 - radius, 0), the distance to the ball."""
-        excess: Array = np.maximum(np.sqrt(np.vecdot(points, points)) - self.radius, 0.0)
-        return excess
+    def norm(self, points: Array) -> Array:
+        """|x|_2."""
+        norms: Array = np.sqrt(np.vecdot(points, points))
+        return norms
 
-    def cvxpy_constraints(self, variable: Any) -> list[Any]:
-        """One second-order cone."""
+    def cvxpy_norm(self, variable: Any) -> Any:
+        """Return the Euclidean norm."""
         import cvxpy
 
-        return [cvxpy.norm(variable, 2) <= self.radius]
+        return cvxpy.norm(variable, 2)
 
     def local_oracle(self) -> LocalOracle:
         """The exact minimiser over the intersection of two balls."""

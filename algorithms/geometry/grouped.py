@@ -22,6 +22,7 @@ class GroupedL1Ball(NormBall):
     """
 
     name = "grouped-l1"
+    reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, block_size: int | None = None, radius: float = 1.0):
         size = checked_dimension(self.name, dimension)

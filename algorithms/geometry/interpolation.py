@@ -22,6 +22,7 @@ class InterpolationBall(NormBall):
     """
 
     name = "interpolation"
+    reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, mixing: float = 0.5, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)

@@ -8,40 +8,27 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import (
     Array,
-    ConstraintSet,
     LocalOracle,
     checked_dimension,
-    checked_positive,
 )
 from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold_from_largest
 
 
-class L1Ball(ConstraintSet):
+class L1Ball(NormBall):
     """{x : |x|_1 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "l1-ball"
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
-        self.dimension = checked_dimension(self.name, dimension)
-        self.radius = checked_positive(self.name, "radius", radius)
-        self.diameter = 2.0 * self.radius
+        super().__init__(checked_dimension(self.name, dimension), radius)
         self._counts = np.arange(1.0, self.dimension + 1.0)
 
     @property
     def vertex_count(self) -> int | float:
         """2 d: plus and minus radius e_j."""
         return 2 * self.dimension
-
-    def center(self) -> Array:
-        """The origin (d,)."""
-        return np.zeros(self.dimension)
-
-    def target(self) -> Array:
-        """(radius / 2) e_1, an interior point (d,)."""
-        point = np.zeros(self.dimension)
-        point[0] = 0.5 * self.radius
-        return point
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, sqrt(|y|^2 + R^2 + 2 R max_j |y_j|), exact."""
@@ -65,16 +52,16 @@ class L1Ball(ConstraintSet):
         projected: Array = np.copysign(kept, points)
         return projected
 
-    def violation(self, points: Array) -> Array:
-        """max(|x|_1 - radius, 0)."""
-        excess: Array = np.maximum(np.abs(points).sum(axis=-1) - self.radius, 0.0)
-        return excess
+    def norm(self, points: Array) -> Array:
+        """|x|_1."""
+        norms: Array = np.abs(points).sum(axis=-1)
+        return norms
 
-    def cvxpy_constraints(self, variable: Any) -> list[Any]:
-        """One norm constraint."""
+    def cvxpy_norm(self, variable: Any) -> Any:
+        """Return the l1 norm."""
         import cvxpy
 
-        return [cvxpy.norm(variable, 1) <= self.radius]
+        return cvxpy.norm(variable, 1)
 
     def local_oracle(self) -> LocalOracle:
         """Moves mass between the signed vertices."""

@@ -32,6 +32,7 @@ class NuclearBall(NormBall):
     """{X : sum of singular values <= radius}, the hull of the matrices radius u v^T with unit u, v."""
 
     name = "nuclear"
+    reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         self.side = matrix_side(self.name, dimension, 1)

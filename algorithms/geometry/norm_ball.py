@@ -16,8 +16,6 @@ class NormBall(ConstraintSet):
     Hence the diameter is 2 radius. Center 0, target (radius / 2) e_1.
     """
 
-    reference_tolerance = 1e-8
-
     def __init__(self, dimension: int, radius: float):
         self.dimension = dimension
         self.radius = checked_positive(self.name, "radius", radius)
