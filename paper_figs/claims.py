@@ -19,7 +19,9 @@ LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
 Quantity = Literal[
     "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
 ]
-FigureKind = Literal["regret", "exponent", "printed", "costs", "ages", "excess", "collapse", "width", "privacy-cost"]
+FigureKind = Literal[
+    "regret", "exponent", "printed", "costs", "ages", "excess", "collapse", "width", "privacy-cost", "iteration-cost"
+]
 WITHOUT_EXPERIMENT = ("costs", "ages")
 """Figures of files other than runs."""
 NOUNS = {"claims": "claim", "rows": "table row", "errata": "erratum", "figures": "figure"}

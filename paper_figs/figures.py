@@ -83,6 +83,7 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "excess": lambda runs, claims, entry: risk_figures.excess_figure(runs, entry),
     "collapse": lambda runs, claims, entry: risk_figures.collapse_figure(runs, entry.experiment),
     "width": lambda runs, claims, entry: risk_figures.width_figure(runs, entry.experiment),
+    "iteration-cost": lambda runs, claims, entry: risk_figures.iteration_cost_figure(runs, entry.experiment),
     "privacy-cost": lambda runs, claims, entry: risk_figures.privacy_cost_figure(runs, entry.experiment),
 }  # fmt: skip
 

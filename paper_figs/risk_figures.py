@@ -15,7 +15,7 @@ from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun
 from dpregret.paper_figs.claims import FigureEntry
 from dpregret.paper_figs.curves import Curve, Series, curve, means_of, series_of
 from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, Colour, colours, look, panels, readable_log
-from dpregret.paper_figs.words import EXCESS, RESPONSE_AXES
+from dpregret.paper_figs.words import EXCESS, RESPONSE_AXES, words_of
 
 TRIVIAL: Final = "trivial point"
 POINT: Final = ["learner", "variant", "set", "dimension", "horizon", "epsilon"]
@@ -145,19 +145,39 @@ def privacy_cost_figure(runs: pd.DataFrame, experiment: str) -> Figure:
         paint = colours([f"{budget:g}" for budget in budgets])
         for axis, stream in zip(axes, streams, strict=True):
             own = rows.loc[rows["stream"] == stream]
+            trivial = float(own["stay_regret"].mean())
             for name, group in _learners(own, experiment):
                 for epsilon, cell in group.groupby("epsilon", sort=True):
                     colour = paint.get(f"{epsilon:g}", GREY)
-                    means, reach = means_of(cell["regret"].to_numpy(dtype=float)[:, None])
-                    axis.errorbar(means, [names.index(name)], xerr=np.minimum(reach, 0.95 * np.abs(means)), fmt="o",
-                                  color=colour, linewidth=0.8)  # fmt: skip
-            axis.axvline(float(own["stay_regret"].mean()), linestyle=":", color="0.2", linewidth=1.0, label=TRIVIAL)
+                    means, reach = means_of(cell["regret"].to_numpy(dtype=float)[:, None] / trivial)
+                    axis.errorbar(means, [names.index(name)], xerr=reach, fmt="o", color=colour, linewidth=0.8)
+            axis.axvline(1.0, linestyle=":", color="0.2", linewidth=1.0, label=TRIVIAL)
             axis.set_yticks(range(len(names)), names)
-            axis.set(xscale="log", xlabel=RESPONSE_AXES["excess"], ylim=(len(names) - 0.5, -0.5), title=stream)
+            axis.set(xlabel="excess risk / trivial excess", ylim=(len(names) - 0.5, -0.5), title=stream)
         for budget in budgets:
             axes[0].plot([], [], linestyle="none", marker="o", color=paint[f"{budget:g}"], label=f"eps = {budget:g}")
         axes[0].plot([], [], linestyle="none", marker="o", color=GREY, label="not private")
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def iteration_cost_figure(runs: pd.DataFrame, experiment: str) -> Figure:
+    """CPU time of an iteration against the number of records, one line a private learner; raises NotRun."""
+    rows = _rows_of(runs, experiment)
+    rows = rows.loc[np.isfinite(rows["epsilon"]) & (rows["iterations"] > 0)]
+    if rows.empty:
+        raise NotRun(f"no iterations in {experiment}")
+    with look():
+        figure, axes = panels(1)
+        paint = colours([each.name for each in series_of(rows, experiment)])
+        for place, (name, group) in enumerate(_learners(rows, experiment)):
+            cost = (1e6 * group["seconds"] / group["iterations"]).groupby(group["checkpoint"]).median()
+            axes[0].plot(cost.index, cost, marker=MARKERS[place % len(MARKERS)], color=paint[name], label=name)
+        axes[0].set_xscale("log", base=2)
+        axes[0].set(xlabel=words_of("excess").axes["samples"], ylabel="microseconds per iteration and run")
+        axes[0].set_ylim(bottom=0.0)
+        axes[0].set_title("one iteration does not see n")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

@@ -59,10 +59,17 @@ def _refusals(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem
             continue
         for learner, variants in experiment.learners.items():
             for position, variant in enumerate(variants):
+                where = f"on {risk!r}, set {set_name!r}, n = {samples}"
                 try:
-                    registry.try_erm_learner(problem, learner, variant, max(experiment.epsilon), experiment.delta)
+                    wanted = registry.try_erm_learner(
+                        problem, learner, variant, min(experiment.epsilon), experiment.delta
+                    )
                 except ValueError as error:
-                    yield ("learners", learner, position), f"on {risk!r}, set {set_name!r}: {_line(error)}"
+                    yield ("learners", learner, position), f"{where}: {_line(error)}"
+                    continue
+                if wanted is not None and wanted < 1:
+                    message = f"{where}: n is too small, the number of iterations would be {wanted:.2g} < 1"
+                    yield ("learners", learner, position), message
 
 
 def _line(error: Exception) -> str:

@@ -48,8 +48,8 @@ class Registry:
     ``sets`` tells whether a set has a local linear optimisation oracle, ``risks`` which prepared data a risk needs.
     ``try_set(name, dimension)``, ``try_stream(name, set, dimension, strong_convexity, options)``,
     ``try_risk(set, risk, dimension, samples, options)`` (which returns the problem it built, None where data of a
-    file are needed) and ``try_erm_learner(problem, learner, variant, epsilon, delta)`` raise ValueError where the
-    values do not fit.
+    file are needed) and ``try_erm_learner(problem, learner, variant, epsilon, delta)`` (which returns the number of
+    iterations that the theorem asks for, where there is one) raise ValueError where the values do not fit.
     """
 
     papers: frozenset[str]
@@ -61,7 +61,7 @@ class Registry:
     try_set: Callable[[str, int], object] = _fits
     try_stream: Callable[[str, str, int, float, Mapping[str, Any]], object] = _fits
     try_risk: Callable[[str, str, int, int, Mapping[str, Any]], object] = _fits
-    try_erm_learner: Callable[[object, str, str, float, float], object] = _fits
+    try_erm_learner: Callable[[object, str, str, float, float], float | None] = _fits
 
     def module(self, learner: str) -> str:
         """Return the name of the module that holds a learner."""
@@ -98,8 +98,9 @@ def load_registry() -> Registry:
             return None
         return ErmProblem(domain, make_risk(name, domain, samples, [np.random.default_rng(0)], **options))
 
-    def try_erm_learner(problem: Any, learner: str, variant: str, epsilon: float, delta: float) -> None:
-        erm.catalogue()[learner](problem, [Budget(epsilon, delta)], 1, variant)
+    def try_erm_learner(problem: Any, learner: str, variant: str, epsilon: float, delta: float) -> float | None:
+        built = erm.catalogue()[learner](problem, [Budget(epsilon, delta)], 1, variant)
+        return float(built.uncapped_iterations()[0]) if hasattr(built, "uncapped_iterations") else None
 
     def entries(learners: Mapping[str, Any]) -> dict[str, LearnerEntry]:
         return {

@@ -6,10 +6,13 @@ import time
 import numpy as np
 import pytest
 
+from dpregret.algorithms import erm
 from dpregret.algorithms.coco import catalogue
+from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, WindowTree, unit_noise
+from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 
 RUNS, DIMENSION, ROUNDS = 128, 32, 1024
@@ -60,3 +63,18 @@ def test_memory_does_not_grow_with_the_horizon(benchmark, rounds):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     benchmark.extra_info["peak_mebibytes"] = peak
     assert learner.round == rounds
+
+
+@pytest.mark.parametrize("samples", [2**13, 2**17, 2**20])
+def test_private_frank_wolfe_on_lasso(benchmark, samples):
+    """p = 4096, Gram updates: iteration-runs per CPU second, noise included; n must not matter."""
+    runs = 16
+    domain = make_set("l1-ball", 4096)
+    risk = make_risk("hetero-consensus", domain, samples, [np.random.default_rng(run) for run in range(runs)])
+    learner = erm.catalogue()["private-fw"](ErmProblem(domain, risk), [Budget(1.0, 1e-6)], runs, "balanced")
+    generators = [np.random.default_rng([2, run]) for run in range(runs)]
+    started = time.process_time()
+    points = benchmark.pedantic(lambda: learner.fit(generators), rounds=1)
+    rate = learner.iterations()[0] * runs / (time.process_time() - started)
+    benchmark.extra_info["iteration_runs_per_cpu_second"] = round(rate)
+    assert domain.violation(points).max() < 1e-9

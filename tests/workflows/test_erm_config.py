@@ -63,6 +63,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"learners": {"objective-perturbation": ["corrected"]}}, ("objective-perturbation", "norm-kink-risk")),
         ({"learners": {"noisy-gd-strong": ["corrected"]}}, ("noisy-gd-strong",)),
         ({"learners": {"projected-gradient": ["plain"]}}, ("projected-gradient", "smooth")),
+        ({"samples": [2, 128, 256, 512]}, ("noisy-gd", "n = 2", "too small")),
         ({"set": "bal"}, ("set[0]", "'ball'")),
         ({"set": "nuclear", "dimension": [5]}, ("risks", "5")),
         ({"options": {"majorty": 0.9}}, ("majorty", "majority")),
