@@ -216,14 +216,14 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
 
 
 def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> tuple[str, float]:
-    """Mark of a cell and the rounds it would take. A log slope must also start unsaturated by noise.
+    """Mark of a cell and the rounds it would take. A log slope must start late enough and unsaturated, at T / 8.
 
     Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit
     bound, nor for the size of the noise itself, which no set can cap.
     """
     rounds = mean["checkpoint"]
     span = SLOPE_SPAN if claim.response == "log_slope" else 1
-    early = asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
+    early = span * asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
     by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
     by_regret = 0.0
     if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:

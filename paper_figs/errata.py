@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -39,8 +39,21 @@ def write_errata(
     """Write errata.csv and errata.md into `out`; return the frame."""
     frame = pd.DataFrame([_row(runs, erratum, experiments) for erratum in errata.errata])
     formats.write_csv(frame, out / "errata.csv")
-    (out / "errata.md").write_text(formats.markdown(frame), encoding="utf-8")
+    (out / "errata.md").write_text("\n".join(_section(row) for row in frame.to_dict("records")), encoding="utf-8")
     return frame
+
+
+def _section(row: dict[Hashable, str]) -> str:
+    lines = [f"## {row['erratum']}: {row['place']}", "", f"- printed: {row['printed']}", f"- right: {row['right']}"]
+    lines.append(f"- why: {row['why']}")
+    if row["status"] == MEASURED:
+        effect = f"{row['as printed']} as printed, {row['corrected']} in {row['against']}"
+        lines.append(f"- measured ({row['experiment']}): {row['quantity']} {effect}")
+    else:
+        lines.append(f"- {row['status']}")
+    if row["note"]:
+        lines.append(f"- note: {row['note']}")
+    return "\n".join(lines) + "\n"
 
 
 def _row(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:

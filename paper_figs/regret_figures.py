@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpregret.paper_figs import fits
+from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.curves import Series, band, curve
 from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, colours, look, panels
 from dpregret.paper_figs.words import REGRET, RESPONSE_AXES
@@ -34,10 +35,10 @@ def regret_figure(runs: pd.DataFrame, experiment: str, series: Sequence[Series])
             if late.sum() >= 2 and means[-1] <= linear_top:
                 slope, constant = np.polynomial.polynomial.polyfit(np.log(horizons[late]), means[late], 1)[::-1]
                 law = constant + slope * np.log(horizons[late])
-                axes[0].plot(horizons[late], law, linestyle=DASHED, color=colour, linewidth=0.8)
+                axes[0].plot(horizons[late], law, linestyle=DASHED, color="0.1", linewidth=0.8, zorder=5)
         _horizon_axes(axes)
         axes[0].set_ylim(0, linear_top)
-        axes[0].set_title(f"{experiment}: dashed c + s ln T, fitted to the later half")
+        axes[0].set_title(f"{experiment}: dashed: c + s ln T, fitted to the later half")
         axes[1].set_title("the same, logarithmic")
         figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
@@ -117,5 +118,7 @@ def _horizon_axes(axes: Sequence[Axes]) -> None:
 
 def _robust_top(curves: Sequence[fits.Array]) -> float:
     """Top of a linear axis: curves of linear regret must not flatten all others."""
+    if not curves:
+        raise NotRun("no learner with privacy")
     lasts = np.sort([curve[-1] for curve in curves])
     return float(1.15 * lasts[max(0, int(0.7 * (len(lasts) - 1)))])

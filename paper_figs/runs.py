@@ -55,8 +55,15 @@ def read_runs(runs_dir: Path | str) -> pd.DataFrame:
     files = sorted(root.rglob("*.parquet"))
     if not files:
         raise RunsError(f"{root}: no Parquet file of runs")
-    frames = [check_columns(pd.read_parquet(file), str(file)) for file in files]
+    frames = [check_columns(_read(file), str(file)) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
+
+
+def _read(file: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(file)
+    except (OSError, ValueError) as fault:  # pyarrow's own errors are ValueErrors
+        raise RunsError(f"{file.resolve()}: damaged; delete it and run the same command again") from fault
 
 
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:

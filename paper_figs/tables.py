@@ -27,6 +27,8 @@ EXPONENTS: Final = ("horizon", "samples", "dimension", "window", "width", "epsil
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
 ALIAS: Final = {"window": "W", "mu": "eps"}
 """Symbols that are shorter in tables than in laws."""
+NO_REFERENCE: Final = "no reference cell"
+"""The learner has not been run at the setting that the row refers to (a small profile)."""
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
@@ -122,7 +124,7 @@ def _reference_cells(
     try:
         rows = reference_rows(runs, row, reference)
     except NotRun:
-        return dict.fromkeys(names, NOT_RUN)
+        return dict.fromkeys(names, NO_REFERENCE)
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
     epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
     private = np.isfinite(epsilon)

@@ -116,6 +116,11 @@ def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
     conclusive = cells.tight or claim.scope == "instance"
     verdict, reason = decide(growth, claim.tol, conclusive, len(responses), lower=claim.side == "lower")
     low, high = sorted((side * fit.end_low, side * fit.end_high))
+    if verdict == REPRODUCED and (low < -claim.tol or high > claim.tol):
+        verdict = INCONCLUSIVE
+        reason = (
+            f"{reason}, but not without an end cell: [{number(low, 3)}, {number(high, 3)}], not one power on this grid"
+        )
     judgement = replace(
         shown, verdict=verdict, reason=reason,
         fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,

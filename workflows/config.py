@@ -72,7 +72,8 @@ def _window(value: object) -> object:
 
 
 _unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
-PositiveInteger = Annotated[int, Field(gt=0)]
+PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
+Runs = Annotated[int, Field(ge=2)]  # an interval needs two
 Word = Annotated[str, Field(pattern=_NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
 Plains = Annotated[tuple[Plain, ...], _unique, BeforeValidator(_as_tuple)]
@@ -120,7 +121,7 @@ class Experiment(_Settings):
     window: Windows
     epsilon: Epsilons
     delta: Annotated[float, Field(gt=0, lt=1)]
-    runs: PositiveInteger
+    runs: Runs
     options: dict[str, Plain] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
@@ -158,7 +159,7 @@ class ErmExperiment(_Settings):
     horizon: Integers = Field(alias="samples")
     epsilon: Epsilons
     delta: Annotated[float, Field(gt=0, lt=1)]
-    runs: PositiveInteger
+    runs: Runs
     options: dict[str, Plain | Plains] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
@@ -177,7 +178,7 @@ class ErmExperiment(_Settings):
 
 
 def _kind(value: object) -> str:
-    erm = "risks" in value if isinstance(value, dict) else isinstance(value, ErmExperiment)
+    erm = bool({"risks", "samples"} & set(value)) if isinstance(value, dict) else isinstance(value, ErmExperiment)
     return _FORMS[2 + erm]
 
 
@@ -322,6 +323,7 @@ _MESSAGES = {
     "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
     "finite_number": "must be a finite number",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
@@ -364,5 +366,5 @@ def _allowed_keys(where: KeyPath, data: object) -> list[str]:
     node: Any = data
     for part in where:
         node = node[part]
-    model = ErmExperiment if len(where) == 4 and "risks" in node else shape[len(where)]
+    model = ErmExperiment if len(where) == 4 and _kind(node) == _FORMS[3] else shape[len(where)]
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpregret.workflows.config import ErmExperiment
 
 Problem = tuple[KeyPath, str]
+LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
 
 
 def erm_problems(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem]:
@@ -50,10 +51,15 @@ def _refusals(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem
     options = {name: value[0] if isinstance(value, tuple) else value for name, value in experiment.options.items()}
     for set_name, risk in itertools.product(experiment.sets, experiment.streams):
         dimension = min(experiment.dimensions(set_name, samples))
+        largest = max(max(experiment.dimensions(set_name, each)) for each in experiment.horizon)
+        if largest > LARGEST_DIMENSION:
+            yield ("dimension",), f"{largest} is more than {LARGEST_DIMENSION}"
+            return
         try:
             problem = registry.try_risk(set_name, risk, dimension, samples, options)
         except (ValueError, TypeError) as error:
-            yield ("risks",), f"{risk!r} on the set {set_name!r}, dimension {dimension}, n = {samples}: {_line(error)}"
+            key = "options" if "option" in str(error) or isinstance(error, TypeError) else "risks"
+            yield (key,), f"{risk!r} on the set {set_name!r}, dimension {dimension}, n = {samples}: {_line(error)}"
             continue
         if problem is None:  # data of a file: only the job can tell
             continue

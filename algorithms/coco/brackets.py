@@ -16,7 +16,7 @@ class NoisePerGradient(FollowTheApproximateLeader):
 
     Privacy: replace one loss, whole sequence; one Gaussian release of sensitivity 2 L an item.
     The noise of the sum grows like sqrt(t), yet regret grows like ln T only: a noisy gradient is an unbiased
-    gradient, so be-the-leader on the noisy surrogates costs E[|g_t + n_t| |x_t - x_{t+1}|] a round.
+    gradient, and be-the-leader works on the noisy surrogates.
     """
 
     card = Card(
@@ -32,18 +32,15 @@ class NoisePerGradient(FollowTheApproximateLeader):
         self.noise_plan = gradient_sums("gaussian", [NoisePerItem()] * len(settings), problem, settings)
 
     def bound(self, rounds: int) -> Array:
-        """L D + B (B + mu D) / mu sum_{s=2}^t 1/s with B^2 = L^2 + d sigma^2, or the guarantee of ftal.py if less.
+        """(B^2 / mu) (1/2 + sum_{s=2}^t 1/s) with B^2 = L^2 + d sigma^2, or the guarantee of ftal.py if less.
 
-        For losses chosen in advance: E<g_t + n_t, x_t - x*> = E<g_t, x_t - x*>, and the leader of t surrogates, each
-        mu-strongly convex, moves by at most (|g_t + n_t| + mu D) / (mu t).
+        For losses chosen in advance E<h_t, x_t - x*> = E<g_t, x_t - x*>, h_t the noisy gradient. Be-the-leader on the
+        surrogates of the h_t costs |h_t| a - (mu/2) a^2 a round, a = |x_t - x_{t+1}| <= |h_t| / (mu t).
         """
         assert self.noise_plan is not None
-        mu, diameter = self.strong_convexity, self.domain.diameter
-        noise = np.square(self.noise_plan.expected_norm(1))  # of one gradient, (settings, 1)
-        size = np.sqrt(self.lipschitz**2 + noise)
-        harmonic = np.cumsum(1 / np.arange(1.0, rounds + 1)) - 1
-        unbiased = self.lipschitz * diameter + size * (size + mu * diameter) / mu * harmonic
-        return np.minimum(super().bound(rounds), unbiased)
+        size = self.lipschitz**2 + np.square(self.noise_plan.expected_norm(1))  # E|h_t|^2, (settings, 1)
+        harmonic = np.cumsum(1 / np.arange(1.0, rounds + 1)) - 0.5
+        return np.minimum(super().bound(rounds), size / self.strong_convexity * harmonic)
 
 
 class NoisePerSum(FollowTheApproximateLeader):

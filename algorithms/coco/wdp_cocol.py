@@ -7,7 +7,8 @@ Algorithm   Lou & Cheung 2020, Alg. 2, after Garber & Hazan 2016: with
             over the points of the set within r_t and moves at most rho r_t.
 Privacy     As WDP-COCOP: only the noisy gradient sums touch the data.
 Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t + C0)) for |z_t| <= N, hence
-            regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0).
+            regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0). Unbounded noise exceeds any N at
+            times: with N its root mean square, as here, this is the size to expect, not a theorem.
             Printed: Theorems 6 and 7.
 Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (25 rho^2)^2 is squared needlessly;
             both are corrected but in the variants that say so. C_W of the (eps, delta) option is read as
@@ -149,7 +150,10 @@ class LocalOracleFtal(Learner):
         return 2 * alpha / (1 - alpha) * np.array(constants)
 
     def bound(self, rounds: int) -> Array:
-        """mu C0 D^2 / 2 + (L/mu) (2 L + sqrt(2) K) ln(1 + t/C0) for `proved` and `unsquared`, NaN else."""
+        """mu C0 D^2 / 2 + (L/mu) (2 L + sqrt(2) K) ln(1 + t/C0) for `proved` and `unsquared`, NaN else.
+
+        Proven without noise; with noise N is its root mean square.
+        """
         if self.variant not in ("proved", "unsquared"):
             return super().bound(rounds)
         mu, lipschitz = self.strong_convexity, self.lipschitz

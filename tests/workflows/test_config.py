@@ -106,7 +106,7 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("delta", 1.0, f"{HORIZON}.delta", ("less than 1", "not 1.0")),
     ("delta", math.nan, f"{HORIZON}.delta", ("nan",)),
     ("strong_convexity", math.inf, f"{HORIZON}.strong_convexity", ("finite", "inf")),
-    ("runs", 0, f"{HORIZON}.runs", ("greater than 0", "not 0")),
+    ("runs", 0, f"{HORIZON}.runs", ("at least 2", "not 0")),
     ("runs", [4], f"{HORIZON}.runs", ("whole number", "[4]")),
     ("options", {"spread": [1]}, f"{HORIZON}.options.spread", ("[1]",)),
     ("set", "bal", f"{HORIZON}.set[0]", ("'bal'", "ball, flow, grouped, simplex", "did you mean 'ball'")),

@@ -18,7 +18,9 @@ def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
     if experiment.kind == "erm":
-        names = [REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]]
+        names = [
+            REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]
+        ]
     else:
         names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
     if "source" in experiment.options:
