@@ -203,7 +203,7 @@ def test_costs_are_left_out_where_nothing_was_timed(repository: Path, tmp_path: 
     assert pd.read_csv(tmp_path / "out/costs.csv").empty
     assert set(pd.read_csv(tmp_path / "out/table_1.csv", keep_default_na=False)["operation counted"]) == {
         "-",
-        "not run",
+        "no reference cell",
     }
 
 
