@@ -34,10 +34,10 @@ class EmpiricalRisk(ABC):
     """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run; points (..., runs, p).
 
     Constants hold for every admissible record, so a private learner may use them: ``lipschitz`` bounds |gradient|_2
-    of a record's loss over the set, ``lipschitz_l1`` |gradient|_inf, ``smoothness`` is that of a record's loss in l2
-    (inf at kinks), ``curvature`` the Frank-Wolfe curvature of the risk over the set (Jaggi 2013),
-    ``strong_convexity`` that of the risk, ``hessian_rank`` the largest rank of a record's Hessian (None where there
-    is none).
+    of a record's loss over the set, ``lipschitz_l1`` |gradient|_inf (left out: as ``lipschitz``, which bounds it),
+    ``smoothness`` is that of a record's loss in l2 (inf at kinks), ``curvature`` the Frank-Wolfe curvature of the risk
+    over the set (Jaggi 2013), ``strong_convexity`` that of the risk, ``hessian_rank`` the largest rank of a record's
+    Hessian (None where there is none).
 
     ``tight``: the rates of the theorems on risks of its kind really appear. ``real``: measured data.
     """
@@ -50,7 +50,7 @@ class EmpiricalRisk(ABC):
         runs: int,
         *,
         lipschitz: float,
-        lipschitz_l1: float,
+        lipschitz_l1: float | None = None,
         smoothness: float,
         curvature: float,
         strong_convexity: float = 0.0,
@@ -64,7 +64,8 @@ class EmpiricalRisk(ABC):
             raise ValueError("a risk needs at least one generator (one per run)")
         self.name, self.domain, self.samples, self.runs = name, domain, samples, runs
         self.dimension = domain.dimension
-        self.lipschitz, self.lipschitz_l1 = lipschitz, lipschitz_l1
+        self.lipschitz = lipschitz
+        self.lipschitz_l1 = lipschitz if lipschitz_l1 is None else lipschitz_l1
         self.smoothness, self.curvature = smoothness, curvature
         self.strong_convexity, self.hessian_rank = strong_convexity, hessian_rank
         self.tight, self.real = tight, real

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpregret.algorithms.arrays import Array
@@ -20,7 +19,16 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smooth, usable_smoothness
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, NoiseLaw, Release, calibrate, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy import (
+    Budget,
+    NoiseLaw,
+    Release,
+    calibrate,
+    largest_within,
+    root_mean_square_norm,
+    smallest_epsilon,
+    unit_noise,
+)
 
 TOLERANCE = 1e-10
 
@@ -41,20 +49,12 @@ def planar_shift(epsilon: float, delta: float) -> float:
     """The largest shift with planar_delta(epsilon, shift) <= delta. Raises ValueError for delta = 0."""
     if delta == 0:
         raise ValueError("Gaussian noise needs delta > 0")
-    high = 1.0
-    while planar_delta(epsilon, high) < delta:
-        high *= 2
-    return float(brentq(lambda shift: planar_delta(epsilon, shift) - delta, 1e-9, high, xtol=1e-15, rtol=1e-13))
+    return largest_within(lambda shift: planar_delta(epsilon, shift), delta)
 
 
 def planar_epsilon(shift: float, delta: float) -> float:
     """The smallest epsilon >= 0 with planar_delta(epsilon, shift) <= delta."""
-    if planar_delta(0.0, shift) <= delta:
-        return 0.0
-    high = 1.0
-    while planar_delta(high, shift) > delta:
-        high *= 2
-    return float(brentq(lambda epsilon: planar_delta(epsilon, shift) - delta, 0.0, high, xtol=1e-14, rtol=1e-13))
+    return smallest_epsilon(lambda epsilon: planar_delta(epsilon, shift), delta)
 
 
 def require_rank_one(name: str, problem: ErmProblem) -> None:

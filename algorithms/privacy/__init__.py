@@ -7,6 +7,8 @@ from dpregret.algorithms.privacy.budget import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
+    largest_within,
+    smallest_epsilon,
     zcdp_rho,
 )
 from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise
@@ -36,8 +38,10 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_mu",
     "is_power_of_two",
+    "largest_within",
     "prefix_noise",
     "root_mean_square_norm",
+    "smallest_epsilon",
     "unit_noise",
     "zcdp_rho",
 ]

@@ -10,6 +10,7 @@ deviation sigma are mu-GDP with mu = sqrt(k) sensitivity / sigma, whatever the a
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,27 @@ class Budget:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
 
 
+def largest_within(cost: Callable[[float], float], allowed: float) -> float:
+    """The parameter > 0 at which a continuous cost that grows with it reaches `allowed`, to 14 digits."""
+    high = 1.0
+    while cost(high) < allowed:
+        high *= 2
+    low = high
+    while cost(low) > allowed:
+        low /= 2
+    return float(brentq(lambda parameter: cost(parameter) - allowed, low, high, xtol=1e-15, rtol=1e-14))
+
+
+def smallest_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
+    """The smallest epsilon >= 0 with delta_at(epsilon) <= delta, for a privacy curve that falls with epsilon."""
+    if delta_at(0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while delta_at(high) > delta:
+        high *= 2
+    return float(brentq(lambda epsilon: delta_at(epsilon) - delta, 0.0, high, xtol=1e-14, rtol=1e-14))
+
+
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """The smallest delta for which mu-GDP gives (epsilon, delta)-DP."""
     return float(ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
@@ -50,15 +72,7 @@ def gaussian_mu(budget: Budget) -> float:
         return math.inf
     if budget.delta == 0:
         raise ValueError("Gaussian noise needs delta > 0")
-    high = 1.0
-    while gaussian_delta(budget.epsilon, high) < budget.delta:
-        high *= 2
-    low = high
-    while gaussian_delta(budget.epsilon, low) > budget.delta:
-        low /= 2
-    return float(
-        brentq(lambda mu: gaussian_delta(budget.epsilon, mu) - budget.delta, low, high, xtol=1e-15, rtol=1e-14)
-    )
+    return largest_within(lambda mu: gaussian_delta(budget.epsilon, mu), budget.delta)
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
@@ -67,12 +81,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
         return 0.0
     if math.isinf(mu):
         return math.inf
-    if gaussian_delta(0.0, mu) <= delta:
-        return 0.0
-    high = 1.0
-    while gaussian_delta(high, mu) > delta:
-        high *= 2
-    return float(brentq(lambda epsilon: gaussian_delta(epsilon, mu) - delta, 0.0, high, xtol=1e-14, rtol=1e-14))
+    return smallest_epsilon(lambda epsilon: gaussian_delta(epsilon, mu), delta)
 
 
 def zcdp_rho(budget: Budget) -> float:

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.privacy.budget import Budget
+from dpregret.algorithms.privacy.budget import Budget, largest_within
 
 SelectionLaw = Literal["laplace", "gumbel"]
 
@@ -103,13 +103,7 @@ def largest_rho(budget: Budget) -> float:
         return math.inf
     if budget.delta == 0:
         raise ValueError("zCDP composition needs delta > 0")
-    high = 1.0
-    while zcdp_epsilon(high, budget.delta) < budget.epsilon:
-        high *= 2
-    low = high
-    while zcdp_epsilon(low, budget.delta) > budget.epsilon:
-        low /= 2
-    return float(brentq(lambda rho: zcdp_epsilon(rho, budget.delta) - budget.epsilon, low, high, xtol=1e-15))
+    return largest_within(lambda rho: zcdp_epsilon(rho, budget.delta), budget.epsilon)
 
 
 def selection_noise(
