@@ -71,7 +71,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/table_1.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
-	@cp results/talwar_2015/figures/excess_hetero_samples.png docs/talwar_2015_samples.png
+	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/lou_cheung_2020/table_1.csv
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/talwar_2015/table_1.csv --mark talwar
 

@@ -3,6 +3,7 @@
 import sys
 
 try:
+    from dpregret.paper_figs.claims_files import ClaimsError, load_claims
     from dpregret.workflows import config as configuration
     from dpregret.workflows import fingerprint, locking, registry
 except ModuleNotFoundError as error:
@@ -12,7 +13,11 @@ except ModuleNotFoundError as error:
 try:
     REGISTRY = registry.load_registry()
     CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
-except configuration.ConfigError as error:
+    CLAIMS = {
+        paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
+        for paper in CONFIG.papers
+    }
+except (configuration.ConfigError, ClaimsError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:

@@ -6,12 +6,14 @@ The saturation rule of the whole product is declared here and nowhere else.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from fnmatch import fnmatch
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.claims import Asymptotic, Claim, ClaimsError, Prediction, Twin
+from dpregret.paper_figs.claims import Asymptotic, Claim, Prediction, Twin
+from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Array
 
 SATURATED_SHARE: Final = 0.5
@@ -22,10 +24,12 @@ SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
+EDGE: Final = "at the edge"
+"""Mark of a cell whose best regularisation lies at an end of the tried ones."""
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
-    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "window": "window", "width": "width",
-    "epsilon": "epsilon", "mu": "mu_gdp",
+    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
+    "window": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp", "best_loss": "best_loss",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -44,8 +48,8 @@ class Cells:
     """One sweep. Cells are sorted by `values`; `responses` has shape (runs, cells), the rest (cells,).
 
     `values` are those of the swept parameter; `regrets` mean total regrets (or excess risks); `checkpoints` T or n;
-    `status` is one of used, saturated, pre-asymptotic, capped, failed; `needed` is the T or n from which a cell would
-    be usable, by our rules.
+    `status` is one of used, saturated, pre-asymptotic, capped, at the edge, failed; `needed` is the T or n from which a
+    cell would be usable, by our rules.
     """
 
     values: Array
@@ -78,6 +82,8 @@ NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     """Cells of `claim` from the tidy `frame`; raises NotRun when rows are missing, ClaimsError when they are
     ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
+    if claim.response == "optimum":
+        return _optimum_cells(frame, claim)
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
     column = VALUE_COLUMN[claim.parameter]
@@ -106,6 +112,62 @@ def select_rows(
             shown = value if isinstance(value, str) else f"{value:g}"
             raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
     return rows.copy()
+
+
+def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
+    """One cell a value of the parameter: the regularisation of smallest mean regret, over all variants of the pattern.
+
+    The minimum is that of a parabola in log(regularisation) through the best variant and its neighbours. Responses are
+    jackknife pseudo-values, one a run, whose mean is the estimate: intervals then follow as for any response.
+    """
+    learned = frame.loc[(frame["learner"] == claim.learner) & (frame["experiment"] == claim.experiment)]
+    names = [name for name in sorted(set(learned["variant"])) if fnmatch(name, claim.variant)]
+    if not names:
+        raise NotRun(f"no variants {claim.variant} of {claim.learner} in {claim.experiment}")
+    rows = pd.concat(
+        [select_rows(learned, claim.learner, name, claim.experiment, claim.stream, claim.where) for name in names]
+    )
+    rows = _end_rows(rows, claim.parameter)
+    _refuse_ambiguity(rows, claim)
+    if "regularisation" not in rows.columns or rows["regularisation"].isna().any():
+        raise NotRun(f"the rows of {claim.learner} in {claim.experiment} tell no regularisation")
+    found = [(float(value), *best_regularisation(cell)) for value, cell in rows.groupby(VALUE_COLUMN[claim.parameter])]
+    length = len(found)
+    ends = rows.groupby(VALUE_COLUMN[claim.parameter])[["checkpoint", "dimension", "delta"]].mean()
+    return Cells(
+        values=np.array([value for value, *_ in found]),
+        responses=np.stack([samples for _, samples, _ in found], axis=1),
+        bounds=np.full(length, np.nan),
+        regrets=np.full(length, np.nan),
+        checkpoints=ends["checkpoint"].to_numpy(dtype=float),
+        dimensions=ends["dimension"].to_numpy(dtype=float),
+        deltas=ends["delta"].to_numpy(dtype=float),
+        status=tuple(USED if inside else EDGE for *_, inside in found),
+        needed=ends["checkpoint"].to_numpy(dtype=float),
+        tight=bool(rows["tight"].all()),
+    )
+
+
+def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
+    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
+
+    `cell`: rows of several variants (columns regularisation, run, regret).
+    """
+    table = cell.pivot_table(index="run", columns="regularisation", values="regret")
+    tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
+    total, runs = regrets.sum(axis=0), len(regrets)
+    place = int(np.argmin(total))
+    if not 0 < place < len(tried) - 1:
+        return np.full(runs, np.exp(tried[place])), False
+    near = slice(place - 1, place + 2)
+
+    def bottom(means: Array) -> float:
+        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
+        return float(np.exp(tried[place] - slope / (2 * curvature)))
+
+    whole = bottom(total / runs)
+    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
+    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
 
 
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
@@ -245,8 +307,10 @@ def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> flo
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
-    """log of the swept variable, such as ln T, ln n, ln(log2 W + 1) or ln mu."""
-    variable = np.log2(values) + 1 if claim.parameter == "window" else values
+    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1) or ln mu."""
+    variable = values
+    if claim.parameter in ("window", "experts"):
+        variable = np.log2(values) + (claim.parameter == "window")
     return np.asarray(np.log(variable), dtype=np.float64)
 
 

@@ -1,36 +1,30 @@
-"""The claims of a paper and its errata as data: YAML files, checked, with errors in one line."""
+"""The claims of a paper, its tables, figures and errata as data: the models of the YAML files."""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 DEFAULT_TOLERANCE = 0.1
 
-Parameter = Literal["horizon", "samples", "dimension", "window", "width", "epsilon", "mu"]
-Response = Literal["regret", "overhead", "log_slope", "noise", "excess"]
+Parameter = Literal["horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss"]
+Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 Kind = Literal["exponent", "linear", "below", "private"]
 LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
 Quantity = Literal[
     "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
 ]
 FigureKind = Literal[
-    "regret", "exponent", "printed", "costs", "ages", "excess", "collapse", "width", "privacy-cost", "iteration-cost"
-]
+    "regret", "exponent", "printed", "costs", "ages", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
+    "bounds", "winners", "tuning",
+]  # fmt: skip
 WITHOUT_EXPERIMENT = ("costs", "ages")
 """Figures of files other than runs."""
-NOUNS = {"claims": "claim", "rows": "table row", "errata": "erratum", "figures": "figure"}
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning")
+"""Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width")
-ONLINE_ONLY = ("horizon", "window")
-
-
-class ClaimsError(ValueError):
-    """A claims or errata file that is refused; the message is one line: file, entry, key, what is allowed."""
+ONLINE_ONLY = ("horizon", "window", "experts", "best_loss")
 
 
 class Strict(BaseModel):
@@ -42,9 +36,9 @@ class Strict(BaseModel):
 class Prediction(Strict):
     """The law value^power * log^log_power of the swept parameter.
 
-    The value is T or n, d or p, log2 W + 1, the Gaussian width, eps or the Gaussian DP parameter mu. The logarithm is
-    that of the value (log2 for the dimension), or of `log_argument`: T/delta, n/delta, 2np or 2p (the l1 ball has 2p
-    vertices).
+    The value is T or n, d or p, log2 d of d experts, log2 W + 1, the Gaussian width, eps, the Gaussian DP parameter mu
+    or the loss L* of the best expert. The logarithm is that of the value (log2 for the dimension), or of
+    `log_argument`: T/delta, n/delta, 2np or 2p (the l1 ball has 2p vertices).
     """
 
     power: float
@@ -123,7 +117,7 @@ class Claim(Strict):
             raise ValueError("kind below needs bound explicit and response regret or excess")
         if self.response == "overhead" and self.twin is None:
             raise ValueError("response overhead needs twin")
-        if self.response in ("regret", "noise", "excess") and self.twin is not None:
+        if self.response not in ("overhead", "log_slope") and self.twin is not None:
             raise ValueError(f"response {self.response} takes no twin")
         if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
             raise ValueError(f"response {self.response} cannot be swept over {self.parameter}")
@@ -164,6 +158,7 @@ class TableRow(Strict):
     variant: str
     privacy: str
     neighbouring: str
+    knows: str = ""
     window: str = "-"
     operation: str
     bound_text: str
@@ -180,7 +175,7 @@ class TableRow(Strict):
 
 
 class Table(Strict):
-    """The comparison table: caption, default reference setting and rows."""
+    """A comparison table: caption, default reference setting and rows."""
 
     caption: str
     reference: Reference
@@ -190,23 +185,24 @@ class Table(Strict):
 class FigureEntry(Strict):
     """One figure: its kind and the experiment that it draws; see docs/method.md for the kinds.
 
-    `parameter` is the swept variable of kinds exponent and excess; `crossing` names two learners whose curves are
-    said to cross (kind excess).
+    `parameter` is the swept variable of kinds exponent, sweep, bounds and tuning; `responses` what the drawn claims of
+    kind exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (kind sweep).
     """
 
     kind: FigureKind
     experiment: str = ""
     parameter: Parameter | None = None
+    responses: tuple[Response, ...] = ("log_slope", "excess")
     crossing: tuple[str, str] | None = None
 
     @model_validator(mode="after")
     def _consistent(self) -> FigureEntry:
         if (self.kind in WITHOUT_EXPERIMENT) != (not self.experiment):
             raise ValueError(f"figures of all kinds but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
-        if (self.kind in ("exponent", "excess")) != (self.parameter is not None):
-            raise ValueError("figures of kinds exponent and excess, and no others, take a parameter")
-        if self.crossing is not None and self.kind != "excess":
-            raise ValueError("crossing exists for kind excess only")
+        if (self.kind in WITH_PARAMETER) != (self.parameter is not None):
+            raise ValueError(f"figures of kinds {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
+        if self.crossing is not None and self.kind != "sweep":
+            raise ValueError("crossing exists for kind sweep only")
         return self
 
     @property
@@ -217,7 +213,7 @@ class FigureEntry(Strict):
 
 
 class ClaimsFile(Strict):
-    """A claims file: the paper, its claims, the rows of its table, and its figures.
+    """A claims file: the paper, its claims, the rows of its tables (table 1, table 2, ...), and its figures.
 
     `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
     the words of tables, and the response of claims that name none.
@@ -227,7 +223,7 @@ class ClaimsFile(Strict):
     title: str
     problem: Literal["online", "erm"] = "online"
     claims: tuple[Claim, ...]
-    table: Table
+    tables: tuple[Table, ...] = Field(min_length=1)
     figures: tuple[FigureEntry, ...] = ()
 
     @model_validator(mode="before")
@@ -237,6 +233,11 @@ class ClaimsFile(Strict):
             return data
         claims = [{"response": "excess", **claim} if isinstance(claim, dict) else claim for claim in data["claims"]]
         return {**data, "claims": claims}
+
+    @property
+    def rows(self) -> tuple[TableRow, ...]:
+        """The rows of all tables."""
+        return tuple(row for table in self.tables for row in table.rows)
 
     @property
     def response(self) -> Response:
@@ -282,101 +283,3 @@ class ErrataFile(Strict):
 
     paper: str
     errata: tuple[Erratum, ...]
-
-
-Model = TypeVar("Model", bound=Strict)
-
-
-def load_claims(path: Path | str) -> ClaimsFile:
-    """Read and check a claims file; raises ClaimsError in one line."""
-    claims = _load(Path(path), ClaimsFile)
-    _unique(path, "claim", [claim.id for claim in claims.claims])
-    _unique(path, "table row", [row.id for row in claims.table.rows])
-    _unique(path, "figure", [figure.name for figure in claims.figures])
-    known = {claim.id for claim in claims.claims}
-    for row in claims.table.rows:
-        for name in row.claim_ids():
-            if name not in known:
-                raise ClaimsError(f"{path}: table row {row.id!r}: unknown claim {name!r}{_nearest(name, known)}")
-    return claims
-
-
-def load_errata(path: Path | str, claims: ClaimsFile | None = None) -> ErrataFile:
-    """Read and check an errata file; with `claims`, also that every erratum named there exists."""
-    errata = _load(Path(path), ErrataFile)
-    known = {erratum.id for erratum in errata.errata}
-    _unique(path, "erratum", [erratum.id for erratum in errata.errata])
-    if claims is not None:
-        named = [(claim.id, name) for claim in claims.claims for name in claim.errata]
-        named += [(row.id, name) for row in claims.table.rows for name in row.errata]
-        for owner, name in named:
-            if name not in known:
-                raise ClaimsError(f"{path}: no erratum {name!r}, named by {owner!r}{_nearest(name, known)}")
-    return errata
-
-
-def _load(path: Path, model: type[Model]) -> Model:
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as fault:
-        raise ClaimsError(f"{path}: not YAML: {' '.join(str(fault).split())}") from fault
-    try:
-        return model.model_validate(data)
-    except ValidationError as fault:
-        raise ClaimsError(f"{path}: {_one_line(fault, model, data)}") from None
-
-
-def _one_line(fault: ValidationError, model: type[Strict], data: Any) -> str:
-    first = fault.errors()[0]
-    location = first["loc"]
-    place = _place(location, data)
-    key = next((part for part in reversed(location) if isinstance(part, str)), "the whole file")
-    if first["type"] == "extra_forbidden":
-        allowed = _allowed_keys(model, location[:-1])
-        return f"{place}unknown key {key!r}; allowed: {', '.join(allowed)}{_nearest(key, allowed)}"
-    if first["type"] == "value_error":
-        return f"{place}{str(first['msg']).removeprefix('Value error, ')}"
-    dotted = ".".join(str(part) for part in location if isinstance(part, str))
-    return f"{place}key {dotted!r}: {first['msg']}"
-
-
-def _place(location: Sequence[int | str], data: Any) -> str:
-    """'claim thm3-T: ' from the position in the file: the id of the innermost list entry."""
-    node, place = data, ""
-    for index, part in enumerate(location):
-        try:
-            node = node[part]
-        except (KeyError, IndexError, TypeError):
-            break
-        if isinstance(part, int) and isinstance(node, dict):
-            noun = NOUNS.get(str(location[index - 1]), "")
-            place = f"{noun} {node.get('id', part)!r}: "
-    return place
-
-
-def _allowed_keys(model: type[Strict], location: Sequence[int | str]) -> list[str]:
-    for part in location:
-        field = model.model_fields.get(str(part))
-        if field is None:
-            continue
-        nested = _nested_model(field.annotation)
-        model = nested if nested is not None else model
-    return list(model.model_fields)
-
-
-def _nested_model(annotation: Any) -> type[Strict] | None:
-    if isinstance(annotation, type) and issubclass(annotation, Strict):
-        return annotation
-    found = (_nested_model(argument) for argument in get_args(annotation))
-    return next((model for model in found if model is not None), None)
-
-
-def _nearest(name: str, allowed: Sequence[str] | set[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.4)
-    return f"; nearest: {close[0]!r}" if close else ""
-
-
-def _unique(path: Path | str, noun: str, names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ClaimsError(f"{path}: {noun} {twice!r} occurs twice")

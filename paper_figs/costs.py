@@ -48,8 +48,8 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     """
     unit = words_of(claims.response).unit
     timed = runs.loc[runs["seconds"].notna()]
-    first = {(row.learner, row.variant): row for row in reversed(claims.table.rows)}  # a learner stands once
-    rows = [record for row in claims.table.rows if first[row.learner, row.variant] is row
+    first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
+    rows = [record for row in claims.rows if first[row.learner, row.variant] is row
             for record in _row_costs(timed, row, unit)]  # fmt: skip
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]
     titles += [f"{operation}s per {unit}" for operation in CALLS] + [f"solves per {unit}", f"us per {unit}"]

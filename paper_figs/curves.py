@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -112,3 +112,17 @@ def exponent_series(axes: Sequence[Axes], claim: Claim, cells: Cells, colour: Co
     ratio = (np.log(np.where(shown, means, 1.0)) - law)[used]
     middle, local = fits.local_slopes(ratio, axis[used])
     axes[1].plot(np.exp(middle), direction(claim) * local, marker=marker, color=colour)
+
+
+def rows_of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Finished rows of an experiment; raises NotRun."""
+    rows = runs.loc[(runs["experiment"] == experiment) & (runs["status"] == "ok")]
+    if rows.empty:
+        raise NotRun(f"no rows of {experiment}")
+    return rows
+
+
+def learners_of(rows: pd.DataFrame, experiment: str) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Every learner and variant of an experiment with its rows; private ones first."""
+    for each in series_of(rows, experiment):
+        yield each.name, rows.loc[(rows["learner"] == each.learner) & (rows["variant"] == each.variant)]

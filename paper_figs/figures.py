@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dpregret.paper_figs import regret_figures, risk_figures
+from dpregret.paper_figs import comparison_figures, regret_figures, risk_figures
 from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, load_claims
+from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import exponent_series, printed_pairs, series_of
 from dpregret.paper_figs.figure_style import MARKERS, colours, look, panels, readable_log, save
 from dpregret.paper_figs.runs import read_runs
@@ -72,7 +73,7 @@ def _printed(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figu
 
 def _exponent(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:
     assert entry.parameter is not None  # checked when the entry was read
-    return exponent_figure(runs, claims, entry.parameter, entry.experiment)
+    return exponent_figure(runs, claims, entry.parameter, entry.experiment, entry.responses)
 
 
 FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
@@ -80,21 +81,29 @@ FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
 }  # fmt: skip
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "regret": _regret, "printed": _printed, "exponent": _exponent,
-    "excess": lambda runs, claims, entry: risk_figures.excess_figure(runs, entry),
+    "sweep": lambda runs, claims, entry: comparison_figures.sweep_figure(runs, entry, claims.response),
+    "bounds": lambda runs, claims, entry: comparison_figures.bounds_figure(runs, entry, claims.response),
+    "winners": lambda runs, claims, entry: comparison_figures.winners_figure(runs, entry),
+    "tuning": lambda runs, claims, entry: comparison_figures.tuning_figure(runs, claims, entry),
     "collapse": lambda runs, claims, entry: risk_figures.collapse_figure(runs, entry.experiment),
     "width": lambda runs, claims, entry: risk_figures.width_figure(runs, entry.experiment),
     "iteration-cost": lambda runs, claims, entry: risk_figures.iteration_cost_figure(runs, entry.experiment),
-    "privacy-cost": lambda runs, claims, entry: risk_figures.privacy_cost_figure(runs, entry.experiment),
+    "privacy-cost": lambda runs, claims, entry: comparison_figures.privacy_cost_figure(
+        runs, entry.experiment, claims.response
+    ),
 }  # fmt: skip
 
 
-def exponent_figure(runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter, experiment: str) -> Figure:
+def exponent_figure(
+    runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter, experiment: str,
+    responses: Collection[Response] = ("log_slope", "excess"),
+) -> Figure:  # fmt: skip
     """Response against the swept parameter with fitted power laws, and local slopes beside the prediction.
 
     Filled markers are fitted cells, open ones are saturated or pre-asymptotic. Raises NotRun when no claim on
     `parameter` that the experiment tests has rows.
     """
-    drawn = [(claim, cells) for claim in _figured_claims(claims, parameter)
+    drawn = [(claim, cells) for claim in _figured_claims(claims, parameter, responses)
              if claim.experiment == experiment and (cells := _cells_or_none(runs, claim)) is not None]  # fmt: skip
     if not drawn:
         raise NotRun(f"no claim on {parameter} has rows in {experiment}")
@@ -120,11 +129,11 @@ def exponent_figure(runs: pd.DataFrame, claims: ClaimsFile, parameter: Parameter
     return figure
 
 
-def _figured_claims(claims: ClaimsFile, parameter: Parameter) -> list[Claim]:
-    """Claims of powers of `parameter` on log slopes or excess risks; one per learner, variant and stream."""
+def _figured_claims(claims: ClaimsFile, parameter: Parameter, responses: Collection[Response]) -> list[Claim]:
+    """Claims of powers of `parameter` on the given responses; one per learner, variant and stream."""
     chosen: dict[tuple[str, str, str, str], Claim] = {}
     for claim in claims.claims:
-        if claim.parameter == parameter and claim.kind == "exponent" and claim.response in ("log_slope", "excess"):
+        if claim.parameter == parameter and claim.kind == "exponent" and claim.response in responses:
             chosen.setdefault((claim.learner, claim.variant, claim.experiment, claim.stream), claim)
     return list(chosen.values())
 

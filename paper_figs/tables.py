@@ -15,7 +15,8 @@ import pandas as pd
 
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
-from dpregret.paper_figs.claims import ClaimsFile, Reference, TableRow, load_claims, load_errata
+from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
+from dpregret.paper_figs.claims_files import load_claims, load_errata
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.formats import DASH
@@ -23,10 +24,12 @@ from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
 from dpregret.paper_figs.words import words_of
 
-EXPONENTS: Final = ("horizon", "samples", "dimension", "window", "width", "epsilon")
+EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "best_loss")
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
 ALIAS: Final = {"window": "W", "mu": "eps"}
 """Symbols that are shorter in tables than in laws."""
+IF_ANY: Final = ("window", "knows", "draws", "previous bound")
+"""Columns that a table has only where some row fills them."""
 NO_REFERENCE: Final = "no reference cell"
 """The learner has not been run at the setting that the row refers to (a small profile)."""
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
@@ -54,9 +57,25 @@ def write_tables(
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments)
     formats.write_csv(judged, out / "claims.csv")
-    write_table(comparison_table(runs, claims, judged), claims.table.caption, out, "table_1")
+    write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)
+
+
+def write_further_table(
+    runs_dir: Path | str,
+    claims_file: Path | str,
+    out_dir: Path | str,
+    number: int,
+    experiments: Collection[str] | None = None,
+) -> None:
+    """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
+    claims, runs = load_claims(claims_file), read_runs(runs_dir)
+    table = claims.tables[number - 1]
+    named = {name for row in table.rows for name in row.claim_ids()}
+    own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
+    judged = judge_claims(runs, own, experiments)
+    write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
 
 
 def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
@@ -72,15 +91,17 @@ def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None
     (out / f"{name}.tex").write_text(tex, encoding="utf-8")
 
 
-def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, judged: pd.DataFrame) -> pd.DataFrame:
-    """The table as text cells, one row per entry of `claims.table`."""
+def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
+    """One table of a paper as text cells, one row per entry; columns that no row fills are left out."""
     by_id: dict[str, dict[str, Any]] = {
         str(record["claim"]): {str(key): value for key, value in record.items()} for record in judged.to_dict("records")
     }
-    named = {"epsilon" if name == "mu" else str(name) for row in claims.table.rows for name in row.exponents}
+    named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
-    table = pd.DataFrame([_row(runs, claims, row, by_id, parameters) for row in claims.table.rows])
-    return table if (table["previous bound"] != DASH).any() else table.drop(columns="previous bound")
+    frame = pd.DataFrame(
+        [_row(runs, claims, row, row.reference or table.reference, by_id, parameters) for row in table.rows]
+    )
+    return frame.drop(columns=[name for name in IF_ANY if name in frame.columns and (frame[name] == DASH).all()])
 
 
 def symbol_of(claims: ClaimsFile, parameter: str) -> str:
@@ -89,10 +110,9 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
 
 
 def _row(
-    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, judged: Mapping[str, Mapping[str, Any]],
-    parameters: Iterable[str],
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference,
+    judged: Mapping[str, Mapping[str, Any]], parameters: Iterable[str],
 ) -> dict[str, str]:  # fmt: skip
-    reference = row.reference or claims.table.reference
     measured = [judged[name] for name in row.claim_ids()]
     own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
     return {
@@ -101,7 +121,8 @@ def _row(
         "variant": row.variant,
         "privacy": row.privacy,
         "neighbouring": row.neighbouring,
-        **({"window": row.window} if claims.problem == "online" else {}),
+        "window": row.window,
+        "knows": row.knows or DASH,
         **_reference_cells(runs, claims, row, reference),
         "operation claimed": row.operation,
         BOUND_TEXT: row.bound_text,
@@ -119,12 +140,12 @@ def _reference_cells(
     runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
 ) -> dict[str, str]:  # fmt: skip
     word = words_of(claims.response).response
-    names = ["eps / delta", "delivered eps", "operation counted", word, f"{word} / bound"]
+    names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
         rows = reference_rows(runs, row, reference)
     except NotRun:
-        return dict.fromkeys(names, NO_REFERENCE)
+        return {**dict.fromkeys(names, NO_REFERENCE), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
     epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
     private = np.isfinite(epsilon)
@@ -132,6 +153,7 @@ def _reference_cells(
         f"{epsilon:g} / {delta:g}" if private else DASH,
         formats.significant(float(rows["delivered_epsilon"].mean())) if private else DASH,
         counted_operations(rows),
+        formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
         _mean_text(regret, fixed=claims.problem == "online"),
         formats.significant(float(regret.mean() / rows["bound"].mean())),
     ]

@@ -14,6 +14,7 @@ from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import (
     CAPPED,
     EARLY,
+    EDGE,
     FAILED,
     LENGTHS,
     SATURATED,
@@ -24,7 +25,8 @@ from dpregret.paper_figs.cells import (
     direction,
     log_factor,
 )  # fmt: skip
-from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction, load_claims
+from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.words import words_of
@@ -34,7 +36,7 @@ INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 LINEAR: Final = Prediction(power=1.0)
 FLAT: Final = Prediction(power=0.0)
 NAN = float("nan")
-STATES: Final = (SATURATED, EARLY, FAILED, CAPPED)
+STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
 ROUNDING: Final = 1e-6
 """Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""

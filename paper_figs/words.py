@@ -26,10 +26,14 @@ class Words:
     axes: Mapping[str, str]
 
 
-_SYMBOLS: Final = {"horizon": "T", "dimension": "d", "window": "(log2 W + 1)", "epsilon": "eps", "mu": "mu_gdp"}
+_SYMBOLS: Final = {
+    "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "epsilon": "eps",
+    "mu": "mu_gdp", "best_loss": "L*",
+}  # fmt: skip
 _AXES: Final = {
-    "horizon": "horizon T (rounds)", "dimension": "dimension d", "window": "window: log2 W + 1",
-    "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu",
+    "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",
+    "window": "window: log2 W + 1",
+    "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu", "best_loss": "loss of the best expert L*",
 }  # fmt: skip
 REGRET: Final = Words("regret", "total regret", "round", "T", "linear regret", _SYMBOLS, _AXES)
 EXCESS: Final = Words(
@@ -40,7 +44,7 @@ EXCESS: Final = Words(
 RESPONSE_AXES: Final = {
     "regret": "total regret", "overhead": "regret above the non-private twin",
     "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
-    "excess": "excess risk",
+    "excess": "excess risk", "optimum": "best regularisation",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from planted import make_claim
 
-from dpregret.paper_figs.claims import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
 
 CLAIM = {
     "id": "thm3-T", "source": "s", "statement": "t", "learner": "l", "variant": "v", "experiment": "e",
@@ -21,7 +21,7 @@ ROW = {
 def write(folder: Path, claim: dict[str, object], row: dict[str, object] | None = None) -> Path:
     table = {"caption": "c", "reference": {"experiment": "e", "stream": "n"}, "rows": [{**ROW, **(row or {})}]}
     path = folder / "claims.yaml"
-    path.write_text(yaml.safe_dump({"paper": "p", "title": "t", "claims": [{**CLAIM, **claim}], "table": table}))
+    path.write_text(yaml.safe_dump({"paper": "p", "title": "t", "claims": [{**CLAIM, **claim}], "tables": [table]}))
     return path
 
 
@@ -80,7 +80,7 @@ def test_shipped_claims_and_errata_agree(repository: Path) -> None:
     claims = load_claims(repository / "workflows/claims/lou_cheung_2020.yaml")
     errata = load_errata(repository / "workflows/errata/lou_cheung_2020.yaml", claims)
     assert [erratum.id for erratum in errata.errata] == [f"L{number}" for number in range(1, 19)]
-    tested = {name for row in claims.table.rows for name in row.claim_ids()}
+    tested = {name for row in claims.rows for name in row.claim_ids()}
     assert {"thm3-T", "thm4-d", "thm6-W", "thm7-eps", "pftal-T-corrected", "alg1-printed-gamma"} <= tested
     sources = " ".join(claim.source for claim in claims.claims)
     for theorem in (1, 2, 3, 4, 5, 6, 7):

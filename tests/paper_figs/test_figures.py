@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import figures, regret_figures
-from dpregret.paper_figs.claims import load_claims
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import curve, series_of
 from dpregret.paper_figs.figure_style import colours, save
 from dpregret.paper_figs.runs import read_runs

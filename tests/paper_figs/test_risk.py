@@ -10,9 +10,10 @@ import pytest
 from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
-from dpregret.paper_figs import risk_figures
+from dpregret.paper_figs import comparison_figures, risk_figures
 from dpregret.paper_figs.cells import collect_cells
-from dpregret.paper_figs.claims import ClaimsError, FigureEntry, load_claims, load_errata
+from dpregret.paper_figs.claims import FigureEntry
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.figures import write_figures
 from dpregret.paper_figs.readme import readme_text
 from dpregret.paper_figs.runs import RunsError, check_runs, read_runs
@@ -130,9 +131,9 @@ def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> N
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "excess", "experiment": "e"}, "take a parameter"),
+        ({"kind": "sweep", "experiment": "e"}, "take a parameter"),
         ({"kind": "collapse"}, "take an experiment"),
-        ({"kind": "width", "experiment": "e", "crossing": ["a", "b"]}, "crossing exists for kind excess only"),
+        ({"kind": "width", "experiment": "e", "crossing": ["a", "b"]}, "crossing exists for kind sweep only"),
     ],
 )
 def test_wrong_figures_are_refused(entry: dict[str, object], message: str) -> None:
@@ -152,7 +153,7 @@ def test_shipped_claims_and_errata_agree(repository: Path) -> None:
     errata = load_errata(repository / "workflows/errata/talwar_2015.yaml", claims)
     assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 24)]
     assert {claim.response for claim in claims.claims} == {"excess"}
-    in_table = {name for row in claims.table.rows for name in row.claim_ids()}
+    in_table = {name for row in claims.rows for name in row.claim_ids()}
     assert in_table == {claim.id for claim in claims.claims}
     sources = " ".join(claim.source for claim in claims.claims)
     for place in ("3.1", "3.2", "4.1", "5.2", "5.4", "5.5", "5.8", "A.1", "B.1", "B.2"):
@@ -211,7 +212,7 @@ def test_every_figure_is_written_with_the_same_bytes(risk_runs: Path, repository
     claims = repository / "workflows/claims/talwar_2015.yaml"
     first, second = (write_figures(risk_runs, claims, tmp_path / name) for name in ("one", "two"))
     assert {path.stem for path in first} == {
-        "excess_gd_samples", "exponent_gd_samples", "excess_l1_dimension", "excess_lasso_samples", "collapse",
+        "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples", "collapse",
         "width", "privacy_cost_real_digits", "iteration_cost_lasso_samples",
     }  # fmt: skip
     for one, two in zip(first, second, strict=True):
@@ -222,12 +223,12 @@ def test_every_figure_is_written_with_the_same_bytes(risk_runs: Path, repository
 def test_crossings_are_found_between_cells(risk_runs: Path) -> None:
     values = np.array([1.0, 4.0, 16.0])
     flat, steep = (np.array(each) for each in ([1.0, 1.0, 1.0], [0.25, 0.5, 4.0]))
-    found = risk_figures.crossings((values, flat, flat), (values, steep, steep))
+    found = comparison_figures.crossings((values, flat, flat), (values, steep, steep))
     assert found == pytest.approx([4 * 4 ** (1 / 3)])
     entry = FigureEntry(
-        kind="excess", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
+        kind="sweep", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
     )
-    figure = risk_figures.excess_figure(read_runs(risk_runs), entry)
+    figure = comparison_figures.sweep_figure(read_runs(risk_runs), entry, "excess")
     assert len(figure.axes[0].texts) == 1
     assert 256 < float(figure.axes[0].texts[0].get_text()) < 4096
 

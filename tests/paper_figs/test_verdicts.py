@@ -6,7 +6,7 @@ import pytest
 from planted import Sweep, make_claim
 
 from dpregret.paper_figs.cells import collect_cells
-from dpregret.paper_figs.claims import ClaimsError
+from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.verdicts import decide, judge
 

@@ -8,6 +8,7 @@ TABLES = [
 ]
 CAPTIONS = {
     "table_1.html": ("Claims", "table.rst", "comparison table"),
+    "table_{number}.html": ("Claims", "table.rst", "comparison table {number}"),
     "claims.csv": ("Claims", "claims.rst", "every claim"),
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
@@ -51,7 +52,13 @@ def age_files(wildcards):
 
 def paper_outputs(paper):
     """Everything that the default run makes for one paper."""
+    further = range(2, len(CLAIMS[paper].tables) + 1)
     names = [*TABLES, "figures"]
+    names += [
+        f"table_{number}.{form}"
+        for number in further
+        for form in ("csv", "md", "tex", "html")
+    ]
     return [f"{RESULTS}/{paper}/{name}" for name in names]
 
 

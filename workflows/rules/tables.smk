@@ -23,6 +23,33 @@ rule tables:
         "../scripts/tables.py"
 
 
+rule further_table:
+    input:
+        runs=run_files,
+    output:
+        [
+            captioned(f"table_{{number}}.{form}")
+            for form in ("csv", "md", "tex", "html")
+        ],
+    log:
+        f"{RESULTS}/log/{{paper}}/table_{{number}}.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/table_{{number}}.tsv"
+    wildcard_constraints:
+        number="[2-9]",
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        code=fingerprint.figures_fingerprint("further_table.py"),
+    script:
+        "../scripts/further_table.py"
+
+
 rule figures:
     input:
         runs=run_files,
