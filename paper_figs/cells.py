@@ -30,6 +30,7 @@ SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
     "window": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp", "best_loss": "best_loss",
+    "length": "length",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -172,6 +173,8 @@ def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
 
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
+    if parameter == "best_loss":
+        series = series.loc[series["best_loss"] > 0]  # nought has no logarithm
     longest = series["horizon"] == series["horizon"].max()
     if parameter in LENGTHS:
         kept = np.where(series["anytime"], longest, series["checkpoint"] == series["horizon"])
@@ -280,7 +283,7 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
 def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> tuple[str, float]:
     """Mark of a cell and the rounds it would take. A log slope must start late enough and unsaturated, at T / 8.
 
-    Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit
+    Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
     bound, nor for the size of the noise itself, which no set can cap.
     """
     rounds = mean["checkpoint"]
@@ -290,7 +293,7 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     by_regret = 0.0
     if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:
         by_regret = rounds * mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
-    exempt = claim.kind in ("linear", "below") or claim.response == "noise"
+    exempt = claim.kind in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)

@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 DEFAULT_TOLERANCE = 0.1
 
-Parameter = Literal["horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss"]
+Parameter = Literal[
+    "horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss", "length"
+]
 Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 Kind = Literal["exponent", "linear", "below", "private"]
 LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
@@ -24,7 +26,7 @@ WITHOUT_EXPERIMENT = ("costs", "ages")
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning")
 """Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width")
-ONLINE_ONLY = ("horizon", "window", "experts", "best_loss")
+ONLINE_ONLY = ("horizon", "window", "experts", "best_loss", "length")
 
 
 class Strict(BaseModel):

@@ -31,15 +31,20 @@ COST_COLUMNS: Final = (
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
-OPTIONAL: Final = (*COST_COLUMNS, "iterations", "width", "width_error", "capped", "active")
+OPTIONS: Final = ("active", "best_loss", "length")
+"""Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
+OPTIONAL: Final = (
+    *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
+)  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
-its standard error, whether the iterations were cut, and an option of the stream that an experiment varies."""
+its standard error, whether the iterations were cut. Of experts: number of draws, and a lower bound of the stream. Of
+regularised leaders: the regularisation."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",
     "horizon", "run", "checkpoint",
 )  # fmt: skip
-"""Columns that identify a row, together with `active` where there is one."""
+"""Columns that identify a row, together with those of `OPTIONS` that there are."""
 
 
 class RunsError(ValueError):
@@ -97,7 +102,7 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
     if mixed:
         raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
-    key = [*KEY, "active"] if "active" in frame.columns else list(KEY)
+    key = [*KEY, *(name for name in OPTIONS if name in frame.columns)]
     twice = frame.duplicated(key)
     if twice.any():
         first = frame.loc[twice].iloc[0]

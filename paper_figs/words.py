@@ -28,12 +28,13 @@ class Words:
 
 _SYMBOLS: Final = {
     "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "epsilon": "eps",
-    "mu": "mu_gdp", "best_loss": "L*",
+    "mu": "mu_gdp", "best_loss": "L*", "length": "k",
 }  # fmt: skip
 _AXES: Final = {
     "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",
     "window": "window: log2 W + 1",
     "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu", "best_loss": "loss of the best expert L*",
+    "length": "rounds k that tell the experts apart",
 }  # fmt: skip
 REGRET: Final = Words("regret", "total regret", "round", "T", "linear regret", _SYMBOLS, _AXES)
 EXCESS: Final = Words(
