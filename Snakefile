@@ -53,6 +53,6 @@ for paper in CONFIG.papers:
 
     rule:
         name:
-            paper.rstrip("0123456789").rstrip("_")
+            paper.rstrip("0123456789").rstrip("_").removesuffix("_et_al")
         input:
             paper_outputs(paper),

@@ -73,6 +73,7 @@ class Problem:
 
     horizon: number of rounds; only learners whose card says `anytime = False` may use it.
     lipschitz, strong_convexity, smoothness: of every loss on the domain, l2 norm (smoothness inf at kinks).
+    best_loss: public bound L* on the total loss of the best point, where losses are non-negative; None: not declared.
     """
 
     domain: Domain
@@ -80,6 +81,7 @@ class Problem:
     lipschitz: float
     strong_convexity: float
     smoothness: float = np.inf
+    best_loss: float | None = None
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,8 @@ class Card:
     """What a table says of a learner.
 
     name: permanent identifier. variants: name -> one line. needs: what it asks of the problem beyond convexity,
-    of 'local-oracle', 'smooth', 'quadratic', and 'solver' where it projects by a general solver. anytime: one run
-    serves every shorter horizon.
+    of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (to be told L*), and 'solver' where it projects by a general
+    solver. anytime: one run serves every shorter horizon. convex: strong convexity is not needed.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Card:
     private: bool = True
     windowed: bool = False
     anytime: bool = True
+    convex: bool = False
     needs: frozenset[str] = field(default_factory=frozenset)
 
 
@@ -125,12 +128,19 @@ class Learner(ABC):
             raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
         if "smooth" in self.card.needs and not np.isfinite(problem.smoothness):
             raise ValueError(f"{self.card.name} needs smooth losses")
+        if not self.card.convex and not problem.strong_convexity > 0:
+            raise ValueError(f"{self.card.name} needs strongly convex losses")
+        if "best-loss" in self.card.needs and problem.best_loss is None:
+            raise ValueError(f"{self.card.name} must be told a bound on the loss of the best point")
         self.problem, self.settings, self.variant = problem, settings, variant
         self.domain, self.horizon = problem.domain, problem.horizon
         self.lipschitz, self.strong_convexity = problem.lipschitz, problem.strong_convexity
         self.round = 0
         start = problem.domain.center()
         self.point: Array = np.tile(start, (len(settings), runs, 1))
+
+    def begin(self, generators: Sequence[np.random.Generator]) -> None:  # noqa: B027 - most draw through their plan
+        """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""
 
     @abstractmethod
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
@@ -146,6 +156,18 @@ class Learner(ABC):
         noise = np.maximum.accumulate(self.noise_plan.expected_norm(rounds), axis=1)
         shift: Array = noise / (self.strong_convexity * np.arange(1.0, rounds + 1))
         return shift
+
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee holds with delta = 0."""
+        return self.noise_plan is None or self.noise_plan.law != "gaussian"
+
+    def delivered_epsilon(self) -> list[float]:
+        """What the ledger of each setting delivers at its delta; inf without privacy."""
+        if self.noise_plan is None:
+            return [np.inf] * len(self.settings)
+        releases = self.noise_plan.releases()
+        return [release.epsilon(setting.budget.delta) for release, setting in zip(releases, self.settings, strict=True)]
 
     def bound(self, rounds: int) -> Array:
         """Explicit bound on the expected regret after 1..rounds rounds, (settings, rounds); NaN where none is known."""
@@ -182,6 +204,7 @@ def play(
     settings, runs, _ = learner.point.shape
     cumulative = np.zeros((settings, runs))
     recorded = np.empty((settings, runs, len(checkpoints)))
+    learner.begin(noise_generators)
     noise = _Noise(learner, noise_generators)
     noise_norms = np.empty_like(recorded)
     violation = 0.0

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.datasets import pools, synthetic
+from dpregret.datasets import pools, realizable, synthetic
 from dpregret.datasets.base import Comparator, Domain, Stream
 from dpregret.datasets.families import build
 
@@ -19,6 +19,9 @@ STREAMS: Mapping[str, Callable[..., Stream]] = MappingProxyType(
         "random-kink": synthetic.RandomKink,
         "norm-kink": synthetic.FixedNormKink,
         "drift": synthetic.Drift,
+        "realizable-quadratic": realizable.RealizableQuadratic,
+        "realizable-direction": realizable.RealizableDirection,
+        "half-space": realizable.HalfSpaces,
         "ridge-logistic": pools.ridge_logistic,
         "lasso": pools.lasso,
         "breast-cancer": pools.breast_cancer,
@@ -33,8 +36,9 @@ STREAMS: Mapping[str, Callable[..., Stream]] = MappingProxyType(
 def make_stream(name: str, domain: Domain, *, strong_convexity: float = 1.0, **options: object) -> Stream:
     """Build a stream of losses on a constraint set.
 
-    ``strong_convexity`` is mu > 0 of every loss (for the pool-based families, the weight of the ridge). Options:
-    smooth-quadratic (spread), drift (spread, period), random-kink (none), norm-kink (weight), ridge-logistic
+    ``strong_convexity`` is mu > 0 of every loss (for the pool-based families, the weight of the ridge; the realizable
+    ones have none and ignore it). Options: realizable-quadratic and realizable-direction (smoothness), half-space
+    (none), smooth-quadratic (spread), drift (spread, period), random-kink (none), norm-kink (weight), ridge-logistic
     (pool_size, pool_seed, signal), lasso (pool_size, pool_seed, sparsity, truth_norm, noise), breast-cancer, digits
     and diabetes (data_dir, the folder of the converted data), libsvm (source, data_dir).
 

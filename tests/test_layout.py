@@ -23,6 +23,8 @@ MAY_IMPORT = {
     "algorithms.catalogue": (),
     "algorithms.coco": LEARNERS_MAY,
     "algorithms.erm": LEARNERS_MAY,
+    "algorithms.bandits": LEARNERS_MAY,
+    "algorithms.experts": LEARNERS_MAY,
     "datasets": (),
     "paper_figs": (),
     "workflows": ("algorithms", "datasets", "paper_figs"),

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dpregret.workflows.erm_checks import erm_problems
-from dpregret.workflows.errors import not_allowed
+from dpregret.workflows.errors import not_allowed, one_line
+from dpregret.workflows.expert_checks import expert_problems
 from dpregret.workflows.registry import Registry
 from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
-    from dpregret.workflows.config import Config, ErmExperiment, Experiment
+    from dpregret.workflows.config import Config
+    from dpregret.workflows.experiments import AnyExperiment, Experiment
 
 Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
@@ -52,7 +54,7 @@ def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]], registry: Registry)
             try:
                 registry.try_set(name, dimension)
             except ValueError as error:
-                yield (name, position), f"the set {name!r} refuses {dimension}: {_line(error)}"
+                yield (name, position), f"the set {name!r} refuses {dimension}: {one_line(error)}"
 
 
 def _names(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
@@ -94,7 +96,7 @@ def _values(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
             try:
                 registry.try_set(set_name, dimension)
             except ValueError as error:
-                yield where, f"the set {set_name!r} refuses {dimension}: {_line(error)}"
+                yield where, f"the set {set_name!r} refuses {dimension}: {one_line(error)}"
                 continue
             for stream in (name for name in experiment.streams if name in registry.streams):
                 needed = registry.streams[stream].dimension
@@ -107,11 +109,7 @@ def _values(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
                 try:
                     registry.try_stream(stream, set_name, dimension, experiment.strong_convexity, experiment.options)
                 except (ValueError, TypeError) as error:
-                    yield ("options",), f"the stream {stream!r} refuses: {_line(error)}"
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+                    yield ("options",), f"the stream {stream!r} refuses: {one_line(error)}"
 
 
 def _windows(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
@@ -131,10 +129,14 @@ def _sweep(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
         yield (key,), f"a sweep over {key} needs at least two of them"
 
 
-def _cells(experiment: Experiment | ErmExperiment) -> Iterator[Problem]:
+def _cells(experiment: AnyExperiment) -> Iterator[Problem]:
     cells: dict[KeyPath, int] = {}
     if experiment.sweep in ("horizon", "samples"):
         cells = {(experiment.sweep,): len(experiment.horizon)}
+    elif experiment.sweep == "experts":
+        cells = {("experts",): len(experiment.dimension)}
+    elif experiment.sweep == "best-loss":
+        cells = {("best_loss",): len(experiment.best_loss or ())}
     elif experiment.sweep == "epsilon":
         cells = {("epsilon",): len(experiment.epsilon)}
     elif experiment.sweep == "window":
@@ -179,5 +181,6 @@ def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Proble
 CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
     "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
     "erm": (erm_problems,),
+    "experts": (expert_problems,),
 }
 """Kind of experiment -> what is checked of it."""

@@ -12,182 +12,30 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, Field, ValidationError
 
 from dpregret.workflows.checks import semantic_problems
 from dpregret.workflows.errors import ConfigError, nearest, not_allowed
+from dpregret.workflows.experiments import (
+    FORMS,
+    MODELS,
+    AnyExperiment,
+    Growth,
+    Integers,
+    Settings,
+    Word,
+    kind_of,
+)
 from dpregret.workflows.registry import Registry, load_registry
 from dpregret.workflows.yaml_source import KeyPath, Source, read_source
 
 PROFILES = Path(__file__).parent / "config"
 NOT_PROFILES = {"sources"}  # declared downloads, in the same folder
-_NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
-_FORMS = ("<list>", "<mapping>", "<online>", "<erm>")  # discriminator tags, taken out of printed key paths
 
 
-def _as_tuple(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        raise ValueError("give a list, for example [4]")
-    return tuple(value)
-
-
-def _one_or_more(value: object) -> object:
-    return (value,) if isinstance(value, str) else _as_tuple(value)
-
-
-def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    repeated = [value for position, value in enumerate(values) if value in values[:position]]
-    if repeated:
-        raise ValueError(f"{repeated[0]!r} is given twice")
-    return values
-
-
-def _plain(value: object) -> object:
-    if not isinstance(value, bool | int | float | str):
-        raise ValueError("must be a number, a word, true or false")
-    return value
-
-
-def _window(value: object) -> object:
-    if value == "horizon":
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError("must be a power of two or the word horizon")
-    if value < 1 or value & (value - 1):
-        close = f" (write {1 << (value.bit_length() - 1)} or {1 << value.bit_length()})" if value > 0 else ""
-        raise ValueError(f"must be a power of two or the word horizon{close}")
-    return value
-
-
-_unique = Field(min_length=1, json_schema_extra={"uniqueItems": True})
-PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
-Runs = Annotated[int, Field(ge=2)]  # an interval needs two
-Word = Annotated[str, Field(pattern=_NAME)]
-Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
-Plains = Annotated[tuple[Plain, ...], _unique, BeforeValidator(_as_tuple)]
-Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
-Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Sets = Annotated[
-    tuple[str, ...],
-    _unique,
-    AfterValidator(_distinct),
-    BeforeValidator(_one_or_more, json_schema_input_type=str | list[str]),
-]
-Windows = Annotated[tuple[Window, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
-Epsilons = Annotated[
-    tuple[Annotated[float, Field(gt=0)], ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)
-]
-Dimensions = Annotated[
-    Annotated[Integers, Tag(_FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(_FORMS[1])],
-    Discriminator(lambda value: _FORMS[isinstance(value, dict)]),
-]
-
-
-class _Settings(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, validate_by_name=False, ser_json_inf_nan="constants"
-    )
-
-
-class Experiment(_Settings):
-    """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
-
-    ``window`` holds powers of two or the word ``horizon`` (then W = T), ``epsilon`` values > 0 (``.inf``: not
-    private), ``delta`` a probability in (0, 1), ``strong_convexity`` the mu of the synthetic losses, ``options``
-    further arguments of the stream.
-    """
-
-    kind: ClassVar[str] = "online"
-    title: Annotated[str, Field(min_length=1)]
-    sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
-    sets: Sets = Field(alias="set")
-    streams: Words
-    strong_convexity: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    dimension: Dimensions
-    horizon: Integers
-    window: Windows
-    epsilon: Epsilons
-    delta: Annotated[float, Field(gt=0, lt=1)]
-    runs: Runs
-    options: dict[str, Plain] = Field(default_factory=dict)
-    learners: dict[str, Words] = Field(min_length=1)
-
-    def dimensions(self, set_name: str) -> tuple[int, ...]:
-        """Return the dimensions in which one of the experiment's sets is used."""
-        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
-
-
-class Growth(_Settings):
-    """A dimension that grows with the number of records: round(factor * n^power)."""
-
-    factor: Annotated[float, Field(gt=0)]
-    power: Annotated[float, Field(gt=0)]
-
-    def dimension(self, samples: int) -> int:
-        """Return the dimension for n records, at least 2."""
-        size: int = round(self.factor * samples**self.power)
-        return max(2, size)
-
-
-class ErmExperiment(_Settings):
-    """One sweep of empirical risk minimisation; the key ``risks`` tells it from an online experiment.
-
-    ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
-    ``dimension_growth``; an option of the risk may be a list, then each of its values makes a cell.
-    """
-
-    kind: ClassVar[str] = "erm"
-    title: Annotated[str, Field(min_length=1)]
-    sweep: Literal["samples", "dimension", "epsilon", "width", "option", "risk", "none"]
-    sets: Sets = Field(alias="set")
-    streams: Words = Field(alias="risks")
-    dimension: Dimensions | None = None
-    dimension_growth: Growth | None = None
-    horizon: Integers = Field(alias="samples")
-    epsilon: Epsilons
-    delta: Annotated[float, Field(gt=0, lt=1)]
-    runs: Runs
-    options: dict[str, Plain | Plains] = Field(default_factory=dict)
-    learners: dict[str, Words] = Field(min_length=1)
-
-    @model_validator(mode="after")
-    def _one_dimension(self) -> ErmExperiment:
-        if (self.dimension is None) == (self.dimension_growth is None):
-            raise ValueError("give either dimension or dimension_growth")
-        return self
-
-    def dimensions(self, set_name: str, samples: int | None = None) -> tuple[int, ...]:
-        """Return the dimensions in which a set is used, for a number of records where they grow."""
-        if self.dimension_growth is not None:
-            return (self.dimension_growth.dimension(samples or max(self.horizon)),)
-        assert self.dimension is not None
-        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
-
-
-def _kind(value: object) -> str:
-    erm = bool({"risks", "samples"} & set(value)) if isinstance(value, dict) else isinstance(value, ErmExperiment)
-    return _FORMS[2 + erm]
-
-
-AnyExperiment = Annotated[
-    Annotated[Experiment, Tag(_FORMS[2])] | Annotated[ErmExperiment, Tag(_FORMS[3])], Discriminator(_kind)
-]
-
-
-class Paper(_Settings):
+class Paper(Settings):
     """The experiments of one paper, and the sets and dimensions whose oracles are timed one by one."""
 
     experiments: dict[Word, AnyExperiment] = Field(min_length=1)
@@ -203,7 +51,7 @@ class Job(NamedTuple):
     variant: str
 
 
-class Config(_Settings):
+class Config(Settings):
     """A whole configuration file."""
 
     profile: Word
@@ -211,7 +59,7 @@ class Config(_Settings):
     allow_few_cells: bool = False
     papers: dict[Word, Paper] = Field(min_length=1)
 
-    def experiment(self, paper: str, experiment: str) -> Experiment | ErmExperiment:
+    def experiment(self, paper: str, experiment: str) -> AnyExperiment:
         """Return one experiment; KeyError when the configuration has no such paper or experiment."""
         return self.papers[paper].experiments[experiment]
 
@@ -343,7 +191,7 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
         kind, context = detail["type"], detail.get("ctx", {})
         if kind == "too_short" and detail["input"]:
             continue  # counts only the right items: the wrong ones have their own line
-        where: KeyPath = tuple(part for part in detail["loc"] if part not in (*_FORMS, "[key]"))
+        where: KeyPath = tuple(part for part in detail["loc"] if part not in (*FORMS, "[key]"))
         if kind == "extra_forbidden":
             allowed = _allowed_keys(where[:-1], source.data)
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
@@ -362,9 +210,9 @@ def _short(value: object) -> str:
 
 def _allowed_keys(where: KeyPath, data: object) -> list[str]:
     """Keys of the model at a path; `data` tells which kind of experiment stands there."""
-    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 4: Experiment, 5: Growth}
+    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 5: Growth}
     node: Any = data
     for part in where:
         node = node[part]
-    model = ErmExperiment if len(where) == 4 and _kind(node) == _FORMS[3] else shape[len(where)]
+    model = MODELS[kind_of(node)] if len(where) == 4 else shape[len(where)]
     return [field.alias or name for name, field in model.model_fields.items()]

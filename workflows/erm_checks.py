@@ -6,12 +6,12 @@ import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpregret.workflows.errors import not_allowed
+from dpregret.workflows.errors import not_allowed, one_line
 from dpregret.workflows.registry import Registry
 from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
-    from dpregret.workflows.config import ErmExperiment
+    from dpregret.workflows.experiments import ErmExperiment
 
 Problem = tuple[KeyPath, str]
 LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
@@ -59,7 +59,7 @@ def _refusals(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem
             problem = registry.try_risk(set_name, risk, dimension, samples, options)
         except (ValueError, TypeError) as error:
             key = "options" if "option" in str(error) or isinstance(error, TypeError) else "risks"
-            yield (key,), f"{risk!r} on the set {set_name!r}, dimension {dimension}, n = {samples}: {_line(error)}"
+            yield (key,), f"{risk!r} on the set {set_name!r}, dimension {dimension}, n = {samples}: {one_line(error)}"
             continue
         if problem is None:  # data of a file: only the job can tell
             continue
@@ -71,12 +71,8 @@ def _refusals(experiment: ErmExperiment, registry: Registry) -> Iterator[Problem
                         problem, learner, variant, min(experiment.epsilon), experiment.delta
                     )
                 except ValueError as error:
-                    yield ("learners", learner, position), f"{where}: {_line(error)}"
+                    yield ("learners", learner, position), f"{where}: {one_line(error)}"
                     continue
                 if wanted is not None and wanted < 1:
                     message = f"{where}: n is too small, the number of iterations would be {wanted:.2g} < 1"
                     yield ("learners", learner, position), message
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())

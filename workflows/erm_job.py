@@ -15,7 +15,7 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, Release
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.config import ErmExperiment
+from dpregret.workflows.experiments import ErmExperiment
 from dpregret.workflows.registry import DATA_RISKS
 from dpregret.workflows.seeds import generators
 

@@ -24,3 +24,8 @@ def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
     """Return ``unknown set 'bal', allowed: ball, simplex; did you mean 'ball'?``."""
     choices = sorted(allowed)
     return f"unknown {kind} {word!r}, allowed: {', '.join(choices) or 'none'}{nearest(word, choices)}"
+
+
+def one_line(error: Exception) -> str:
+    """The message of an error without line breaks."""
+    return " ".join(str(error).split())

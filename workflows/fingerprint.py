@@ -68,7 +68,11 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:12]
 
 
-JOBS = {"coco": ("online_job.py", f"{PACKAGE}.datasets.streams"), "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks")}
+JOBS = {
+    "coco": ("online_job.py", f"{PACKAGE}.datasets.streams"),
+    "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks"),
+    "experts": ("expert_job.py", f"{PACKAGE}.datasets.expert_streams"),
+}
 """Folder of learners -> the module of workflows/ that runs them, and the module that makes their data."""
 
 
@@ -93,7 +97,8 @@ def module_fingerprint(module: str, script: str) -> str:
 
 def data_fingerprint() -> str:
     """Return the fingerprint of the code that prepares bundled data."""
-    return module_fingerprint(f"{PACKAGE}.datasets.bundled", "data.py")
+    modules = [f"{PACKAGE}.datasets.bundled", f"{PACKAGE}.datasets.expert_data"]
+    return fingerprint([*imported_files(modules), ROOT / "workflows" / "scripts" / "data.py"])
 
 
 def figures_fingerprint(script: str) -> str:

@@ -3,10 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from dpregret.algorithms import coco, erm
-from dpregret.workflows.config import Config, ErmExperiment
+from dpregret.algorithms import coco, erm, experts
+from dpregret.workflows.config import Config
 from dpregret.workflows.erm_job import cells as erm_cells
 from dpregret.workflows.erm_job import erm_rows
+from dpregret.workflows.experiments import ErmExperiment, ExpertExperiment
+from dpregret.workflows.expert_job import cells as expert_cells
+from dpregret.workflows.expert_job import expert_rows
 from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.online_job import online_rows, total_rounds
 from dpregret.workflows.progress import progress
@@ -22,25 +25,28 @@ def run_job(
     Raises what the learner or the data raise: a crashed learner leaves no number.
     """
     settings = config.experiment(paper, experiment)
-    title = f"{experiment}/{learner}.{variant}"
+    title, seed = f"{experiment}/{learner}.{variant}", config.seed
+    kind: Any
     if isinstance(settings, ErmExperiment):
-        erm_kind = erm.catalogue()[learner]
-        card, module = erm_kind.card, erm_kind.__module__
+        kind = erm.catalogue()[learner]
         with progress(sum(1 for _ in erm_cells(settings)), title) as advance:
-            frame = erm_rows(config.seed, settings, erm_kind, variant, data_dir, advance)
+            frame = erm_rows(seed, settings, kind, variant, data_dir, advance)
+    elif isinstance(settings, ExpertExperiment):
+        kind = experts.catalogue()[learner]
+        with progress(sum(1 for _ in expert_cells(settings, kind.card.private)), title) as advance:
+            frame = expert_rows(seed, settings, kind, variant, data_dir, advance)
     else:
         kind = coco.catalogue()[learner]
-        card, module = kind.card, kind.__module__
         with progress(total_rounds(settings, kind), title) as advance:
-            frame = online_rows(config.seed, settings, kind, variant, data_dir, advance)
+            frame = online_rows(seed, settings, kind, variant, data_dir, advance)
     labels: dict[str, Any] = {
         "paper": paper,
         "experiment": experiment,
         "learner": learner,
         "variant": variant,
-        "anytime": card.anytime and not isinstance(settings, ErmExperiment),
+        "anytime": kind.card.anytime and settings.kind == "online",
         "status": "ok",
         "config_hash": config.hash(experiment, paper),
-        "code_hash": learner_fingerprint(module),
+        "code_hash": learner_fingerprint(kind.__module__),
     }
     write_parquet(frame.assign(**labels), output)

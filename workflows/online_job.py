@@ -1,7 +1,7 @@
 """The rows of one online learner over the whole grid of one experiment."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import Comparator, Stream, make_stream
-from dpregret.workflows.config import Experiment
+from dpregret.workflows.experiments import Experiment
 from dpregret.workflows.registry import DATA_DIMENSIONS
 from dpregret.workflows.seeds import generators
 
@@ -98,7 +98,14 @@ def _play_cell(
     stream = _stream(cell, domain.inner, settings, data_dir)
     purpose = f"data {cell.stream} {cell.set_name} {cell.dimension}"
     comparator = stream.comparator(generators(seed, purpose, settings.runs), cell.checkpoints)
-    problem = Problem(domain, cell.horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+    problem = Problem(
+        domain,
+        cell.horizon,
+        stream.lipschitz,
+        stream.strong_convexity,
+        stream.smoothness,
+        best_loss=getattr(stream, "best_loss", None),
+    )
     batch = settings_of(settings, kind.card, cell.horizon)
     learner = kind(problem, batch, settings.runs, variant)
     record = play(
@@ -109,7 +116,8 @@ def _play_cell(
         advance,
     )
     per_round = cell.horizon * settings.runs * len(batch)
-    return _tidy(learner, cell, record.losses, comparator).assign(
+    tuning = {"regularisation": getattr(learner, "regularisation", None)}
+    return _tidy(learner, cell, record.losses, comparator, tuning).assign(
         noise_norm=record.noise_norms.ravel(),
         stream=cell.stream,
         tight=stream.tight,
@@ -131,14 +139,15 @@ def _stream(cell: Cell, domain: ConstraintSet, settings: Experiment, data_dir: P
     return make_stream(cell.stream, domain, strong_convexity=settings.strong_convexity, **settings.options, **data)
 
 
-def _tidy(learner: Learner, cell: Cell, losses: Array, comparator: Comparator) -> pd.DataFrame:
-    """Regret and its companions, one row per (setting, run, checkpoint)."""
+def _tidy(
+    learner: Learner, cell: Cell, losses: Array, comparator: Comparator, tuning: Mapping[str, Array | None]
+) -> pd.DataFrame:
+    """Regret and its companions, one row per (setting, run, checkpoint); `tuning`: further values, one a setting."""
     settings = len(losses)
     at = np.array(cell.checkpoints) - 1
     plan = learner.noise_plan
     ledger = plan.releases() if plan is not None else [None] * settings
     displacement = learner.displacement(cell.horizon)[:, at] / (learner.domain.diameter / 2)
-    gaussian = plan is not None and plan.law == "gaussian"
 
     def spread(values: Array | list[float]) -> Array:
         """(settings, checkpoints) or (settings,) -> one value per row."""
@@ -155,7 +164,7 @@ def _tidy(learner: Learner, cell: Cell, losses: Array, comparator: Comparator) -
             "dimension": cell.dimension,
             "window": np.array([each.window for each in learner.settings])[setting],
             "epsilon": spread([budget.epsilon for budget in budgets]),
-            "delta": spread([budget.delta if gaussian else 0.0 for budget in budgets]),
+            "delta": spread([0.0 if learner.pure else budget.delta for budget in budgets]),
             "run": run,
             "checkpoint": np.array(cell.checkpoints)[checkpoint],
             "regret": (losses - comparator.losses.T).ravel(),
@@ -165,12 +174,8 @@ def _tidy(learner: Learner, cell: Cell, losses: Array, comparator: Comparator) -
             "comparator_gap": np.broadcast_to(comparator.gaps.T, losses.shape).ravel(),
             "noise_scale": spread(list(plan.scales) if plan is not None else [0.0] * settings),
             "noise_law": plan.law if plan is not None else "none",
-            "delivered_epsilon": spread(
-                [
-                    math.inf if release is None else release.epsilon(budget.delta)
-                    for release, budget in zip(ledger, budgets, strict=True)
-                ]
-            ),
+            "delivered_epsilon": spread(learner.delivered_epsilon()),
             "mu_gdp": spread([math.nan if release is None else release.mu() for release in ledger]),
+            **{name: spread(values) for name, values in tuning.items() if values is not None},
         }
     )

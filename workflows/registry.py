@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,8 @@ KINKED_STREAMS = frozenset({"norm-kink", "random-kink"})
 SQUARED_LOSS_STREAMS = frozenset({"lasso", "diabetes"})
 DATA_DIMENSIONS = {"breast-cancer": 30, "digits": 64, "diabetes": 10}
 DATA_RISKS = {"diabetes-risk": "diabetes", "breast-cancer-risk": "breast-cancer", "digits-risk": "digits"}
-PAPERS = frozenset({"lou_cheung_2020", "talwar_2015"})
+DATA_EXPERTS = frozenset({"digits-experts", "breast-cancer-experts"})
+PAPERS = frozenset({"asi_et_al_2023", "lou_cheung_2020", "talwar_2015"})
 _TRIAL_DIMENSION = 12  # every family of sets has a member of this dimension
 
 
@@ -49,7 +51,9 @@ class Registry:
     ``try_set(name, dimension)``, ``try_stream(name, set, dimension, strong_convexity, options)``,
     ``try_risk(set, risk, dimension, samples, options)`` (which returns the problem it built, None where data of a
     file are needed) and ``try_erm_learner(problem, learner, variant, epsilon, delta)`` (which returns the number of
-    iterations that the theorem asks for, where there is one) raise ValueError where the values do not fit.
+    iterations that the theorem asks for, where there is one) raise ValueError where the values do not fit; likewise
+    ``try_expert_stream(name, experts, horizon, epsilon, best_loss, options)``, which returns the problem, and
+    ``try_expert_learner(problem, learner, variant, epsilon, delta, runs)``.
     """
 
     papers: frozenset[str]
@@ -58,24 +62,30 @@ class Registry:
     sets: Mapping[str, bool]
     erm_learners: Mapping[str, LearnerEntry] = field(default_factory=dict)
     risks: Mapping[str, str | None] = field(default_factory=dict)
+    expert_learners: Mapping[str, LearnerEntry] = field(default_factory=dict)
+    expert_streams: frozenset[str] = frozenset()
     try_set: Callable[[str, int], object] = _fits
     try_stream: Callable[[str, str, int, float, Mapping[str, Any]], object] = _fits
     try_risk: Callable[[str, str, int, int, Mapping[str, Any]], object] = _fits
     try_erm_learner: Callable[[object, str, str, float, float], float | None] = _fits
+    try_expert_stream: Callable[[str, int, int, float, float | None, Mapping[str, Any]], object] = _fits
+    try_expert_learner: Callable[[object, str, str, float, float, int], object] = _fits
 
     def module(self, learner: str) -> str:
         """Return the name of the module that holds a learner."""
-        return {**self.learners, **self.erm_learners}[learner].module
+        return {**self.learners, **self.erm_learners, **self.expert_learners}[learner].module
 
 
 def load_registry() -> Registry:
     """Collect what the installed learners, streams and sets offer."""
     import numpy as np
 
-    from dpregret.algorithms import coco, erm
+    from dpregret.algorithms import coco, erm, experts
     from dpregret.algorithms.erm.base import ErmProblem
+    from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
     from dpregret.algorithms.geometry import SETS, make_set
     from dpregret.algorithms.privacy import Budget
+    from dpregret.datasets.expert_streams import EXPERT_STREAMS, make_expert_stream
     from dpregret.datasets.risks import RISKS, make_risk
     from dpregret.datasets.streams import STREAMS, make_stream
 
@@ -102,6 +112,20 @@ def load_registry() -> Registry:
         built = erm.catalogue()[learner](problem, [Budget(epsilon, delta)], 1, variant)
         return float(built.uncapped_iterations()[0]) if hasattr(built, "uncapped_iterations") else None
 
+    def try_expert_stream(
+        name: str, size: int, horizon: int, epsilon: float, best_loss: float | None, options: Mapping[str, Any]
+    ) -> ExpertProblem:
+        if name in DATA_EXPERTS:  # only the job reads the table
+            return ExpertProblem(np.ones(size), horizon, best_loss)
+        stream = make_expert_stream(name, size, horizon, epsilon=epsilon, best_loss=best_loss, **options)
+        return ExpertProblem(stream.sizes, horizon, stream.best_loss)
+
+    def try_expert_learner(
+        problem: Any, learner: str, variant: str, epsilon: float, delta: float, runs: int
+    ) -> ExpertLearner:
+        kind = experts.catalogue()[learner]
+        return kind(problem, Budget(epsilon, delta) if kind.card.private else Budget(math.inf), runs, variant)
+
     def entries(learners: Mapping[str, Any]) -> dict[str, LearnerEntry]:
         return {
             name: LearnerEntry(tuple(learner.card.variants), learner.card.needs, learner.__module__)
@@ -112,6 +136,8 @@ def load_registry() -> Registry:
         papers=PAPERS,
         learners=entries(coco.catalogue()),
         erm_learners=entries(erm.catalogue()),
+        expert_learners=entries(experts.catalogue()),
+        expert_streams=frozenset(EXPERT_STREAMS),
         risks={name: DATA_RISKS.get(name) for name in RISKS},
         streams={
             name: StreamEntry(
@@ -127,4 +153,6 @@ def load_registry() -> Registry:
         try_stream=try_stream,
         try_risk=try_risk,
         try_erm_learner=try_erm_learner,
+        try_expert_stream=try_expert_stream,
+        try_expert_learner=try_expert_learner,
     )

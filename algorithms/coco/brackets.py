@@ -74,6 +74,7 @@ class Stay(Learner):
         place="trivial learner",
         variants={"plain": "x_t = x_1"},
         private=False,
+        convex=True,
     )
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:

@@ -20,6 +20,7 @@ from dpregret.algorithms.privacy.prefix_sums import (
     PrefixSums,
     WindowTree,
     is_power_of_two,
+    keyed_generators,
     prefix_noise,
 )
 
@@ -38,6 +39,7 @@ __all__ = [
     "gaussian_epsilon",
     "gaussian_mu",
     "is_power_of_two",
+    "keyed_generators",
     "largest_within",
     "prefix_noise",
     "root_mean_square_norm",

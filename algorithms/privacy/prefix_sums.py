@@ -263,7 +263,7 @@ class NoisePlan:
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
-        further = [_keyed(generators, mechanism.nodes_per_item) for mechanism in distinct]
+        further = [keyed_generators(generators, mechanism.nodes_per_item) for mechanism in distinct]
         while True:
             units = unit_noise(self.law, generators, BLOCK, self.dimension)
             arranged = {
@@ -276,7 +276,7 @@ class NoisePlan:
             yield noise
 
 
-def _keyed(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
+def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
     """Generators that depend on each generator's seed and the key only."""
     seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
     return [

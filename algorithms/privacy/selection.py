@@ -9,6 +9,10 @@ noisy score is released. A call is 2 sensitivity / scale - DP for both laws, sin
            privacy loss has a range of 2 s / b, so it is (2 s / b)^2 / 8 = s^2 / (2 b^2) - zCDP (Cesar & Rogers 2021),
            at the same scale a quarter of what is known of Laplace.
 
+The exponential mechanism has two conventions in the literature, a factor of two apart. For scores of sensitivity 1,
+  P ~ exp(-eta score / 2)  is eta-DP and eta^2/8-zCDP (Asi et al. 2023; McSherry & Talwar 2007): scale 2/eta here,
+  P ~ exp(-eta score)      is 2 eta-DP and eta^2/2-zCDP (what Hedge plays): scale 1/eta here.
+
 Calls compose adaptively by adding rho. These are upper bounds on the loss; nothing here says that they are attained.
 """
 
@@ -124,3 +128,17 @@ def selection_noise(
             signs = np.unpackbits(bits, count=sizes.size).reshape(sizes.shape)
             np.multiply(sizes, 1.0 - 2.0 * signs, out=noise[:, run])
     return noise
+
+
+def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:
+    """One draw of the exponential mechanism among candidates in groups of equal score: the group of the drawn one.
+
+    P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
+    among the candidates of smallest score. sizes, scores: (groups,).
+    """
+    logits = np.log(sizes)
+    if scale == 0:
+        logits = np.where(scores > scores.min(), -np.inf, logits)
+    else:
+        logits = logits - (scores - scores.min()) / scale
+    return int(np.argmax(logits - np.log(generator.standard_exponential(len(sizes)))))

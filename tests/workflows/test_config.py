@@ -11,7 +11,6 @@ import pytest
 from dpregret.workflows.config import (
     PROFILES,
     Config,
-    Experiment,
     Job,
     check_options,
     experiment_jobs,
@@ -19,6 +18,7 @@ from dpregret.workflows.config import (
     profile_path,
 )
 from dpregret.workflows.errors import ConfigError
+from dpregret.workflows.experiments import Experiment
 from dpregret.workflows.registry import LearnerEntry, Registry, StreamEntry
 
 Write = Callable[[Any], Path]

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.workflows.config import ErmExperiment, load_config
+from dpregret.workflows.config import load_config
+from dpregret.workflows.experiments import ErmExperiment
 from dpregret.workflows.erm_job import cells
 from dpregret.workflows.errors import ConfigError
 from dpregret.workflows.job import run_job

@@ -18,7 +18,9 @@ CAPTIONS = {
 def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
-    if experiment.kind == "erm":
+    if experiment.kind == "experts":
+        names = [name for name in experiment.streams if name in registry.DATA_EXPERTS]
+    elif experiment.kind == "erm":
         names = [
             REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]
         ]
@@ -45,9 +47,9 @@ def cost_files(wildcards):
 
 
 def age_files(wildcards):
-    """The loss by age of window privacy, where a paper has online learners."""
-    kinds = {each.kind for each in CONFIG.papers[wildcards.paper].experiments.values()}
-    return [f"{RESULTS}/{wildcards.paper}/ages.parquet"] if "online" in kinds else []
+    """The loss by age of window privacy, where a paper has a figure of it."""
+    wanted = any(figure.kind == "ages" for figure in CLAIMS[wildcards.paper].figures)
+    return [f"{RESULTS}/{wildcards.paper}/ages.parquet"] if wanted else []
 
 
 def paper_outputs(paper):

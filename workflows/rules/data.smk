@@ -10,7 +10,8 @@ rule data:
         "results/benchmark/data/{name}.tsv"
     wildcard_constraints:
         name="|".join(
-            name for name, stream in REGISTRY.streams.items() if stream.bundled
+            [name for name, stream in REGISTRY.streams.items() if stream.bundled]
+            + sorted(registry.DATA_EXPERTS)
         ),
     conda:
         "../envs/bench.yaml"

@@ -1,0 +1,158 @@
+"""DP-FTRL: follow the regularised leader on private sums of gradients.
+
+Algorithm   Asi et al. 2023, Alg. 4 (after Kairouz et al. 2021): x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda), s_t the
+            sum of gradients and b_t the noise of a binary tree over T leaves.
+Privacy     Replace one loss; a gradient moves by at most 2 L and lies in q = ceil(log2 T) nodes; Gaussian noise
+            calibrated by exact Gaussian DP.
+Guarantee   With V_t = E|b_t|^2, for losses that are non-negative and beta-smooth on the whole space and lambda >= 4
+              beta, sum l_t(x_t) <= 2 L* + lambda D^2 + 4 beta sum_t V_t / lambda^2.
+            FTRL without noise has regret lambda D^2 / 2 + sum |g_t|^2 / (2 lambda), the noise moves x_t by |b_t| /
+            lambda, |g||b|/lambda <= |g|^2/(8 beta) + 2 beta |b|^2/lambda^2 and |g|^2 <= 2 beta l leave half of the
+            loss. For Lipschitz losses: lambda D^2/2 + T L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda.
+Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of V_t.
+            printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
+            same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.privacy import Budget, NoisePlan, calibrate
+from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+
+MULTIPLES = {
+    "lambda-sixteenth": 1 / 16,
+    "lambda-eighth": 1 / 8,
+    "lambda-quarter": 1 / 4,
+    "lambda-half": 1 / 2,
+    "lambda-double": 2.0,
+    "lambda-fourfold": 4.0,
+    "lambda-eightfold": 8.0,
+}
+"""Variants that play a multiple of the corrected lambda: they tell whether it is the best one."""
+
+
+class FollowTheRegularisedLeader(Learner):
+    """What both regularisations share. `regularisation` is lambda, one a setting."""
+
+    regularisation: Array
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        tree_type = VarianceReducedTree if variant.endswith("reduced") else BinaryTree
+        tree = tree_type(problem.horizon)
+        scales = [self.node_scale(setting.budget, tree.nodes_per_item) for setting in settings]
+        dimension = problem.domain.dimension
+        self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, 2 * self.lipschitz, dimension)
+        self.start = self.point.copy()
+        self.gradient_sum = np.zeros_like(self.point)
+
+    def node_scale(self, budget: Budget, nodes: int) -> float:
+        """Standard deviation of a node's noise."""
+        return calibrate("gaussian", budget, 2 * self.lipschitz, nodes)
+
+    def variances(self, rounds: int) -> Array:
+        """V_t = E|b_t|^2 of the noise in the point of rounds 1..rounds, (settings, rounds): none in the first."""
+        assert self.noise_plan is not None
+        after = np.square(self.noise_plan.expected_norm(rounds))
+        return np.concatenate([np.zeros((len(after), 1)), after[:, :-1]], axis=1)
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
+        assert noise is not None
+        self.gradient_sum += gradient
+        step = (self.gradient_sum + noise) / self.regularisation[:, None, None]
+        self.point = self.domain.project(self.start - step)
+
+    def displacement(self, rounds: int) -> Array:
+        """sqrt(V_t) / lambda."""
+        shift: Array = np.sqrt(self.variances(rounds)) / self.regularisation[:, None]
+        return shift
+
+
+class SmoothLeader(FollowTheRegularisedLeader):
+    """Algorithm 4: regularised for smooth losses with a point of little loss."""
+
+    card = Card(
+        name="dp-ftrl",
+        title="Algorithm 4 (DP-FTRL, realizable)",
+        paper="Asi et al. 2023",
+        place="Alg. 4",
+        variants={
+            "corrected": "lambda that minimises the proven bound, exact noise",
+            "corrected-reduced": "the same on the variance-reduced tree",
+            "printed-lambda": "lambda as printed, exact noise",
+            "printed": "lambda as printed, noise for a loss set to zero",
+            **{name: f"{multiple:g} times the corrected lambda" for name, multiple in MULTIPLES.items()},
+        },
+        anytime=False,
+        needs=frozenset({"smooth"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        if variant in ("printed", "printed-lambda"):
+            self.regularisation = np.array([self._printed_lambda(setting.budget) for setting in settings])
+        else:
+            noise = self.variances(problem.horizon).sum(axis=1)
+            best = np.cbrt(8 * problem.smoothness * noise / problem.domain.diameter**2)
+            self.regularisation = np.maximum(4 * problem.smoothness, best) * MULTIPLES.get(variant, 1.0)
+
+    def node_scale(self, budget: Budget, nodes: int) -> float:
+        """printed: L sqrt(2 q ln(1/delta)) / eps (Kairouz et al. 2021), for a loss that is set to zero."""
+        if self.variant != "printed" or math.isinf(budget.epsilon):
+            return super().node_scale(budget, nodes)
+        return self.lipschitz * math.sqrt(2 * nodes * math.log(1 / budget.delta)) / budget.epsilon
+
+    def _printed_lambda(self, budget: Budget) -> float:
+        beta, steep = self.problem.smoothness, self.lipschitz / self.domain.diameter
+        if math.isinf(budget.epsilon):
+            return 32 * beta
+        logs = math.log(self.horizon) * math.log(1 / budget.delta)
+        return 32 * beta + float(
+            np.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
+        )
+
+    def bound(self, rounds: int) -> Array:
+        """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not told."""
+        beta, best = self.problem.smoothness, self.problem.best_loss
+        noise = 4 * beta * np.cumsum(self.variances(rounds), axis=1) / self.regularisation[:, None] ** 2
+        fixed = self.regularisation * self.domain.diameter**2 + (np.nan if best is None else best)
+        return np.where((self.regularisation >= 4 * beta)[:, None], fixed[:, None] + noise, np.nan)
+
+
+class LipschitzLeader(FollowTheRegularisedLeader):
+    """Regularised for Lipschitz losses, whatever the comparator."""
+
+    card = Card(
+        name="dp-ftrl-lipschitz",
+        title="DP-FTRL",
+        paper="Kairouz et al. 2021",
+        place="Alg. 1",
+        variants={
+            "corrected": "lambda = sqrt(T L (L + 2 sqrt(V))) / D, exact noise",
+            "corrected-reduced": "the same on the variance-reduced tree",
+        },
+        anytime=False,
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        spread = np.sqrt(self.variances(problem.horizon)).sum(axis=1)
+        square = self.horizon * self.lipschitz**2 + 2 * self.lipschitz * spread
+        self.regularisation = np.sqrt(square) / problem.domain.diameter
+
+    def bound(self, rounds: int) -> Array:
+        """lambda D^2/2 + t L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda."""
+        spread = np.cumsum(np.sqrt(self.variances(rounds)), axis=1)
+        times = np.arange(1.0, rounds + 1)
+        regularisation = self.regularisation[:, None]
+        descent = (times * self.lipschitz**2 / 2 + self.lipschitz * spread) / regularisation
+        bound: Array = regularisation * self.domain.diameter**2 / 2 + descent
+        return bound

@@ -1,0 +1,46 @@
+"""Projected gradient descent with the step for small losses.
+
+Algorithm   x_(t+1) = Proj(x_t - eta g_t), eta = 1 / (beta + sqrt(beta^2 + 2 beta L*/D^2)).
+Privacy     None.
+Guarantee   Srebro, Sridharan & Tewari 2010, with constants: |g|^2 <= 2 beta l for non-negative beta-smooth losses, so
+            (1 - eta beta) sum l_t(x_t) <= L* + D^2/(2 eta). With L* = 0: 2 beta D^2, whatever T.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+
+
+class SmallLossDescent(Learner):
+    """The non-private bracket of smooth realizable losses."""
+
+    card = Card(
+        name="ogd-small-loss",
+        title="gradient descent, small-loss step",
+        paper="Srebro, Sridharan & Tewari 2010",
+        place="Thm 1, Euclidean",
+        variants={"plain": "eta from beta, D and L*"},
+        private=False,
+        needs=frozenset({"smooth", "best-loss"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        beta = problem.smoothness
+        self.best_loss = problem.best_loss or 0.0
+        self.eta = 1 / (beta + math.sqrt(beta**2 + 2 * beta * self.best_loss / problem.domain.diameter**2))
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+        """One projected step."""
+        self.point = self.domain.project(self.point - self.eta * gradient)
+
+    def bound(self, rounds: int) -> Array:
+        """(L* + D^2/(2 eta)) / (1 - eta beta) - L*, the same for every number of rounds."""
+        left = 1 - self.eta * self.problem.smoothness
+        total = (self.best_loss + self.domain.diameter**2 / (2 * self.eta)) / left
+        return np.full((len(self.settings), rounds), total - self.best_loss)

@@ -1,0 +1,151 @@
+"""Experts by private switching when nobody knows the loss of the best one.
+
+Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*. Whenever an expert is drawn, its loss so far is
+            released with Laplace noise; if that contradicts the guess, the guess is doubled and Algorithm 1 restarted.
+Privacy     Replace the losses of one round; pure eps-DP. cold, warm: all N phases may look at all losses, so each gets
+            eps/(2 N) for Algorithm 1 and eps/(2 N) for its K releases. restart: a phase looks at its own rounds only;
+            phases see different rounds, so each may spend eps/2 and eps/2.
+Guarantee   The paper's Thm 2; the cost of not knowing L* is up to (ln T)^2 for cold, since N phases share the budget
+            and each pays for its share.
+Deviations  The paper's test is lost; here a guess is doubled when the noisy loss exceeds
+            guess + (2/eta) ln(d K N/beta) + s ln(K N/beta), s the Laplace scale: the exponential mechanism's slack and
+            the noise's, so that a correct guess stands with probability 1 - O(beta). cold begins at the guess 1, warm
+            and restart where 4/eta + accuracy hides L* anyway; the last expert stays in play when a phase begins.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
+from dpregret.algorithms.experts.sparse_vector import Switcher
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.switching import Switching
+
+
+@dataclass(frozen=True)
+class Phases:
+    """How the budget is spent on phases: at most `count`, each with `epsilon` for Algorithm 1 and for its releases."""
+
+    count: int
+    epsilon: float
+    first_guess: float
+
+
+class AdaptiveExperts(ExpertLearner):
+    """Algorithm 2."""
+
+    card = Card(
+        name="adaptive-sparse-vector",
+        title="Algorithm 2 (L* unknown)",
+        paper="Asi et al. 2023",
+        place="Alg. 2",
+        variants={
+            "cold": "first guess 1, the budget shared by log2 T phases",
+            "warm": "first guess at the price of a switch, the budget shared by the phases that remain",
+            "restart": "ours: a phase forgets the rounds before it, so every phase has the whole budget",
+        },
+        anytime=False,
+    )
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        self.phases = self._phases()
+
+    @property
+    def pure(self) -> bool:
+        """Always."""
+        return True
+
+    def plan(self, guess: float, epsilon: float | None = None) -> Switching:
+        """Algorithm 1 with a guess of L*."""
+        budget = Budget(self.phases.epsilon if epsilon is None else epsilon)
+        return Switching(self.experts, self.horizon, guess, budget, "pure", self.problem.failure)
+
+    def _phases(self) -> Phases:
+        most = max(1, math.ceil(math.log2(self.horizon)))
+        if self.variant == "cold":
+            return Phases(most, self.budget.epsilon / (2 * most), 1.0)
+        if self.variant == "restart":
+            return Phases(most, self.budget.epsilon / 2, self.plan(0.0, self.budget.epsilon / 2).threshold)
+        for count in range(1, most + 1):
+            epsilon = self.budget.epsilon / (2 * count)
+            guess = self.plan(0.0, epsilon).threshold
+            if guess * 2**count >= self.horizon:
+                return Phases(count, epsilon, guess)
+        return Phases(most, self.budget.epsilon / (2 * most), 1.0)
+
+    @property
+    def release_scale(self) -> float:
+        """Laplace scale of the released losses: K of them share the phase's part of the budget."""
+        return 0.0 if math.isinf(self.phases.epsilon) else self.plan(0.0).switches / self.phases.epsilon
+
+    @property
+    def slack(self) -> float:
+        """By how much a noisy loss may exceed a correct guess."""
+        plan = self.plan(0.0)
+        events = plan.switches * self.phases.count / plan.beta
+        noise = self.release_scale * math.log(events)
+        return plan.draw_scale * math.log(self.experts * events) + noise
+
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Total losses of the played experts and numbers of switches."""
+        players = [_Adaptive(self, generator) for generator in generators]
+        before = np.zeros((1, len(self.sizes)))
+        for block in blocks:
+            for run, player in enumerate(players):
+                player.play_block(RunOfBlock(block, run), before[min(run, len(before) - 1)])
+            before = before + block_total(block)
+        return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
+
+    def delivered_epsilon(self) -> float:
+        """Algorithm 1 and the releases of all phases that may see one loss."""
+        if math.isinf(self.budget.epsilon):
+            return math.inf
+        plan = self.plan(0.0)
+        phase = plan.delivered_epsilon() + plan.switches / self.release_scale
+        return phase * (1 if self.variant == "restart" else self.phases.count)
+
+
+class _Adaptive:
+    """One run of Algorithm 2."""
+
+    def __init__(self, learner: AdaptiveExperts, generator: np.random.Generator):
+        self.learner, self.generator, self.guess = learner, generator, learner.phases.first_guess
+        self.slack, self.scale = learner.slack, learner.release_scale
+        self.phase, self.draws, self.done = 1, 0, 0.0
+        self.start = np.zeros(len(learner.sizes))  # losses before this phase that it does not see
+        self.player = Switcher(learner.plan(self.guess), learner.sizes, generator)
+
+    @property
+    def total(self) -> float:
+        return self.done + self.player.total
+
+    def play_block(self, losses: RunOfBlock, before: Array) -> None:
+        now = 0
+        while now < losses.rounds:
+            switches = self.player.switches
+            now = self.player.advance(losses, before - self.start, now)
+            if self.player.switches > switches:
+                self.draws += 1
+                seen = before + losses.before(now - 1)  # what the draw knew: its own round not yet
+                self._check(float((seen - self.start)[self.player.group]), seen)
+
+    def _check(self, loss: float, seen: Array) -> None:
+        """Release the drawn expert's loss; begin a new phase where it contradicts the guess."""
+        if self.phase >= self.learner.phases.count:
+            return
+        noise = self.generator.laplace(scale=self.scale) if self.scale else 0.0
+        if loss + noise <= self.guess + self.slack:
+            return
+        self.phase, self.guess = self.phase + 1, 2 * self.guess
+        if self.learner.variant == "restart":
+            self.start = seen
+        group, query = self.player.group, self.player.query
+        self.done += self.player.total
+        self.player = Switcher(self.learner.plan(self.guess), self.learner.sizes, self.generator)
+        self.player.group, self.player.query = group, query

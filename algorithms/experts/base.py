@@ -1,0 +1,185 @@
+"""Prediction with expert advice: what a learner is told, and what it answers.
+
+In round t a learner plays one of d experts (or a distribution over them) and then sees the losses of all, in [0, 1].
+The sequence of played experts is released. Neighbouring sequences differ in the losses of one round, replaced by any
+others in [0, 1]. Losses are fixed before the first round (oblivious adversary).
+
+Experts with equal losses in all rounds form a group; a stream tells the size of each group and one loss a group. All
+learners treat experts alike, so which expert is in which group decides nothing, and a stream of 2^18 experts in 19
+groups costs 19 numbers a round.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget
+
+
+class Block(Protocol):
+    """Losses of `rounds` consecutive rounds.
+
+    losses: (rounds, runs, groups). The first axis has length 1 where all rounds are alike, the second where all runs
+    are; both broadcast.
+    """
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+
+    @property
+    def losses(self) -> Array:
+        """Losses in [0, 1]."""
+
+
+@dataclass(frozen=True)
+class ExpertProblem:
+    """What every learner is told before the first round.
+
+    sizes: number of experts of each group, (groups,); they add up to d. horizon: T. best_loss: public upper bound L* on
+    the total loss of the best expert, None where nobody declared one. failure: the beta of high-probability statements.
+    Raises ValueError for fewer than two experts, an empty group or horizon, or a best_loss that is negative or above T.
+    """
+
+    sizes: Array
+    horizon: int
+    best_loss: float | None = None
+    failure: float = 0.05
+
+    def __post_init__(self) -> None:
+        if (self.sizes < 1).any():
+            raise ValueError("every group needs at least one expert")
+        if self.experts < 2:
+            raise ValueError(f"at least 2 experts are needed, got {self.experts}")
+        if self.horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+        if self.best_loss is not None and not 0 <= self.best_loss <= self.horizon:
+            raise ValueError(f"best_loss must lie between 0 and the horizon {self.horizon}, got {self.best_loss}")
+
+    @property
+    def experts(self) -> int:
+        """d."""
+        return int(self.sizes.sum())
+
+
+@dataclass(frozen=True)
+class RunOfBlock:
+    """One run's losses in a block: rounds are counted from 0."""
+
+    block: Block
+    run: int
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return self.block.rounds
+
+    @property
+    def constant(self) -> bool:
+        """All rounds are alike."""
+        return len(self.block.losses) == 1
+
+    @property
+    def losses(self) -> Array:
+        """(rounds | 1, groups)."""
+        return self.block.losses[:, min(self.run, self.block.losses.shape[1] - 1)]
+
+    def path(self, group: int, start: int, stop: int) -> Array:
+        """Losses of a group in rounds start..stop-1."""
+        own = self.losses[:, group]
+        return np.full(stop - start, own[0]) if self.constant else own[start:stop]
+
+    def total(self, group: int, start: int, stop: int) -> float:
+        """Sum of `path`."""
+        own = self.losses[:, group]
+        return float(own[0] * (stop - start)) if self.constant else float(own[start:stop].sum())
+
+    def before(self, stop: int) -> Array:
+        """Sums over rounds 0..stop-1 of all groups, (groups,)."""
+        return self.losses[0] * stop if self.constant else self.losses[:stop].sum(axis=0)
+
+
+def block_total(block: Block) -> Array:
+    """Sum over the rounds of a block, (runs | 1, groups)."""
+    total: Array = block.losses.sum(axis=0) * (block.rounds if len(block.losses) == 1 else 1)
+    return total
+
+
+def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
+    """The same losses round by round, in pieces (size, runs | 1, groups); the last one may be shorter."""
+    waiting: list[Array] = []
+    length = 0
+    for block in blocks:
+        first = 0
+        while first < block.rounds:
+            last = min(block.rounds, first + size - length)
+            shape = (last - first, *block.losses.shape[1:])
+            piece = block.losses if len(block.losses) == 1 else block.losses[first:last]
+            waiting.append(np.broadcast_to(piece, shape))
+            length, first = length + last - first, last
+            if length == size:
+                yield _joined(waiting)
+                waiting, length = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(pieces: list[Array]) -> Array:
+    runs = max(piece.shape[1] for piece in pieces)
+    return np.concatenate([np.broadcast_to(piece, (len(piece), runs, piece.shape[2])) for piece in pieces])
+
+
+@dataclass(frozen=True)
+class Play:
+    """What a play leaves, one number a run.
+
+    losses: total loss of the played experts. Exact learners (`ExpertLearner.exact`) give its expectation over their own
+    draws. draws: number of times that an expert was drawn (expected, for exact learners), NaN where that has no
+    meaning.
+    """
+
+    losses: Array
+    draws: Array
+
+
+class ExpertLearner(ABC):
+    """Plays all runs of one setting together.
+
+    budget: what the released sequence may cost; Budget(inf) is no privacy. Raises ValueError for an unknown variant or
+    a problem or budget that the learner cannot serve, with one line that says why.
+    """
+
+    card: ClassVar[Card]
+    exact: ClassVar[bool] = False
+    """Total losses are expectations over the learner's draws, computed from its marginals."""
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        if variant not in self.card.variants:
+            raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
+        if "best-loss" in self.card.needs and problem.best_loss is None:
+            raise ValueError(f"{self.card.name} must be told a bound on the loss of the best expert: give best_loss")
+        self.problem, self.budget, self.runs, self.variant = problem, budget, runs, variant
+        self.sizes, self.experts, self.horizon = problem.sizes, problem.experts, problem.horizon
+
+    @abstractmethod
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Play the whole horizon; blocks cover it exactly. One generator a run, whose draws no other run disturbs."""
+
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee holds with delta = 0."""
+        return False
+
+    def bound(self) -> float:
+        """Explicit bound on the expected regret (Algorithm 1: with high probability); NaN where none is known."""
+        return math.nan
+
+    def delivered_epsilon(self) -> float:
+        """What the ledger of releases delivers at the budget's delta; inf without privacy."""
+        return math.inf

@@ -1,0 +1,143 @@
+"""Experts by private switching with a binary tree counter in place of the sparse vector.
+
+Algorithm   Asi et al. 2023, Alg. 3 is a sketch; this is our instantiation of it. A phase draws one expert by the
+            exponential mechanism and counts its losses with a binary tree; when the noisy count exceeds a threshold,
+            the next phase begins. At most P = 3 ceil(log2 d) draws, then the last expert stays.
+Privacy     Replace the losses of one round; pure eps-DP. Counters of different phases see different rounds: eps/2 with
+            Laplace noise of scale 2 q/eps a node, q = ceil(log2 T). The draws have eps/(2 P) each.
+Guarantee   None is stated. The threshold 4/eta + error is above the noise at all times with probability 1 - beta:
+            |sum of up to q Laplace variates of scale b| <= b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with
+            probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget, Release, prefix_noise
+from dpregret.algorithms.privacy.selection import Selection, draw_group
+
+CHUNK = 1024  # prefixes whose noise is drawn together
+
+
+class TreeCounterExperts(ExpertLearner):
+    """Algorithm 3 with one candidate at a time."""
+
+    card = Card(
+        name="tree-counters",
+        title="Algorithm 3 (binary tree counters)",
+        paper="Asi et al. 2023",
+        place="Alg. 3, our instantiation",
+        variants={"single": "one candidate a phase"},
+        anytime=False,
+    )
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        self.levels = max(1, math.ceil(math.log2(self.horizon)))
+        self.most_draws = 3 * math.ceil(math.log2(self.experts))
+        private = math.isfinite(budget.epsilon)
+        self.scale = 2 * self.levels / budget.epsilon if private else 0.0
+        self.draw_scale = 4 * self.most_draws / budget.epsilon if private else 0.0  # 2 / eta
+        log_term = math.log(2 * self.horizon / problem.failure)
+        self.error = self.scale * math.sqrt(8 * max(self.levels, log_term) * log_term)
+        self.threshold = 2 * self.draw_scale + self.error
+
+    @property
+    def pure(self) -> bool:
+        """Always."""
+        return True
+
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Total losses of the played experts and numbers of draws."""
+        players = [_Counting(self, generator) for generator in generators]
+        before = np.zeros((1, len(self.sizes)))
+        for block in blocks:
+            for run, player in enumerate(players):
+                player.play_block(RunOfBlock(block, run), before[min(run, len(before) - 1)])
+            before = before + block_total(block)
+        return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
+
+    def delivered_epsilon(self) -> float:
+        """Counters plus draws."""
+        if math.isinf(self.budget.epsilon):
+            return math.inf
+        counters = Release("laplace", self.scale, 1.0, self.levels).epsilon(0.0)
+        return counters + Selection("gumbel", self.draw_scale, 1.0, self.most_draws).epsilon(0.0)
+
+
+class CounterNoise:
+    """Noise of the prefixes 1, 2, ... of a binary tree over numbers, Laplace(scale) a node, in any number at a time.
+
+    As in WindowTree: prefix t reuses the nodes of prefix t & (t - 1). One noise a level is kept between chunks.
+    """
+
+    def __init__(self, generator: np.random.Generator, scale: float):
+        self.generator, self.scale = generator, scale
+        self.coarse: dict[int, float] = {}  # level of a finished group of chunks -> its node's noise
+        self.chunks, self.waiting = 0, np.empty(0)
+
+    def take(self, count: int) -> Array:
+        """The noise of the next `count` prefixes."""
+        while len(self.waiting) < count:
+            self.waiting = np.concatenate([self.waiting, self._chunk()])
+        taken, self.waiting = self.waiting[:count], self.waiting[count:]
+        return taken
+
+    def _chunk(self) -> Array:
+        nodes = np.empty(CHUNK + 1)
+        nodes[0] = sum(self.coarse.values())
+        nodes[1:] = self.generator.laplace(scale=self.scale, size=CHUNK) if self.scale else 0.0
+        last = float(nodes[-1])
+        noise = prefix_noise(nodes)[1:]
+        self.chunks += 1
+        ended = (self.chunks & -self.chunks).bit_length() - 1
+        self.coarse = {level: node for level, node in self.coarse.items() if level > ended} | {ended: last}
+        noise[-1] = sum(self.coarse.values())
+        return noise
+
+
+class _Counting:
+    """One run of the learner. The count before a round holds the losses since the phase began, up to the last round."""
+
+    def __init__(self, learner: TreeCounterExperts, generator: np.random.Generator):
+        self.learner, self.generator = learner, generator
+        self.group = draw_group(generator, learner.sizes, np.zeros(len(learner.sizes)), 1.0)
+        self.draws, self.total = 0, 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        self.count, self.fresh = 0.0, True
+        self.noise = CounterNoise(self.generator, self.learner.scale)
+
+    def play_block(self, losses: RunOfBlock, before: Array) -> None:
+        now = 0
+        while now < losses.rounds:
+            stop = min(losses.rounds, now + CHUNK)
+            path = losses.path(self.group, now, stop)
+            halt = None if self.draws >= self.learner.most_draws else self._halt(path)
+            if halt is None:
+                self.total += float(path.sum())
+                now = stop
+                continue
+            self.total += float(path[:halt].sum())
+            now += halt
+            scores = before + losses.before(now)
+            self.group = draw_group(self.generator, self.learner.sizes, scores, self.learner.draw_scale)
+            self.draws += 1
+            self._begin()
+
+    def _halt(self, path: Array) -> int | None:
+        """Position of the first round whose count, known before it, is above the threshold; None if there is none."""
+        counts = self.count + np.concatenate([[0.0], np.cumsum(path)])
+        first = 1 if self.fresh else 0  # the round in which a phase begins has no count yet
+        asked = counts[first:-1] + self.noise.take(len(path) - first)
+        above = np.flatnonzero(asked > self.learner.threshold)
+        if len(above):
+            return int(above[0]) + first
+        self.count, self.fresh = float(counts[-1]), False
+        return None

@@ -1,0 +1,124 @@
+"""Leaders on private sums of losses: regularised by entropy, or perturbed by the noise itself.
+
+Algorithm   Agarwal & Singh 2017, full information. A binary tree releases noisy sums of the loss vectors.
+            FTRL: P ~ exp(-eta * noisy sums), eta = sqrt(ln(d) / (2 T)). FTPL: the expert of the smallest noisy sum,
+            with a padded tree, so that the perturbation has the same law in every round.
+Privacy     Replace the losses of one round: a vector in [0, 1]^d moves by at most d in l1 and sqrt(d) in l2 norm.
+            Laplace noise is eps-DP, Gaussian noise (eps, delta)-DP by exact Gaussian DP; what is played is
+            post-processing.
+Guarantee   FTRL: sqrt(2 T ln d) plus twice the expected largest error of a sum: the leader on wrong sums.
+Deviations  FTRL plays on a plain tree (padded and variance-reduced ones are variants).
+
+FTRL is charged with its expected loss given the noise.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from scipy.special import softmax
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import BLOCK, Budget, NoiseLaw, NoisePlan, calibrate
+from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
+
+LARGEST = 2**22  # noises of a round: experts times runs
+
+
+class PrivateLeader(ExpertLearner):
+    """What both leaders share: the noisy sums."""
+
+    tree: BinaryTree
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        if self.experts * runs > LARGEST:
+            raise ValueError(
+                f"{self.card.name} draws a noise per expert: {self.experts} experts times {runs} runs are more "
+                f"than {LARGEST}"
+            )
+        self.law: NoiseLaw = "laplace" if variant.startswith("laplace") else "gaussian"
+        self.tree = self._tree()
+        sensitivity = float(self.experts) if self.pure else math.sqrt(self.experts)
+        scale = calibrate(self.law, budget, sensitivity, self.tree.nodes_per_item)
+        self.plan = NoisePlan(self.law, [self.tree], [scale], sensitivity, self.experts)
+
+    @property
+    def pure(self) -> bool:
+        """Laplace noise."""
+        return self.law == "laplace"
+
+    def _tree(self) -> BinaryTree:
+        trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
+        return trees.get(self.variant.partition("-")[2], BinaryTree)(self.horizon)
+
+    def delivered_epsilon(self) -> float:
+        """Of all nodes that a loss lies in."""
+        return self.plan.releases()[0].epsilon(self.budget.delta)
+
+    def noisy_sums(
+        self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]
+    ) -> Iterator[tuple[Array, Array]]:
+        """Pieces of up to BLOCK rounds: losses, and noisy sums of the losses before each round; (rounds, runs, d)."""
+        repeats = self.sizes.astype(np.int64)
+        seen = np.zeros((1, len(self.sizes)))
+        last = np.zeros((1, self.runs, self.experts))  # before the first round nothing is summed and nothing noised
+        for losses, block in zip(rechunk(blocks, BLOCK), self.plan.blocks(generators), strict=False):
+            before = np.zeros_like(losses)
+            np.cumsum(losses[:-1], axis=0, out=before[1:])
+            noise = np.concatenate([last, block[:-1, 0]])[: len(losses)]
+            yield np.repeat(losses, repeats, axis=-1), np.repeat(seen + before, repeats, axis=-1) + noise
+            seen, last = seen + losses.sum(axis=0), block[-1:, 0].copy()
+
+
+class PrivateFtrl(PrivateLeader):
+    """Follow the regularised leader."""
+
+    card = Card(
+        name="private-ftrl",
+        title="private FTRL",
+        paper="Agarwal & Singh 2017",
+        place="full information, entropy",
+        variants={
+            "laplace": "Laplace noise, eps-DP",
+            "gaussian": "Gaussian noise",
+            "gaussian-padded": "Gaussian noise, padded tree",
+            "gaussian-reduced": "Gaussian noise, variance-reduced tree",
+        },
+        anytime=False,
+    )
+
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Expected losses given the noise."""
+        eta = math.sqrt(math.log(self.experts) / (2 * self.horizon))
+        total = np.zeros(self.runs)
+        for losses, sums in self.noisy_sums(blocks, generators):
+            total += (softmax(-eta * sums, axis=-1) * losses).sum(axis=(0, 2))
+        return Play(total, np.full(self.runs, np.nan))
+
+
+class PrivateFtpl(PrivateLeader):
+    """Follow the perturbed leader."""
+
+    card = Card(
+        name="private-ftpl",
+        title="private FTPL",
+        paper="Agarwal & Singh 2017",
+        place="full information, perturbation",
+        variants={"laplace": "Laplace noise, eps-DP", "gaussian": "Gaussian noise"},
+        anytime=False,
+    )
+
+    def _tree(self) -> BinaryTree:
+        return PaddedTree(self.horizon)
+
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Losses of the leaders; ties go to the first."""
+        total = np.zeros(self.runs)
+        for losses, sums in self.noisy_sums(blocks, generators):
+            leaders = np.argmin(sums, axis=-1)[..., None]
+            losses = np.broadcast_to(losses, sums.shape)
+            total += np.take_along_axis(losses, leaders, axis=-1).sum(axis=(0, 2))
+        return Play(total, np.full(self.runs, np.nan))

@@ -1,0 +1,101 @@
+"""Private shrinking dartboard: an expert is left only as often as its weight shrinks.
+
+Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010): weights w_t = exp(-eta C_t). In
+            the next round keep x with probability (1 - p) exp(-eta l_t(x)); otherwise draw it from P_(t+1) ~ w_(t+1),
+            at most K times in all.
+Privacy     Replace the losses of one round, (eps, delta)-DP. The loss decides once whether to keep or to draw: at most
+            ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws, each eta^2/2-zCDP.
+Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
+            ln(d)/eta + eta T/8.
+Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number
+            of
+            draws: running out costs at most 1/T in expectation. (p, eta) minimise the guarantee on a grid of p.
+
+Losses are expectations, exact to 1/T.
+"""
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import binom
+
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.hedge import ExactHedge
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.selection import zcdp_epsilon
+
+
+def most_draws(horizon: int, keep_away: float, eta: float) -> int:
+    """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
+    probability = min(1.0, keep_away + eta)
+    return int(binom.isf(1 / horizon**2, horizon, probability)) + 1
+
+
+def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
+    """Epsilon of the whole run at delta."""
+    decision = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
+    return decision + zcdp_epsilon(most_draws(horizon, keep_away, eta) * eta**2 / 2, delta)
+
+
+@lru_cache(maxsize=256)
+def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[float, float]:
+    """(p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; p on 97 points from 1e-6 to 1."""
+    best = math.sqrt(8 * math.log(experts) / horizon)
+    if math.isinf(epsilon):
+        return 1.0, best
+    found = (1.0, 0.0)
+    for keep_away in np.logspace(-6, 0, 97):
+        eta = _largest_eta(horizon, float(keep_away), best, epsilon, delta)
+        if eta > found[1]:  # the guarantee falls with eta up to `best`
+            found = float(keep_away), eta
+    return found
+
+
+def _largest_eta(horizon: int, keep_away: float, best: float, epsilon: float, delta: float) -> float:
+    """The largest eta up to `best` within the budget; K jumps, so the root is approached from below."""
+    if price(horizon, keep_away, best, delta) <= epsilon:
+        return best
+    smallest = best * 1e-6
+    if price(horizon, keep_away, smallest, delta) > epsilon:
+        return 0.0
+    root = brentq(lambda eta: price(horizon, keep_away, eta, delta) - epsilon, smallest, best, xtol=1e-12, rtol=1e-9)
+    while price(horizon, keep_away, root, delta) > epsilon:
+        root *= 1 - 1e-6
+    return float(root)
+
+
+class ShrinkingDartboard(ExactHedge):
+    """Draws are rare: about T (p + eta) of them at most."""
+
+    card = Card(
+        name="shrinking-dartboard",
+        title="private shrinking dartboard",
+        paper="Asi et al. 2022",
+        place="our calibration",
+        variants={"zcdp": "draws priced by zCDP"},
+        anytime=False,
+    )
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        if math.isfinite(budget.epsilon) and budget.delta == 0:
+            raise ValueError("shrinking-dartboard needs delta > 0")
+        self.keep_away, self.eta = tuned(self.horizon, self.experts, budget.epsilon, budget.delta)
+        if self.eta == 0:
+            raise ValueError(
+                f"shrinking-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
+            )
+
+    @property
+    def draws(self) -> int:
+        """The cap K."""
+        return most_draws(self.horizon, self.keep_away, self.eta)
+
+    def delivered_epsilon(self) -> float:
+        """One decision plus K draws."""
+        if math.isinf(self.budget.epsilon):
+            return math.inf
+        return price(self.horizon, self.keep_away, self.eta, self.budget.delta)

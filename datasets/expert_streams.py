@@ -1,0 +1,321 @@
+"""Streams of expert losses by name: all fixed before the first round, none of them materialised round by round.
+
+Experts with equal losses form a group; a stream tells the size of every group and yields blocks of losses by group.
+Which expert is in which group is left out: learners treat experts alike, so a random labelling, which the adversary of
+the lower bounds draws, decides nothing about their loss.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpregret.datasets import expert_data
+from dpregret.datasets.families import build
+from dpregret.datasets.losses import Array
+
+ROUNDS = 4096
+"""Most rounds of a block where losses vary; no result depends on it."""
+NUMBERS = 2**22
+"""Most losses of such a block: with many runs and experts it has fewer rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertBlock:
+    """Losses of consecutive rounds, (rounds, runs, groups) in [0, 1].
+
+    The first axis has length 1 where all rounds are alike, the second where all runs are.
+    """
+
+    losses: Array
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertComparator:
+    """Total loss of the best expert in hindsight, and of staying with a uniformly random one; (runs,) each."""
+
+    best: Array
+    uniform: Array
+
+
+class ExpertStream(ABC):
+    """Losses of d experts over T rounds.
+
+    sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the total loss of the
+    best expert that learners are told, None where nobody declared one. tight: the stream forces what the upper bounds
+    pay for. real: measured data. lower_bound: least expected regret of every eps-DP learner on streams like this one,
+    NaN where none is known.
+    """
+
+    tight = False
+    real = False
+    lower_bound = math.nan
+
+    def __init__(self, name: str, sizes: Sequence[int], horizon: int, best_loss: float | None) -> None:
+        self.name, self.horizon, self.best_loss = name, horizon, best_loss
+        self.sizes: Array = np.asarray(sizes, dtype=np.float64)
+        self.experts = int(self.sizes.sum())
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        if best_loss is not None and not 0 <= best_loss <= horizon:
+            raise ValueError(f"best_loss must lie between 0 and the horizon {horizon}, got {best_loss}")
+
+    @abstractmethod
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """Blocks that cover the horizon exactly; a run's losses depend on its own generator only."""
+
+    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+        """A pass of its own over the losses: give it generators equal to those of `blocks`."""
+        total = np.zeros((len(generators), len(self.sizes)))
+        for block in self.blocks(generators):
+            total += block.losses.sum(axis=0) * (block.rounds if len(block.losses) == 1 else 1)
+        return self._compare(total)
+
+    def _compare(self, total: Array) -> ExpertComparator:
+        """From the total loss of an expert of each group, (runs, groups)."""
+        return ExpertComparator(total.min(axis=1), total @ self.sizes / self.experts)
+
+
+class Halving(ExpertStream):
+    """Nested halving: T is cut into phases, and at the beginning of each a group of the living experts dies.
+
+    Death is for ever (`transient`: for the phase of the death only). In a round the dead lose 1 and the living L*/T:
+    that is 0 or 1 plus L*/T, clipped to 1. So the last group, which never dies, loses exactly L*. A player of a random
+    living expert switches sum_j (dead of phase j) / (living before it) times in the mean: (log2 d)/2 where halves die,
+    near ln d where the dead are few. The instance makes the learners of Asi et al. 2023 pay for each of these switches.
+
+    sizes: the groups by the phase of their death, then the survivors. Phases have floor(T/m) rounds, the last the rest.
+    """
+
+    tight = True
+
+    def __init__(
+        self, name: str, sizes: Sequence[int], horizon: int, best_loss: float | None, transient: bool = False
+    ) -> None:
+        self.floor = 0.0 if best_loss is None else float(best_loss)
+        super().__init__(name, sizes, horizon, self.floor)
+        phases = len(sizes) - 1
+        if horizon < phases:
+            raise ValueError(f"horizon must be at least {phases}, the number of phases, got {horizon}")
+        self.transient = transient
+        self.bounds = [phase * (horizon // phases) for phase in range(phases)] + [horizon]
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """One block a phase; the generators are not used."""
+        for phase, (first, last) in enumerate(pairwise(self.bounds)):
+            losses = np.full((1, 1, len(self.sizes)), self.floor / self.horizon)
+            losses[..., phase if self.transient else 0 : phase + 1] = 1.0
+            yield ExpertBlock(losses, last - first)
+
+    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+        """D rounds of death cost D (1 - L*/T) on top of L*."""
+        starts = np.array(self.bounds)
+        dead = np.diff(starts) if self.transient else self.horizon - starts[:-1]
+        total = self.floor + np.append(dead, 0) * (1.0 - self.floor / self.horizon)
+        return self._compare(np.tile(total, (len(generators), 1)))
+
+
+class Bernoulli(ExpertStream):
+    """One perfect expert; each of the others loses 1 with probability p in every round, independently.
+
+    The easy case: the best expert stands out after about (ln d)/p rounds. A best_loss above 0 is a declaration only.
+    """
+
+    def __init__(self, experts: int, horizon: int, best_loss: float | None, probability: float) -> None:
+        if not 0 < probability <= 1:
+            raise ValueError(f"probability must lie in (0, 1], got {probability}")
+        super().__init__("bernoulli", [1] * experts, horizon, 0.0 if best_loss is None else best_loss)
+        self.probability = probability
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """Blocks of a bounded size; the perfect expert is the first."""
+        step = _rounds(len(generators), self.experts)
+        for first in range(0, self.horizon, step):
+            rounds = min(step, self.horizon - first)
+            losses = np.zeros((rounds, len(generators), self.experts))
+            for run, generator in enumerate(generators):
+                losses[:, run, 1:] = generator.random((rounds, self.experts - 1)) < self.probability
+            yield ExpertBlock(losses, rounds)
+
+
+class LowerBound(ExpertStream):
+    """Asi et al. 2023, Thm 5: nobody loses for T - k rounds, then all but expert j lose 1 in each of k rounds.
+
+    For k < ln(d - 1)/eps every eps-DP learner has expected regret of at least k/4 for some j. Let B_j be the event that
+    fewer than k/2 of the last k plays differ from j: these are disjoint. Were the regret below k/4 for every j, B_j
+    would have probability above 1/2 on its own stream (Markov), and above e^(-k eps)/2 on that of any i, which differs
+    in k rounds. Then (d - 1) e^(-k eps)/2 < 1 - P(B_i) < 1/2 on the stream of i, against the choice of k.
+
+    length: k, by default the largest that the proof covers, ceil(ln(d - 1)/eps) - 1, but at least 1. `lower_bound` is
+    k/4 where the proof covers k. It says nothing of (eps, delta)-DP.
+    """
+
+    tight = True
+
+    def __init__(self, experts: int, horizon: int, epsilon: float, length: int | None) -> None:
+        if experts < 3:
+            raise ValueError(f"experts must be at least 3 for lower-bound, got {experts}")
+        super().__init__("lower-bound", [experts - 1, 1], horizon, 0.0)
+        if length is None and math.isinf(epsilon):
+            raise ValueError(f"lower-bound needs a finite epsilon or the option 'length', got epsilon {epsilon}")
+        provable = math.log(experts - 1) / epsilon
+        self.length = max(1, math.ceil(provable) - 1) if length is None else length
+        if not (isinstance(self.length, int) and 1 <= self.length <= horizon):
+            raise ValueError(f"length must be a whole number from 1 to the horizon {horizon}, got {self.length}")
+        if self.length < provable:
+            self.lower_bound = self.length / 4
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """Quiet rounds, if any, then those that count; the generators are not used."""
+        if self.length < self.horizon:
+            yield ExpertBlock(np.zeros((1, 1, 2)), self.horizon - self.length)
+        yield ExpertBlock(np.array([[[1.0, 0.0]]]), self.length)
+
+
+class ErrorTable(ExpertStream):
+    """Experts are classifiers: the loss is the 0/1 error on a sample.
+
+    Every run sees all samples once per pass, in an order of its own. best_loss is a declaration; the data decide what
+    the best expert loses.
+    """
+
+    real = True
+
+    def __init__(self, name: str, experts: int, horizon: int, best_loss: float | None, data_dir: str | Path) -> None:
+        super().__init__(name, [1] * experts, horizon, best_loss)
+        table = expert_data.load(name, Path(data_dir))
+        self.errors = expert_data.subset(table, experts).astype(np.float64)
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """Pass after pass, in blocks of a bounded size."""
+        step, left = _rounds(len(generators), self.experts), self.horizon
+        for order in self._orders(generators):
+            wanted = order[:left]
+            for first in range(0, len(wanted), step):
+                losses = self.errors[wanted[first : first + step]]
+                yield ExpertBlock(losses, len(losses))
+            left -= len(wanted)
+            if not left:
+                return
+
+    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+        """Full passes cost the sums of the table; only the last one depends on its order."""
+        passes, rest = divmod(self.horizon, len(self.errors))
+        last = next(islice(self._orders(generators), passes, None))
+        beginning = np.stack([self.errors[order[:rest]].sum(axis=0) for order in last.T])
+        return self._compare(passes * self.errors.sum(axis=0) + beginning)
+
+    def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[NDArray[np.int64]]:
+        """Endless passes: numbers of samples, (samples, runs)."""
+        while True:
+            yield np.stack([generator.permutation(len(self.errors)) for generator in generators], axis=1)
+
+
+def _rounds(runs: int, groups: int) -> int:
+    return max(1, min(ROUNDS, NUMBERS // (runs * groups)))
+
+
+def halving(experts: int, horizon: int, epsilon: float, best_loss: float | None) -> ExpertStream:
+    """Half of the living die in each of log2 d phases; d is a power of two."""
+    return Halving("halving", _halves(experts), horizon, best_loss)
+
+
+def halving_transient(experts: int, horizon: int, epsilon: float, best_loss: float | None) -> ExpertStream:
+    """As halving, but a dead expert loses in its own phase only: returning to it later costs nothing."""
+    return Halving("halving-transient", _halves(experts), horizon, best_loss, transient=True)
+
+
+def halving_slow(
+    experts: int, horizon: int, epsilon: float, best_loss: float | None, kill: float = 0.125
+) -> ExpertStream:
+    """A share `kill` of the living, rounded, at least one expert, dies in each phase, until one is left."""
+    if not 0 < kill < 1:
+        raise ValueError(f"kill must lie in (0, 1), got {kill}")
+    sizes, living = [], experts
+    while living > 1:
+        sizes.append(min(living - 1, max(1, round(kill * living))))
+        living -= sizes[-1]
+    return Halving("halving-slow", [*sizes, 1], horizon, best_loss)
+
+
+def bernoulli(
+    experts: int, horizon: int, epsilon: float, best_loss: float | None, probability: float = 0.5
+) -> ExpertStream:
+    """Independent losses and one perfect expert."""
+    return Bernoulli(experts, horizon, best_loss, probability)
+
+
+def lower_bound(
+    experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
+) -> ExpertStream:
+    """The instance of Theorem 5 against an eps-DP learner."""
+    if best_loss:
+        raise ValueError(f"best_loss must be 0 for lower-bound, got {best_loss}")
+    return LowerBound(experts, horizon, epsilon, length)
+
+
+def digits_experts(
+    experts: int, horizon: int, epsilon: float, best_loss: float | None, data_dir: str | Path
+) -> ExpertStream:
+    """Classifiers trained on parts of the handwritten digits; see `expert_data`. Real data."""
+    return ErrorTable("digits-experts", experts, horizon, best_loss, data_dir)
+
+
+def breast_cancer_experts(
+    experts: int, horizon: int, epsilon: float, best_loss: float | None, data_dir: str | Path
+) -> ExpertStream:
+    """Classifiers trained on parts of the Wisconsin breast cancer data; see `expert_data`. Real data."""
+    return ErrorTable("breast-cancer-experts", experts, horizon, best_loss, data_dir)
+
+
+def _halves(experts: int) -> list[int]:
+    if experts < 2 or experts & (experts - 1):
+        raise ValueError(f"experts must be a power of two, at least 2, got {experts}")
+    return [experts >> (phase + 1) for phase in range(experts.bit_length() - 1)] + [1]
+
+
+EXPERT_STREAMS: Mapping[str, Callable[..., ExpertStream]] = MappingProxyType(
+    {
+        "halving": halving,
+        "halving-transient": halving_transient,
+        "halving-slow": halving_slow,
+        "bernoulli": bernoulli,
+        "lower-bound": lower_bound,
+        "digits-experts": digits_experts,
+        "breast-cancer-experts": breast_cancer_experts,
+    }
+)
+"""Stream name -> its maker, whose parameters after the first four are the options of `make_expert_stream`."""
+
+
+def make_expert_stream(
+    name: str,
+    experts: int,
+    horizon: int,
+    *,
+    epsilon: float = math.inf,
+    best_loss: float | None = None,
+    **options: object,
+) -> ExpertStream:
+    """Build a stream of d experts over T rounds.
+
+    epsilon: of the learner that the stream is aimed at; only the lower bound looks at it. best_loss: the public L*:
+    part of the stream's definition for the halving streams (None is 0), a declaration for the others. Options:
+    halving-slow (kill), bernoulli (probability), lower-bound (length), digits-experts and breast-cancer-experts
+    (data_dir, the folder of the tables). Raises ValueError for unknown names and options and for values out of range.
+    """
+    if experts < 2:
+        raise ValueError(f"experts must be at least 2, got {experts}")
+    if not epsilon > 0:
+        raise ValueError(f"epsilon must be positive, got {epsilon}")
+    stream: ExpertStream = build("stream", EXPERT_STREAMS, name, (experts, horizon, epsilon, best_loss), options)
+    return stream

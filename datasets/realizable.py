@@ -1,0 +1,160 @@
+"""Streams in which one point has no loss at all, in any round.
+
+Losses are built around x0 = ``domain.target()`` and are non-negative on the whole space, not only on the set: only
+then does |gradient|^2 <= 2 smoothness * value hold, on which small-loss bounds rest (f(x) = x on [0, 1] is
+non-negative there and flat, yet its gradient is 1 where its value is 0). Their strong convexity, where they have any,
+is not told to learners: ``strong_convexity`` is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+
+from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.datasets.losses import Array, Loss, Quadratic
+
+
+@dataclass(frozen=True, slots=True)
+class DirectionSquare:
+    """f(x) = (smoothness/2) <direction, x - anchor>^2."""
+
+    direction: Array
+    anchor: Array
+    smoothness: float
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        value: Array = 0.5 * self.smoothness * np.vecdot(self.direction, points - self.anchor) ** 2
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and smoothness <direction, x - anchor> direction."""
+        offset = np.vecdot(self.direction, points - self.anchor)
+        return 0.5 * self.smoothness * offset**2, self.smoothness * offset[..., None] * self.direction
+
+    def gradient(self, points: Array) -> Array:
+        """Gradient alone."""
+        return self.value_and_gradient(points)[1]
+
+    def prox(self, points: Array, step: float) -> Array:
+        """Point - step smoothness <direction, point - anchor> direction / (1 + step smoothness |direction|^2)."""
+        weight = step * self.smoothness
+        offset = np.vecdot(self.direction, points - self.anchor) / (
+            1 + weight * np.vecdot(self.direction, self.direction)
+        )
+        moved: Array = points - weight * offset[..., None] * self.direction
+        return moved
+
+    def quadratic_form(self) -> tuple[Array, Array, Array]:
+        """(A, b, c) with f(x) = <x, A x>/2 - <b, x> + c; shapes (runs, d, d), (runs, d), (runs,)."""
+        matrix = self.smoothness * self.direction[..., :, None] * self.direction[..., None, :]
+        linear = matrix @ self.anchor
+        return matrix, linear, 0.5 * linear @ self.anchor
+
+
+@dataclass(frozen=True, slots=True)
+class HalfSpace:
+    """f(x) = max(0, <direction, x - anchor>) / 2."""
+
+    direction: Array
+    anchor: Array
+
+    def value(self, points: Array) -> Array:
+        """f at the points."""
+        value: Array = 0.5 * np.maximum(np.vecdot(self.direction, points - self.anchor), 0.0)
+        return value
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and a subgradient: half the direction beyond the border, 0 on it and before it."""
+        value = self.value(points)
+        return value, 0.5 * (value > 0)[..., None] * self.direction
+
+    def gradient(self, points: Array) -> Array:
+        """Subgradient alone."""
+        return self.value_and_gradient(points)[1]
+
+    def prox(self, points: Array, step: float) -> Array:
+        """The point moved against the direction by step/2, but not beyond the border."""
+        square = np.vecdot(self.direction, self.direction)
+        beyond = np.maximum(np.vecdot(self.direction, points - self.anchor), 0.0) / square
+        moved: Array = points - np.minimum(beyond, step / 2)[..., None] * self.direction
+        return moved
+
+
+class Realizable(Stream):
+    """What the streams of this module share: x0 has no loss, so it is the comparator, and L* = 0."""
+
+    best_loss = 0.0
+
+    def __init__(self, name: str, domain: Domain, lipschitz: float, smoothness: float, tight: bool) -> None:
+        self.anchor = domain.target()
+        super().__init__(name, domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness, tight=tight)
+
+    def _stay(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
+        """Blocks (rounds, runs) of the losses of the set's center."""
+        center = self.domain.center()
+        for loss in self._losses(generators):
+            yield np.broadcast_to(loss.value(np.tile(center, (len(generators), 1))), (1, len(generators)))
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        stay = prefix_sums(self._stay(generators), checkpoints)
+        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class RealizableQuadratic(Realizable):
+    """f_t(x) = (smoothness/2) |x - x0|^2 in every round. No randomness: the generators only count the runs.
+
+    Not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
+    """
+
+    def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
+        _positive(smoothness)
+        reach = domain.reach(domain.target())
+        super().__init__("realizable-quadratic", domain, smoothness * reach, smoothness, tight=False)
+        self.loss = Quadratic(self.anchor, smoothness)
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        yield from repeat(self.loss)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        once = float(self.loss.value(self.domain.center()))
+        stay = np.tile(once * np.asarray(checkpoints, dtype=np.float64)[:, None], (1, len(generators)))
+        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class RealizableDirection(Realizable):
+    """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere. Not tight, as above."""
+
+    def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
+        _positive(smoothness)
+        reach = domain.reach(domain.target())
+        super().__init__("realizable-direction", domain, smoothness * reach, smoothness, tight=False)
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        for block in sphere_blocks(generators, self.dimension):
+            for direction in block:
+                yield DirectionSquare(direction, self.anchor, self.smoothness)
+
+
+class HalfSpaces(Realizable):
+    """f_t(x) = max(0, <u_t, x - x0>) / 2, u_t uniform on the unit sphere; tight: an error enters to first order.
+
+    Lipschitz constant 1/2, no smoothness.
+    """
+
+    def __init__(self, domain: Domain, strong_convexity: float) -> None:
+        super().__init__("half-space", domain, 0.5, np.inf, tight=True)
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+        for block in sphere_blocks(generators, self.dimension):
+            for direction in block:
+                yield HalfSpace(direction, self.anchor)
+
+
+def _positive(smoothness: float) -> None:
+    if not (np.isfinite(smoothness) and smoothness > 0):
+        raise ValueError(f"smoothness must be positive and finite, got {smoothness}")
