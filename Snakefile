@@ -12,7 +12,9 @@ except ModuleNotFoundError as error:
 
 try:
     REGISTRY = registry.load_registry()
-    CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
+    # jobs read the same file again: the main process has built every stream and learner by then
+    trials = REGISTRY if workflow.is_main_process else REGISTRY.trusting()
+    CONFIG = configuration.load_config(configuration.check_options(config), trials)
     CLAIMS = {
         paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
         for paper in CONFIG.papers

@@ -50,10 +50,10 @@ class ExpertComparator:
 class ExpertStream(ABC):
     """Losses of d experts over T rounds.
 
-    sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the total loss of the
-    best expert that learners are told, None where nobody declared one. tight: the stream forces what the upper bounds
-    pay for. real: measured data. lower_bound: least expected regret of every eps-DP learner on streams like this one,
-    NaN where none is known.
+    sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the
+    total loss of the best expert that learners are told, None where nobody declared one. tight: the stream forces what
+    the upper bounds pay for. real: measured data. lower_bound: least expected regret of every eps-DP learner on streams
+    like this one, NaN where none is known.
     """
 
     tight = False
@@ -82,7 +82,7 @@ class ExpertStream(ABC):
 
     def _compare(self, total: Array) -> ExpertComparator:
         """From the total loss of an expert of each group, (runs, groups)."""
-        return ExpertComparator(total.min(axis=1), total @ self.sizes / self.experts)
+        return ExpertComparator(total.min(axis=1), np.vecdot(total, self.sizes) / self.experts)
 
 
 class Halving(ExpertStream):

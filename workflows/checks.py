@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
+TRAITS = ("smooth", "quadratic", "strongly-convex", "best-loss", "quadratic-sums")
+"""What a learner may need of its losses."""
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark"})  # other folders of results/
 
 
@@ -168,9 +170,10 @@ def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Proble
                 )
         for name in experiment.streams:
             stream = registry.streams.get(name)
-            for need in ("smooth", "quadratic"):
-                if stream is not None and need in needs and not getattr(stream, need):
-                    able = sorted(each for each, traits in registry.streams.items() if getattr(traits, need))
+            for need in TRAITS:
+                trait = need.replace("-", "_")
+                if stream is not None and need in needs and not getattr(stream, trait):
+                    able = sorted(each for each, traits in registry.streams.items() if getattr(traits, trait))
                     yield (
                         ("learners", learner),
                         f"needs {need} losses, which the stream {name!r} has not; "

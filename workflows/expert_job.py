@@ -111,7 +111,7 @@ def _cell_rows(
         delta=0.0 if learner.pure else budget.delta,
         best_loss=math.nan if stream.best_loss is None else stream.best_loss,
         bound=learner.bound(),
-        lower_bound=stream.lower_bound,
+        lower_bound=stream.lower_bound if learner.pure else math.nan,
         delivered_epsilon=learner.delivered_epsilon(),
         mu_gdp=math.nan,
         noise_law="none",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-KINKED_STREAMS = frozenset({"norm-kink", "random-kink"})
+KINKED_STREAMS = frozenset({"norm-kink", "random-kink", "half-space"})
+REALIZABLE_STREAMS = frozenset({"realizable-quadratic", "realizable-direction", "half-space"})
 SQUARED_LOSS_STREAMS = frozenset({"lasso", "diabetes"})
 DATA_DIMENSIONS = {"breast-cancer": 30, "digits": 64, "diabetes": 10}
 DATA_RISKS = {"diabetes-risk": "diabetes", "breast-cancer-risk": "breast-cancer", "digits-risk": "digits"}
@@ -21,7 +22,7 @@ class LearnerEntry:
     """What a configuration has to know about a learner: its variants, its needs, and its module's name."""
 
     variants: tuple[str, ...]
-    needs: frozenset[str]  # of 'local-oracle', 'smooth', 'quadratic'
+    needs: frozenset[str]  # 'local-oracle', and traits of streams written with hyphens, such as 'strongly-convex'
     module: str = ""
 
 
@@ -29,12 +30,16 @@ class LearnerEntry:
 class StreamEntry:
     """What a configuration has to know about a stream.
 
-    smooth: finite smoothness. quadratic: squared loss of a linear prediction. dimension: the number of features
-    where data decide it. bundled: data that the workflow prepares.
+    smooth: finite smoothness. quadratic: squared loss of a linear prediction. strongly_convex: learners are told so.
+    best_loss: the loss L* of the best point is public. quadratic_sums: sums of losses are quadratic forms. dimension:
+    the number of features where data decide it. bundled: data that the workflow prepares.
     """
 
     smooth: bool
     quadratic: bool
+    strongly_convex: bool = True
+    best_loss: bool = False
+    quadratic_sums: bool = False
     dimension: int | None = None
     bundled: bool = False
 
@@ -71,6 +76,18 @@ class Registry:
     try_expert_stream: Callable[[str, int, int, float, float | None, Mapping[str, Any]], object] = _fits
     try_expert_learner: Callable[[object, str, str, float, float, int], object] = _fits
 
+    def trusting(self) -> Registry:
+        """Return a copy that builds nothing: for jobs of a configuration that has been tried already."""
+        return replace(
+            self,
+            try_set=_fits,
+            try_stream=_fits,
+            try_risk=_fits,
+            try_erm_learner=_fits,
+            try_expert_stream=_fits,
+            try_expert_learner=_fits,
+        )
+
     def module(self, learner: str) -> str:
         """Return the name of the module that holds a learner."""
         return {**self.learners, **self.erm_learners, **self.expert_learners}[learner].module
@@ -84,6 +101,7 @@ def load_registry() -> Registry:
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
     from dpregret.algorithms.geometry import SETS, make_set
+    from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.expert_streams import EXPERT_STREAMS, make_expert_stream
     from dpregret.datasets.risks import RISKS, make_risk
@@ -126,15 +144,20 @@ def load_registry() -> Registry:
         kind = experts.catalogue()[learner]
         return kind(problem, Budget(epsilon, delta) if kind.card.private else Budget(math.inf), runs, variant)
 
-    def entries(learners: Mapping[str, Any]) -> dict[str, LearnerEntry]:
+    def online_needs(card: Card) -> frozenset[str]:
+        return card.needs if card.convex else card.needs | {"strongly-convex"}
+
+    def entries(
+        learners: Mapping[str, Any], needs_of: Callable[[Card], frozenset[str]] = lambda card: card.needs
+    ) -> dict[str, LearnerEntry]:
         return {
-            name: LearnerEntry(tuple(learner.card.variants), learner.card.needs, learner.__module__)
+            name: LearnerEntry(tuple(learner.card.variants), needs_of(learner.card), learner.__module__)
             for name, learner in learners.items()
         }
 
     return Registry(
         papers=PAPERS,
-        learners=entries(coco.catalogue()),
+        learners=entries(coco.catalogue(), online_needs),
         erm_learners=entries(erm.catalogue()),
         expert_learners=entries(experts.catalogue()),
         expert_streams=frozenset(EXPERT_STREAMS),
@@ -143,6 +166,9 @@ def load_registry() -> Registry:
             name: StreamEntry(
                 smooth=name not in KINKED_STREAMS,
                 quadratic=name in SQUARED_LOSS_STREAMS,
+                strongly_convex=name not in REALIZABLE_STREAMS,
+                best_loss=name in REALIZABLE_STREAMS,
+                quadratic_sums=name == "realizable-direction",
                 dimension=DATA_DIMENSIONS.get(name),
                 bundled=name in DATA_DIMENSIONS,
             )

@@ -109,8 +109,8 @@ class NetExperts(SwitchingLearner):
         dimension, diameter = problem.domain.dimension, problem.domain.diameter
         if dimension not in FINEST:
             raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
-        smallest = max(setting.budget.epsilon for setting in settings)
-        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / (smallest * self.horizon))
+        largest = max(setting.budget.epsilon for setting in settings)  # one net serves all settings
+        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / (largest * self.horizon))
         self.net = covering(problem.domain, self.radius)
         if len(self.net) * runs > LARGEST_NET:
             raise ValueError(
@@ -118,9 +118,7 @@ class NetExperts(SwitchingLearner):
             )
         assert problem.best_loss is not None  # the card needs it
         best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
-        self.plans = [
-            Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings
-        ]
+        self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
         self.sums = np.zeros((len(self.net), runs))
         self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
 
@@ -153,8 +151,10 @@ def covering(domain: Domain, radius: float) -> Array:
     highest = np.array([domain.linear_oracle(-axis) @ axis for axis in axes])
     lowest = np.array([domain.linear_oracle(axis) @ axis for axis in axes])
     step = 2 * radius / math.sqrt(domain.dimension)
-    sides = [low + step * (np.arange(math.ceil((high - low) / step) + 1)) for low, high in zip(lowest, highest,
-    strict=True)] grid = np.array(list(itertools.product(*sides)))
+    sides = [
+        low + step * np.arange(math.ceil((high - low) / step) + 1) for low, high in zip(lowest, highest, strict=True)
+    ]
+    grid = np.array(list(itertools.product(*sides)))
     inside = domain.project(grid)
     near = np.linalg.norm(grid - inside, axis=1) <= radius * (1 + 1e-12)
     return np.unique(np.round(inside[near], 12), axis=0)
@@ -187,10 +187,11 @@ class SampledExperts(SwitchingLearner):
             raise ValueError(f"{self.card.name} samples from a ball, not from the set {problem.domain.name!r}")
         assert problem.best_loss is not None  # the card needs it
         dimension = problem.domain.dimension
-        candidates = (1 + 2 * self.lipschitz * self.horizon * problem.domain.diameter) ** dimension  # of a net of 1/(L
-        T) best = (problem.best_loss + 1) / self.unit
+        points = 1 + 2 * self.lipschitz * self.horizon * problem.domain.diameter  # a dimension, of a net of 1/(L T)
+        best = (problem.best_loss + 1) / self.unit
         self.plans = [
-            Switching(math.ceil(candidates), self.horizon, best, setting.budget, variant) for setting in settings
+            Switching(math.ceil(points) ** dimension, self.horizon, best, setting.budget, variant)
+            for setting in settings
         ]
         self.matrix = np.zeros((runs, dimension, dimension))
         self.linear = np.zeros((runs, dimension))

@@ -14,6 +14,7 @@ Constants   B = ln(2 T^2 / beta), K = 6 ceil(log2 d) + ceil(24 ln(1/beta)); the 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
@@ -82,7 +83,7 @@ class Switching:
         """Probability with which the guarantee may fail (twice)."""
         return 0.5 if self.calibration.starved else self.failure
 
-    @property
+    @cached_property
     def switches(self) -> int:
         """K."""
         halvings = math.ceil(math.log2(self.candidates))
@@ -95,7 +96,7 @@ class Switching:
         """Budget of the threshold tests."""
         return (1 - self.calibration.draws) * self.budget.epsilon
 
-    @property
+    @cached_property
     def eta(self) -> float:
         """Parameter of the exponential mechanism; inf without privacy."""
         epsilon = self.calibration.draws * self.budget.epsilon
@@ -112,12 +113,12 @@ class Switching:
         """2 / eta, the scale of the Gumbel noise."""
         return 2 / self.eta
 
-    @property
+    @cached_property
     def accuracy(self) -> float:
         """8 B / e at the budget e of the threshold tests, for T queries and failure beta / T."""
         return accuracy(self.threshold_epsilon, self.horizon, self.beta / self.horizon)
 
-    @property
+    @cached_property
     def threshold(self) -> float:
         """L* + 4/eta + accuracy; printed: with 8 B / eps; practical: 2/eta."""
         slack = accuracy(self.budget.epsilon, self.horizon, self.beta / self.horizon)

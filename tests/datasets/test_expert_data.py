@@ -1,0 +1,130 @@
+"""Tables of classifiers' errors: what they hold, that they are the same everywhere, and that damage is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.datasets import expert_data
+
+SAMPLES = {"digits-experts": 899, "breast-cancer-experts": 285}  # the larger halves of 1797 and 569
+FEWEST = {"digits-experts": 1, "breast-cancer-experts": 6}
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data") / "not" / "yet"
+    for name in SAMPLES:
+        expert_data.load(name, folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_table_holds_ranked_and_different_experts(name: str, data_dir: Path) -> None:
+    table = expert_data.load(name, data_dir)
+    assert table.shape == (SAMPLES[name], expert_data.EXPERTS)
+    assert table.dtype == np.uint8
+    assert set(np.unique(table)) == {0, 1}
+    errors = table.sum(axis=0, dtype=int)
+    assert (np.diff(errors) >= 0).all()
+    assert errors[0] == FEWEST[name]
+    # the comparator must be worth finding: a random expert errs ten and three times as often
+    assert errors.mean() > {"digits-experts": 10, "breast-cancer-experts": 3}[name] * errors[0]
+    assert len(np.unique(table, axis=1).T) > expert_data.EXPERTS // 2
+
+
+def test_the_same_classifiers_give_the_same_bytes(data_dir: Path, tmp_path: Path) -> None:
+    name = "breast-cancer-experts"
+    expert_data.prepare(name, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (data_dir / f"{name}.npz").read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["again.npz"]
+
+
+def test_the_cache_is_read_before_scikit_learn(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str, path: Path) -> None:
+        raise AssertionError(name)
+
+    monkeypatch.setattr(expert_data, "prepare", refuse)
+    assert len(expert_data.load("digits-experts", data_dir)) == SAMPLES["digits-experts"]
+
+
+@pytest.mark.parametrize("flip", [0, 1])
+def test_errors_are_errors(flip: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feature that is the label leaves no errors, whatever the label is called."""
+    labels = np.arange(101) % 2
+    monkeypatch.setattr(expert_data, "TASKS", {"clear": lambda: (np.abs(labels - flip)[:, None] * 1.0, labels)})
+    table = expert_data.load("clear", tmp_path)
+    assert table.shape == (51, expert_data.EXPERTS)
+    assert not table.any()
+
+
+def test_only_the_other_half_is_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of the rounds are turned around after their split: whoever had seen them would be right now."""
+    order = np.random.default_rng(20230228).permutation(101)
+    shown = np.arange(101) % 2
+    labels = shown.copy()
+    labels[order[50:]] = 1 - shown[order[50:]]
+    monkeypatch.setattr(expert_data, "TASKS", {"turned": lambda: (shown[:, None] * 1.0, labels)})
+    assert expert_data.load("turned", tmp_path).all()
+
+
+@pytest.mark.parametrize("experts", [2, 3, 16, 64, 100, 256])
+def test_a_subset_is_spread_and_keeps_the_best(experts: int) -> None:
+    table = np.tile(np.arange(256, dtype=np.uint8), (2, 1))
+    chosen = expert_data.subset(table, experts)
+    assert chosen.shape == (2, experts)
+    places = chosen[0].astype(int)
+    assert places[0] == 0
+    steps = np.diff(places)
+    assert set(steps) <= {256 // experts, -(-256 // experts)}
+    assert 256 - places[-1] <= -(-256 // experts)
+
+
+@pytest.mark.parametrize("experts", [-1, 1, 257])
+def test_a_subset_has_bounds(experts: int) -> None:
+    with pytest.raises(ValueError, match=f"experts must lie between 2 and 256, got {experts}"):
+        expert_data.subset(np.zeros((2, 256), dtype=np.uint8), experts)
+
+
+def test_unknown_tables_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="unknown table of experts 'iris'; allowed: digits-experts, breast-cancer-exp"):
+        expert_data.load("iris", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def _with(value: float) -> Any:
+    errors = np.zeros((3, expert_data.EXPERTS))
+    errors[2, 7] = value
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"errors": _with(2)}, "loss in row 2, column 7 is 2.0, neither 0 nor 1"),
+        ({"errors": _with(-1)}, "loss in row 2, column 7 is -1.0, neither"),
+        ({"errors": _with(0.5)}, "loss in row 2, column 7 is 0.5, neither"),
+        ({"errors": _with(np.nan)}, "loss in row 2, column 7 is nan, neither"),
+        ({"errors": np.zeros((3, 5))}, r"errors of shape \(3, 5\), expected \(samples, 256\)"),
+        ({"errors": np.zeros((0, 256))}, r"errors of shape \(0, 256\), expected"),
+        ({"errors": np.zeros(256)}, r"errors of shape \(256,\), expected"),
+        ({"errors": np.full((3, 256), "0")}, "errors of type <U1, expected numbers"),
+        ({"errors": np.full((3, 256), None)}, "not a readable"),
+        ({"labels": np.zeros((3, 256))}, "not a readable"),
+    ],
+)
+def test_damaged_tables_are_named(arrays: dict[str, Any], message: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "digits-experts.npz", **arrays)
+    with pytest.raises(ValueError, match=rf"digits-experts\.npz: .*{message}") as caught:
+        expert_data.load("digits-experts", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all"])
+def test_truncated_tables_are_named(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "digits-experts.npz").write_bytes(content)
+    with pytest.raises(ValueError, match=r"digits-experts\.npz: not a readable \.npz"):
+        expert_data.load("digits-experts", tmp_path)

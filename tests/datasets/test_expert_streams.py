@@ -1,0 +1,334 @@
+"""Streams of expert losses against plain tables of T rounds and d experts, drawn as the definitions say."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from dpregret.datasets import expert_data, expert_streams
+from dpregret.datasets.expert_streams import EXPERT_STREAMS, ExpertStream, make_expert_stream
+
+HALVING = ["halving", "halving-transient", "halving-slow"]
+DATA = ["digits-experts", "breast-cancer-experts"]
+SAMPLES = 11
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small tables in the place of the measured ones."""
+    folder = tmp_path_factory.mktemp("tables")
+    for seed, name in enumerate(DATA):
+        errors = np.random.default_rng(seed).integers(0, 2, size=(SAMPLES, expert_data.EXPERTS), dtype=np.uint8)
+        np.savez(folder / f"{name}.npz", errors=errors)
+    return folder
+
+
+def _make(name: str, experts: int, horizon: int, data_dir: Path, **arguments: Any) -> ExpertStream:
+    options = {"data_dir": data_dir} if name in DATA else {}
+    return make_expert_stream(name, experts, horizon, epsilon=1.0, **options, **arguments)
+
+
+def _generators(*runs: int) -> list[np.random.Generator]:
+    return [np.random.default_rng(np.random.SeedSequence([23, run])) for run in runs]
+
+
+def _table(stream: ExpertStream, generators: list[np.random.Generator]) -> np.ndarray:
+    """The losses of all experts, (T, runs, d)."""
+    pieces = []
+    for block in stream.blocks(generators):
+        assert block.losses.ndim == 3
+        assert len(block.losses) in (1, block.rounds)
+        assert block.losses.shape[1] in (1, len(generators))
+        assert block.losses.min() >= 0
+        assert block.losses.max() <= 1
+        shape = (block.rounds, len(generators), len(stream.sizes))
+        pieces.append(np.repeat(np.broadcast_to(block.losses, shape), stream.sizes.astype(int), axis=2))
+    table = np.concatenate(pieces)
+    assert table.shape == (stream.horizon, len(generators), stream.experts)
+    return table
+
+
+def _without_names(losses: np.ndarray) -> np.ndarray:
+    """Columns in lexicographic order: equal for two tables that differ in the labels of the experts only."""
+    return losses[:, np.lexsort(losses)]
+
+
+def _deaths(name: str, experts: int, kill: float) -> Iterator[int]:
+    living = experts
+    while living > 1:
+        dying = min(living - 1, max(1, round(living * kill))) if name == "halving-slow" else living // 2
+        yield dying
+        living -= dying
+
+
+def _by_definition(name: str, experts: int, horizon: int, best_loss: float, kill: float, seed: int) -> np.ndarray:
+    """One realisation with random labels, round by round, (T, d)."""
+    rng = np.random.default_rng(seed)
+    deaths = list(_deaths(name, experts, kill))
+    length = horizon // len(deaths)
+    losses = np.empty((horizon, experts))
+    alive = np.ones(experts, dtype=bool)
+    latest = np.zeros(experts, dtype=bool)
+    for round_ in range(horizon):
+        if round_ % length == 0 and round_ // length < len(deaths):
+            latest = np.zeros(experts, dtype=bool)
+            latest[rng.permutation(np.flatnonzero(alive))[: deaths[round_ // length]]] = True
+            alive &= ~latest
+        losing = latest if name == "halving-transient" else ~alive
+        losses[round_] = np.clip(losing + best_loss / horizon, 0.0, 1.0)
+    return losses
+
+
+@given(
+    name=st.sampled_from(HALVING),
+    logarithm=st.integers(1, 5),
+    extra=st.integers(0, 30),
+    share=st.sampled_from([None, 0.0, 0.125, 0.7, 1.0]),
+    kill=st.sampled_from([0.01, 0.125, 0.3, 0.5, 0.95]),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=120, deadline=None)
+def test_halving_is_its_definition(
+    name: str, logarithm: int, extra: int, share: float | None, kill: float, seed: int
+) -> None:
+    experts = 2**logarithm
+    horizon = len(list(_deaths(name, experts, kill))) + extra
+    best_loss = None if share is None else share * horizon
+    options = {"kill": kill} if name == "halving-slow" else {}
+    stream = make_expert_stream(name, experts, horizon, best_loss=best_loss, **options)
+    expected = _by_definition(name, experts, horizon, best_loss or 0.0, kill, seed)
+    np.testing.assert_array_equal(_without_names(_table(stream, _generators(0))[:, 0]), _without_names(expected))
+    found = stream.comparator(_generators(0, 1, 2))
+    np.testing.assert_array_equal(found.best, [best_loss or 0.0] * 3)  # the survivor has exactly L*
+    np.testing.assert_allclose(found.best, expected.sum(axis=0).min(), rtol=1e-13)
+    np.testing.assert_allclose(found.uniform, [expected.sum(axis=0).mean()] * 3, rtol=1e-13)
+    assert stream.best_loss == (best_loss or 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "experts", "options", "sizes"),
+    [
+        ("halving", 2, {}, [1, 1]),
+        ("halving", 32, {}, [16, 8, 4, 2, 1, 1]),
+        ("halving-transient", 8, {}, [4, 2, 1, 1]),
+        ("halving-slow", 8, {"kill": 0.5}, [4, 2, 1, 1]),
+        ("halving-slow", 10, {}, [1] * 10),
+        ("halving-slow", 20, {"kill": 0.25}, [5, 4, 3, 2, 2, 1, 1, 1, 1]),
+        ("halving-slow", 7, {"kill": 0.99}, [6, 1]),
+        ("lower-bound", 9, {"length": 2}, [8, 1]),
+        ("bernoulli", 3, {}, [1, 1, 1]),
+    ],
+)
+def test_sizes_of_the_groups(name: str, experts: int, options: dict[str, Any], sizes: list[int]) -> None:
+    stream = make_expert_stream(name, experts, 64, **options)
+    assert stream.sizes.tolist() == sizes
+    assert stream.experts == experts == sum(sizes)
+
+
+def _switches(stream: ExpertStream) -> float:
+    """Expected number of switches of a player who moves to a random living expert when its own dies."""
+    living = stream.experts - np.append(0, np.cumsum(stream.sizes[:-1]))[:-1]
+    return float((stream.sizes[:-1] / living).sum())
+
+
+@pytest.mark.parametrize("logarithm", [1, 4, 10, 14])
+def test_expected_switches_have_closed_forms(logarithm: int) -> None:
+    experts = 2**logarithm
+    assert _switches(make_expert_stream("halving", experts, 2**14)) == logarithm / 2
+    harmonic = math.fsum(1 / living for living in range(2, experts + 1))
+    one_by_one = make_expert_stream("halving-slow", experts, 2**14, kill=1e-9)
+    assert _switches(one_by_one) == pytest.approx(harmonic, rel=1e-12)
+
+
+def test_a_share_that_leaves_whole_numbers_dies_in_every_phase() -> None:
+    """Of 8^5 experts, 8^4 7^j / 8^j die in phase j as long as that is a whole number: 1/8 of a switch a phase."""
+    stream = make_expert_stream("halving-slow", 8**5, 2**12, kill=0.125)
+    assert stream.sizes[:5].tolist() == [8**4 * 7**phase // 8**phase for phase in range(5)]
+
+
+@given(experts=st.integers(3, 10**6), epsilon=st.floats(0.01, 20.0))
+def test_the_lower_bound_is_claimed_exactly_where_its_proof_holds(experts: int, epsilon: float) -> None:
+    stream = make_expert_stream("lower-bound", experts, 2000, epsilon=epsilon)
+    assert isinstance(stream, expert_streams.LowerBound)
+    length = stream.length
+    covered = math.log(experts - 1) - length * epsilon  # the proof needs (d - 1) e^(-k eps) > 1
+    if math.isnan(stream.lower_bound):
+        assert length == 1
+        assert covered <= 1e-9
+    else:
+        assert stream.lower_bound == length / 4
+        assert covered > -1e-9
+        assert math.log(experts - 1) - (length + 1) * epsilon <= 1e-9
+    found = stream.comparator(_generators(0, 1))
+    np.testing.assert_array_equal(found.best, 0.0)
+    np.testing.assert_allclose(found.uniform, length * (1 - 1 / experts), rtol=1e-14)
+    assert stream.best_loss == 0
+
+
+@pytest.mark.parametrize(("length", "bound"), [(1, 0.25), (6, 1.5), (7, math.nan), (20, math.nan)])
+def test_lower_bound_of_a_given_length(length: int, bound: float) -> None:
+    """ln 1023 = 6.93."""
+    stream = make_expert_stream("lower-bound", 1024, 20, epsilon=1.0, length=length)
+    assert stream.lower_bound == pytest.approx(bound, nan_ok=True)
+    table = _table(stream, _generators(0))[:, 0]
+    assert not table[: 20 - length].any()
+    assert (table[20 - length :].sum(axis=1) == 1023).all()
+    assert (table.sum(axis=0) == 0).sum() == 1
+
+
+def test_bernoulli_losses_have_their_law() -> None:
+    probability, horizon = 0.3, 4000
+    stream = make_expert_stream("bernoulli", 5, horizon, probability=probability)
+    table = _table(stream, _generators(0, 1))
+    assert set(np.unique(table)) == {0.0, 1.0}
+    assert not table[..., 0].any()
+    others = table[..., 1:].reshape(horizon, -1)
+    for losses in others.T:
+        assert binomtest(int(losses.sum()), horizon, probability).pvalue > 1e-3
+    pairs = [
+        others[:-1, 0] * others[1:, 0],  # rounds
+        others[:, 0] * others[:, 1],  # experts
+        others[:, 0] * others[:, 4],  # runs
+    ]
+    for both in pairs:
+        assert binomtest(int(both.sum()), len(both), probability**2).pvalue > 1e-3
+    certain = make_expert_stream("bernoulli", 4, 10, probability=1.0)
+    np.testing.assert_array_equal(certain.comparator(_generators(0)).uniform, 7.5)
+
+
+@pytest.mark.parametrize("name", EXPERT_STREAMS)
+@pytest.mark.parametrize("horizon", [11, 12, 40])
+def test_the_comparator_is_that_of_the_table(name: str, horizon: int, data_dir: Path) -> None:
+    stream = _make(name, 8, horizon, data_dir)
+    total = _table(stream, _generators(3, 1, 2)).sum(axis=0)
+    found = stream.comparator(_generators(3, 1, 2))
+    np.testing.assert_array_equal(found.best, total.min(axis=1))
+    np.testing.assert_array_equal(found.uniform, total.mean(axis=1))
+
+
+@pytest.mark.parametrize("name", EXPERT_STREAMS)
+def test_a_run_depends_on_its_own_generator_only(name: str, data_dir: Path) -> None:
+    stream = _make(name, 16, 50, data_dir)
+    together = _table(stream, _generators(4, 9, 2))
+    compared = stream.comparator(_generators(4, 9, 2))
+    for place, run in enumerate([4, 9, 2]):
+        np.testing.assert_array_equal(together[:, place], _table(stream, _generators(run))[:, 0])
+        alone = stream.comparator(_generators(run))
+        assert (alone.best[0], alone.uniform[0]) == (compared.best[place], compared.uniform[place])
+    if name == "bernoulli" or name in DATA:
+        assert (together[:, 0] != together[:, 1]).any()
+
+
+@pytest.mark.parametrize("name", ["bernoulli", *DATA])
+def test_losses_depend_neither_on_the_size_of_blocks_nor_on_the_horizon(
+    name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = _make(name, 4, 100, data_dir)
+    reference = _table(stream, _generators(0, 1))
+    np.testing.assert_array_equal(_table(_make(name, 4, 37, data_dir), _generators(0, 1)), reference[:37])
+    for rounds, numbers in [(7, 2**22), (4096, 24), (4096, 1)]:
+        monkeypatch.setattr(expert_streams, "ROUNDS", rounds)
+        monkeypatch.setattr(expert_streams, "NUMBERS", numbers)
+        np.testing.assert_array_equal(_table(stream, _generators(0, 1)), reference)
+        assert all(
+            block.losses.size <= max(numbers, 8) and block.rounds <= rounds
+            for block in stream.blocks(_generators(0, 1))
+        )
+
+
+@pytest.mark.parametrize("name", EXPERT_STREAMS)
+def test_memory_does_not_grow_with_the_horizon(name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expert_streams, "NUMBERS", 2**12)
+
+    def peak(horizon: int) -> int:
+        stream = _make(name, 16, horizon, data_dir)
+        tracemalloc.start()
+        deque(stream.blocks(_generators(0, 1)), maxlen=0)
+        stream.comparator(_generators(0, 1))
+        try:
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(300)  # lazily loaded code
+    assert peak(4800) < peak(300) + 2**16  # a table would add 1.1 MiB
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_every_pass_shows_every_sample_once(name: str, data_dir: Path) -> None:
+    stream = _make(name, 256, 3 * SAMPLES + 4, data_dir, best_loss=5.0)
+    rows = expert_data.load(name, data_dir)
+    table = _table(stream, _generators(0, 1))
+    orders = []
+    for run in range(2):
+        for first in range(0, 3 * SAMPLES, SAMPLES):
+            seen = table[first : first + SAMPLES, run]
+            orders.append([int(np.flatnonzero((rows == losses).all(axis=1))[0]) for losses in seen])
+    assert [sorted(order) for order in orders] == [list(range(SAMPLES))] * 6
+    assert len({tuple(order) for order in orders}) == 6
+    assert stream.best_loss == 5
+    assert _make(name, 16, 9, data_dir).best_loss is None
+
+
+@pytest.mark.parametrize("name", EXPERT_STREAMS)
+def test_what_a_stream_says_of_itself(name: str, data_dir: Path) -> None:
+    stream = _make(name, 16, 100, data_dir)
+    assert (stream.name, stream.experts, stream.horizon) == (name, 16, 100)
+    assert stream.real == (name in DATA)
+    assert stream.tight == (name in [*HALVING, "lower-bound"])
+    assert math.isnan(stream.lower_bound) == (name != "lower-bound")
+    assert stream.best_loss == (None if name in DATA else 0)
+    first, again = (_table(stream, _generators(5)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+
+
+@pytest.mark.parametrize(
+    ("name", "experts", "horizon", "arguments", "message"),
+    [
+        ("halfing", 8, 8, {}, "unknown stream 'halfing'; did you mean 'halving'"),
+        ("halving", 8, 8, {"kill": 0.5}, "stream 'halving' has no option 'kill'; allowed: none"),
+        ("digits-experts", 8, 8, {}, "stream 'digits-experts' needs the option 'data_dir'"),
+        ("halving", 12, 8, {}, "experts must be a power of two, at least 2, got 12"),
+        ("halving", 1, 8, {}, "experts must be at least 2, got 1"),
+        ("bernoulli", -3, 8, {}, "experts must be at least 2, got -3"),
+        ("halving", 16, 3, {}, "horizon must be at least 4, the number of phases, got 3"),
+        ("halving-transient", 16, 3, {}, "horizon must be at least 4, the number of phases, got 3"),
+        ("halving-slow", 16, 14, {"kill": 0.01}, "horizon must be at least 15, the number of phases, got 14"),
+        ("halving-slow", 16, 14, {"kill": 1.0}, r"kill must lie in \(0, 1\), got 1.0"),
+        ("halving-slow", 16, 14, {"kill": math.nan}, r"kill must lie in \(0, 1\), got nan"),
+        ("halving", 8, 8, {"best_loss": 8.5}, "best_loss must lie between 0 and the horizon 8, got 8.5"),
+        ("halving", 8, 8, {"best_loss": -1.0}, "best_loss must lie between 0 and the horizon 8, got -1.0"),
+        ("halving", 8, 8, {"best_loss": math.nan}, "best_loss must lie between 0 and the horizon 8, got nan"),
+        ("bernoulli", 8, 0, {}, "horizon must be at least 1, got 0"),
+        ("bernoulli", 8, 8, {"probability": 0.0}, r"probability must lie in \(0, 1\], got 0.0"),
+        ("bernoulli", 8, 8, {"probability": 1.5}, r"probability must lie in \(0, 1\], got 1.5"),
+        ("bernoulli", 8, 8, {"epsilon": 0.0}, "epsilon must be positive, got 0.0"),
+        ("bernoulli", 8, 8, {"epsilon": math.nan}, "epsilon must be positive, got nan"),
+        ("lower-bound", 2, 8, {"epsilon": 1.0}, "experts must be at least 3 for lower-bound, got 2"),
+        ("lower-bound", 8, 8, {}, "lower-bound needs a finite epsilon or the option 'length', got epsilon inf"),
+        ("lower-bound", 8, 8, {"length": 9}, "length must be a whole number from 1 to the horizon 8, got 9"),
+        ("lower-bound", 8, 8, {"length": 0}, "length must be a whole number from 1 to the horizon 8, got 0"),
+        ("lower-bound", 8, 8, {"length": 2.5}, "length must be a whole number from 1 to the horizon 8, got 2.5"),
+        ("lower-bound", 8, 8, {"epsilon": 0.1}, "length must be a whole number from 1 to the horizon 8, got 19"),
+        ("lower-bound", 8, 8, {"length": 2, "best_loss": 1.0}, "best_loss must be 0 for lower-bound, got 1.0"),
+    ],
+)
+def test_refusals_are_one_line(name: str, experts: int, horizon: int, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        make_expert_stream(name, experts, horizon, **arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_has_so_many_experts(data_dir: Path) -> None:
+    with pytest.raises(ValueError, match="experts must lie between 2 and 256, got 257"):
+        make_expert_stream("digits-experts", 257, 10, data_dir=data_dir)
