@@ -46,7 +46,7 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
             _value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
             if entry.crossing is not None and set(entry.crossing) <= set(found):
                 _mark_crossing(axis, found[entry.crossing[0]], found[entry.crossing[1]])
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, 1 + len(axes)))
     return figure
 
 
@@ -140,7 +140,7 @@ def winners_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
         won = sorted({str(text) for text in names})
         for name in won:
             axes[0].plot([], [], linestyle="none", marker="s", color=paint[name], label=name)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, 1 + len(axes)))
     return figure
 
 

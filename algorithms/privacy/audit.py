@@ -18,19 +18,24 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
     Unit vectors take the place of random draws: the output shows which draws enter it and with which factor.
     """
     blocks = -(-rounds // BLOCK)
-    levels = (rounds + mechanism.nodes_per_item).bit_length() + 1
-    draws = blocks * (2 * BLOCK + levels)
     used = 0
 
-    def identity(count: int) -> Array:
+    def arranged(draws: int) -> Array:
+        """The outputs for unit vectors of the given length, one a draw; counts the draws."""
         nonlocal used
-        units = np.eye(count, draws, used)[:, None, :]
-        used += count
-        return units
+        used = 0
 
-    arrange = mechanism.arranger()
-    noise = np.concatenate([arrange(identity(BLOCK), identity) for _ in range(blocks)])
-    return noise[:rounds, 0, :used]
+        def identity(count: int) -> Array:
+            nonlocal used
+            units = np.eye(count, draws, used)[:, None, :]
+            used += count
+            return units
+
+        arrange = mechanism.arranger()
+        return np.concatenate([arrange(identity(BLOCK), identity) for _ in range(blocks)])
+
+    arranged(1)  # only to count
+    return arranged(used)[:rounds, 0]
 
 
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:

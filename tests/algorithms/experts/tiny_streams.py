@@ -1,0 +1,48 @@
+"""Blocks of losses for tests of expert learners."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret.algorithms.experts.base import Block, ExpertProblem
+
+
+@dataclass(frozen=True)
+class TinyBlock:
+    losses: np.ndarray
+    rounds: int
+
+
+def constant(losses: list[float], rounds: int) -> TinyBlock:
+    return TinyBlock(np.array(losses)[None, None], rounds)
+
+
+def varying(losses: np.ndarray) -> TinyBlock:
+    """losses: (rounds, runs, groups)."""
+    return TinyBlock(losses, len(losses))
+
+
+def halving(experts: int, horizon: int) -> tuple[ExpertProblem, list[Block]]:
+    """Half of the living experts die in each of log2 d phases, for ever."""
+    phases = int(np.log2(experts))
+    sizes = np.array([experts >> (phase + 1) for phase in range(phases)] + [1], dtype=float)
+    blocks: list[Block] = []
+    for phase in range(phases):
+        rounds = horizon // phases if phase < phases - 1 else horizon - (phases - 1) * (horizon // phases)
+        blocks.append(constant([float(group <= phase) for group in range(phases + 1)], rounds))
+    return ExpertProblem(sizes, horizon, 0.0), blocks
+
+
+def expanded(blocks: list[Block]) -> list[Block]:
+    """The same losses, a block a round."""
+    rounds = []
+    for block in blocks:
+        losses = np.broadcast_to(block.losses, (block.rounds, *block.losses.shape[1:]))
+        rounds += [TinyBlock(each[None], 1) for each in losses]
+    return rounds
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]

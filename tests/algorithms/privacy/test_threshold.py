@@ -1,0 +1,94 @@
+"""The sparse vector: exact halting laws, both ways of asking, accuracy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from dpregret.algorithms.privacy.threshold import AboveThreshold, Watch, accuracy
+
+
+def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:
+    """P(halt at 0), P(halt at 1), ..., P(never), by integrating over the noise of the threshold."""
+    epsilon = mechanism.epsilon
+    single, level = stats.laplace(scale=4 / epsilon), stats.laplace(scale=2 / epsilon)
+
+    def at(noise: float, position: int) -> float:
+        below = [single.cdf(mechanism.threshold + noise - query) for query in queries[:position]]
+        last = single.sf(mechanism.threshold + noise - queries[position]) if position < len(queries) else 1.0
+        return float(np.prod(below) * last * level.pdf(noise))
+
+    reach = 60 / epsilon
+    return np.array(
+        [integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
+         for position in range(len(queries) + 1)]
+    )  # fmt: skip
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+@pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0], [2.0, 2.0, 2.0]])
+def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> None:
+    mechanism, runs = AboveThreshold(2.0, 3.0), 20_000
+    law = halting_law(mechanism, queries)
+    assert law.sum() == pytest.approx(1, abs=1e-6)
+    watch = Watch(mechanism, generators(runs))
+    found = [watch.path(run, np.array(queries)) for run in range(runs)]
+    counts = np.bincount([len(queries) if place is None else place for place in found], minlength=len(law))
+    assert stats.chisquare(counts, law / law.sum() * runs).pvalue > 1e-4
+
+
+def test_privacy_loss_of_the_halting_round_is_at_most_epsilon() -> None:
+    """Neighbours: every query moves by at most 1, in the worst directions."""
+    mechanism = AboveThreshold(1.5, 2.0)
+    base = np.array([1.0, 0.0, 2.5])
+    for sign in np.array([[1, 1, 1], [-1, -1, -1], [-1, -1, 1], [1, 0, -1]]):
+        ratio = np.log(halting_law(mechanism, list(base)) / halting_law(mechanism, list(base + sign)))
+        assert np.abs(ratio).max() <= mechanism.epsilon + 1e-6
+
+
+def test_all_ways_of_asking_agree() -> None:
+    """Same random numbers: one path, pieces of it, a constant query in closed form, and round by round."""
+    mechanism, runs, rounds = AboveThreshold(0.5, 10.0), 64, 400
+    queries = np.linspace(0, 12, rounds)
+    whole = [Watch(mechanism, [each]).path(0, queries) for each in generators(runs)]
+    watch = Watch(mechanism, generators(runs))
+    stepped: list[int | None] = [None] * runs
+    for position, query in enumerate(queries):
+        for run in np.flatnonzero(watch.step(np.full(runs, query))):
+            stepped[run] = position if stepped[run] is None else stepped[run]
+    assert whole == stepped
+    for run, each in enumerate(generators(runs)):
+        pieces = Watch(mechanism, [each])
+        first = pieces.path(0, queries[:150])
+        second = pieces.path(0, queries[150:]) if first is None else None
+        assert whole[run] == (first if first is not None else None if second is None else 150 + second)
+    for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
+        closed = Watch(mechanism, [each]).constant(0, 7.0, rounds)
+        assert closed == Watch(mechanism, [again]).path(0, np.full(rounds, 7.0))
+
+
+def test_accuracy_holds_with_its_probability() -> None:
+    epsilon, threshold, rounds, failure, runs = 1.0, 50.0, 256, 0.1, 400
+    slack = accuracy(epsilon, rounds, failure)
+    assert slack == pytest.approx(8 * (math.log(rounds) + math.log(2 / failure)))
+    low = Watch(AboveThreshold(epsilon, threshold), generators(runs))
+    early = [low.constant(run, threshold - slack, rounds) is not None for run in range(runs)]
+    high = Watch(AboveThreshold(epsilon, threshold), generators(runs, 1))
+    late = [high.constant(run, threshold + slack, rounds) != 0 for run in range(runs)]
+    assert np.mean(early) <= failure
+    assert np.mean(late) <= failure
+
+
+def test_without_privacy_the_first_query_above_halts() -> None:
+    watch = Watch(AboveThreshold(math.inf, 3.0), generators(1))
+    assert watch.path(0, np.array([0.0, 3.0, 3.5, 9.0])) == 2
+    watch.open(0)
+    assert watch.constant(0, 3.0, 1000) is None
+    assert watch.constant(0, 3.1, 1000) == 0
+    assert accuracy(math.inf, 10, 0.1) == 0
