@@ -1,0 +1,111 @@
+"""What every learner of experts must keep, whatever it does inside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tiny_streams import constant, expanded, generators, halving, varying
+
+from dpregret.algorithms import experts
+from dpregret.algorithms.experts.base import ExpertProblem, Play, RunOfBlock, block_total, rechunk
+from dpregret.algorithms.privacy import Budget
+
+EVERY = [(name, variant) for name, kind in experts.catalogue().items() for variant in kind.card.variants]
+CASES = pytest.mark.parametrize(("name", "variant"), EVERY)
+
+
+def play(
+    name: str, variant: str, epsilon: float = 4.0, runs: int = 3, split: bool = False, horizon: int = 300
+) -> tuple[experts.ExpertLearner, Play]:
+    problem, blocks = halving(8, horizon)
+    kind = experts.catalogue()[name]
+    budget = Budget(epsilon, 1e-6) if kind.card.private else Budget(math.inf)
+    learner = kind(problem, budget, runs, variant)
+    return learner, learner.play(expanded(blocks) if split else blocks, generators(runs))
+
+
+@CASES
+def test_losses_lie_between_nothing_and_everything(name: str, variant: str) -> None:
+    learner, record = play(name, variant)
+    assert record.losses.shape == record.draws.shape == (3,)
+    assert (record.losses >= 0).all()
+    assert (record.losses <= 300).all()
+    assert learner.exact == (np.ptp(record.losses) == 0 and not np.isnan(record.draws).any())
+
+
+@CASES
+def test_a_run_depends_on_its_own_generator_only(name: str, variant: str) -> None:
+    few, many = (play(name, variant, runs=runs)[1].losses for runs in (2, 5))
+    assert np.array_equal(few, many[:2])
+
+
+@CASES
+def test_blocks_are_a_way_of_writing(name: str, variant: str) -> None:
+    """The same losses round by round: the same play, up to rounding (a halt within rounding of its limit aside)."""
+    whole, split = (play(name, variant, split=split)[1] for split in (False, True))
+    assert whole.losses == pytest.approx(split.losses, rel=1e-9, abs=1e-9)
+
+
+@CASES
+def test_budget_is_kept_and_priced(name: str, variant: str) -> None:
+    for epsilon in (0.5, 4.0):
+        learner, _ = play(name, variant, epsilon)
+        if not learner.card.private:
+            assert learner.delivered_epsilon() == math.inf
+        else:
+            assert 0 < learner.delivered_epsilon() <= epsilon * (1 + 1e-6)
+
+
+@CASES
+def test_without_privacy_and_after_many_rounds_the_perfect_expert_is_found(name: str, variant: str) -> None:
+    """eps = inf is the same code without noise: little is lost beyond what the learner's own constants allow."""
+    problem, blocks = halving(4, 40_000)
+    learner = experts.catalogue()[name](problem, Budget(math.inf), 2, variant)
+    regret = learner.play(blocks, generators(2)).losses
+    assert (regret <= 400).all(), regret  # sqrt(T ln(d)/2) = 166, sqrt(2 T ln d) = 333
+
+
+@CASES
+def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
+    problem, blocks = halving(64, 20_000)
+    kind = experts.catalogue()[name]
+    budget = Budget(2.0, 1e-6) if kind.card.private else Budget(math.inf)
+    learner = kind(problem, budget, 8, variant)
+    if math.isnan(learner.bound()):
+        pytest.skip("no bound is proven for this variant")
+    assert learner.play(blocks, generators(8)).losses.mean() <= learner.bound()
+
+
+def test_unknown_variants_and_bad_problems_are_refused() -> None:
+    sizes = np.array([2.0, 2.0])
+    with pytest.raises(ValueError, match="hedge has no variant 'fast': allowed are"):
+        experts.catalogue()["hedge"](ExpertProblem(sizes, 10, 0.0), Budget(math.inf), 1, "fast")
+    with pytest.raises(ValueError, match="sparse-vector must be told a bound on the loss of the best expert"):
+        experts.catalogue()["sparse-vector"](ExpertProblem(sizes, 10), Budget(1.0), 1, "pure")
+    with pytest.raises(ValueError, match="hedge small-loss must be told"):
+        experts.catalogue()["hedge"](ExpertProblem(sizes, 10), Budget(math.inf), 1, "small-loss")
+    for bad, message in (
+        ((np.array([1.0]), 10), "at least 2 experts are needed, got 1"),
+        ((sizes, 0), "horizon must be at least 1"),
+        ((sizes, 10, 11.0), "best_loss must lie between 0 and the horizon 10, got 11"),
+        ((np.array([2.0, 0.0]), 10), "every group needs at least one expert"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ExpertProblem(*bad)
+
+
+def test_pieces_of_blocks() -> None:
+    table = np.random.default_rng(1).random((10, 2, 3))
+    blocks = [constant([0.0, 0.5, 1.0], 5), varying(table)]
+    pieces = list(rechunk(blocks, 4))
+    assert [len(piece) for piece in pieces] == [4, 4, 4, 3]
+    joined = np.concatenate([np.broadcast_to(piece, (len(piece), 2, 3)) for piece in pieces])
+    assert np.array_equal(joined[:5], np.broadcast_to([0.0, 0.5, 1.0], (5, 2, 3)))
+    assert np.array_equal(joined[5:], table)
+    assert block_total(blocks[0])[0] == pytest.approx([0, 2.5, 5])
+    run = RunOfBlock(blocks[1], 1)
+    assert run.total(2, 3, 7) == pytest.approx(table[3:7, 1, 2].sum())
+    assert run.before(4) == pytest.approx(table[:4, 1].sum(axis=0))
+    assert RunOfBlock(blocks[0], 1).path(1, 0, 3).tolist() == [0.5, 0.5, 0.5]

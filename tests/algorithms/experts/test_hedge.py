@@ -1,0 +1,157 @@
+"""Closed forms of the Hedge family against simulation and against each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from tiny_streams import constant, generators, halving, varying
+
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.hedge import BatchedHedge, CompositionHedge, Hedge, hedge_losses
+from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
+from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, most_draws, price, tuned
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.selection import Selection
+
+
+def by_hand(losses: np.ndarray, sizes: np.ndarray, eta: float, batch: int) -> float:
+    """losses: (rounds, groups)."""
+    total = 0.0
+    for now in range(len(losses)):
+        seen = losses[: now - now % batch].sum(axis=0)
+        weights = sizes * np.exp(-eta * (seen - seen.min()))
+        total += float(weights @ losses[now] / weights.sum())
+    return total
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    eta=st.floats(0.01, 3),
+    batch=st.integers(1, 9),
+    cuts=st.lists(st.integers(1, 12), min_size=1, max_size=5),
+)
+def test_expected_losses_by_brute_force(seed: int, eta: float, batch: int, cuts: list[int]) -> None:
+    generator = np.random.default_rng(seed)
+    sizes = generator.integers(1, 5, size=3).astype(float)
+    blocks, rows = [], []
+    for place, rounds in enumerate(cuts):
+        if place % 2:
+            row = generator.random(3)
+            blocks.append(constant(list(row), rounds))
+            rows.append(np.tile(row, (rounds, 1)))
+        else:
+            table = generator.random((rounds, 3))
+            blocks.append(varying(table[:, None]))
+            rows.append(table)
+    assert hedge_losses(blocks, sizes, eta, batch) == pytest.approx([by_hand(np.concatenate(rows), sizes, eta, batch)])
+
+
+def test_hedge_on_nested_halving() -> None:
+    """eta = 1: about ln d; following the best experts: (log2 d)/2 exactly."""
+    for experts in (16, 128, 1024):
+        problem, blocks = halving(experts, 4096)
+        unit = Hedge(problem, Budget(math.inf), 1, "unit")
+        assert unit.play(blocks, generators(1)).losses[0] <= unit.bound()
+        best = Hedge(problem, Budget(math.inf), 1, "small-loss")
+        assert best.eta == math.inf
+        assert best.play(blocks, generators(1)).losses[0] == pytest.approx(np.log2(experts) / 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant"), [(k, v) for k in (CompositionHedge, BatchedHedge) for v in ("zcdp", "pure")]
+)
+def test_composed_draws_spend_the_budget(kind: type[CompositionHedge], variant: str) -> None:
+    problem, _ = halving(1024, 2**16)
+    learner = kind(problem, Budget(1.0, 1e-6), 1, variant)
+    assert learner.delivered_epsilon() == pytest.approx(1.0, rel=1e-6)
+    assert learner.draws == math.ceil(2**16 / learner.batch)
+    if variant == "pure":
+        assert learner.eta == pytest.approx(1 / (2 * learner.draws))
+    around = [_bound_of(learner, batch) for batch in (learner.batch // 2, learner.batch, 2 * learner.batch)]
+    if kind is BatchedHedge:
+        assert around[1] <= min(around[0], around[2])  # the batch length minimises the bound
+
+
+def _bound_of(learner: CompositionHedge, batch: int) -> float:
+    draws = learner.horizon / max(1, batch)
+    eta = learner.eta * (learner.draws / draws) ** (1 if learner.pure else 0.5)
+    return math.log(learner.experts) / eta + eta * learner.horizon * batch / 8
+
+
+def test_a_budget_that_leaves_no_switch_is_refused() -> None:
+    problem, _ = halving(4, 16)
+    with pytest.raises(ValueError, match=r"epsilon = 1e-06 leaves no switch in 16 rounds, the best batch has \d+"):
+        BatchedHedge(problem, Budget(1e-6), 1, "pure")
+    with pytest.raises(ValueError, match="leaves no switch"):
+        ShrinkingDartboard(problem, Budget(1e-6, 1e-6), 1, "zcdp")
+    with pytest.raises(ValueError, match="shrinking-dartboard needs delta > 0"):
+        ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
+
+
+def test_the_dartboard_has_the_marginals_of_hedge() -> None:
+    """The algorithm as written, d = 4, T = 40: the expert of the last round against its closed form."""
+    eta, keep_away, runs = 0.3, 0.2, 20_000
+    table = np.random.default_rng(8).random((40, 4))
+    generator = np.random.default_rng(0)
+    player = generator.integers(4, size=runs)
+    for now in range(39):
+        kept = generator.random(runs) < (1 - keep_away) * np.exp(-eta * table[now, player])
+        weights = np.exp(-eta * table[: now + 1].sum(axis=0))
+        fresh = generator.choice(4, size=runs, p=weights / weights.sum())
+        player = np.where(kept, player, fresh)
+    law = np.exp(-eta * table[:39].sum(axis=0))
+    assert stats.chisquare(np.bincount(player, minlength=4), law / law.sum() * runs).pvalue > 1e-4
+
+
+def test_the_price_of_a_dartboard() -> None:
+    """One decision: log ratios of keeping and of drawing, over all pairs of losses."""
+    eta, keep_away = 0.05, 0.1
+    keeps = [(1 - keep_away) * math.exp(-eta * loss) for loss in np.linspace(0, 1, 11)]
+    worst = max(abs(math.log(one / other)) for one in keeps for other in keeps)
+    worst = max(worst, max(abs(math.log((1 - one) / (1 - other))) for one in keeps for other in keeps))
+    decision = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
+    assert worst == pytest.approx(decision)
+    draws = most_draws(1000, keep_away, eta)
+    ledger = Selection("gumbel", 1 / eta, 1.0, draws)
+    assert price(1000, keep_away, eta, 1e-6) >= decision + ledger.epsilon(1e-6) - 1e-12
+    assert stats.binom.sf(draws - 1, 1000, keep_away + eta) <= 1e-6
+    chosen = tuned(2**16, 1024, 1.0, 1e-6)
+    assert price(2**16, *chosen, 1e-6) == pytest.approx(1.0, rel=1e-3)
+    assert price(2**16, *chosen, 1e-6) <= 1.0
+
+
+@pytest.mark.parametrize("variant", ["laplace", "gaussian", "gaussian-padded", "gaussian-reduced"])
+def test_leaders_on_tiny_noise_are_hedge(variant: str) -> None:
+    """A huge budget: FTRL is Hedge with its eta, FTPL follows the leader."""
+    table = np.random.default_rng(2).random((200, 1, 5))
+    problem = ExpertProblem(np.ones(5), 200)
+    eta = math.sqrt(math.log(5) / 400)
+    found = PrivateFtrl(problem, Budget(1e9, 1e-6), 3, variant).play([varying(table)], generators(3)).losses
+    assert found == pytest.approx(np.full(3, by_hand(table[:, 0], np.ones(5), eta, 1)), rel=1e-3)
+    if variant in ("laplace", "gaussian"):
+        leader = PrivateFtpl(problem, Budget(1e9, 1e-6), 3, variant).play([varying(table)], generators(3)).losses
+        best = np.argmin(np.cumsum(table[:, 0], axis=0)[:-1], axis=1)
+        assert leader[1:] == pytest.approx(np.full(2, leader[0]), abs=1.0)  # the first round is a matter of noise
+        assert leader[0] == pytest.approx(table[np.arange(1, 200), 0, best].sum(), abs=1.0)
+
+
+def test_noise_of_a_leader_has_the_sensitivity_of_a_loss_vector() -> None:
+    problem, _ = halving(16, 1000)
+    laplace, gaussian = (PrivateFtrl(problem, Budget(1.0, 1e-6), 1, variant) for variant in ("laplace", "gaussian"))
+    assert laplace.plan.scales[0] == pytest.approx(16 * 10 / 1.0)
+    assert gaussian.plan.sensitivity == pytest.approx(4.0)
+    for leader in (laplace, gaussian):
+        assert leader.delivered_epsilon() == pytest.approx(1.0)
+    assert (laplace.pure, gaussian.pure) == (True, False)
+
+
+def test_leaders_refuse_more_noises_than_memory_holds() -> None:
+    problem = ExpertProblem(np.array([float(LARGEST)]), 10)
+    with pytest.raises(ValueError, match=f"{LARGEST} experts times 2 runs are more than {LARGEST}"):
+        PrivateFtpl(problem, Budget(1.0), 2, "laplace")

@@ -1,0 +1,162 @@
+"""Algorithms 1 to 3 against brute force, round by round."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from tiny_streams import constant, generators, halving, varying
+
+from dpregret.algorithms.experts.adaptive import AdaptiveExperts
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
+from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.switching import Switching
+
+
+def literal(plan: Switching, losses: np.ndarray, generator: np.random.Generator) -> tuple[float, int]:
+    """Alg. 1 as it is written: one Laplace variate a query. losses: (rounds, experts)."""
+    rounds, experts = losses.shape
+    epsilon = plan.threshold_epsilon
+    expert, switches, start, total = int(generator.integers(experts)), 0, 0, 0.0
+    level = plan.threshold + generator.laplace(scale=2 / epsilon)
+    for now in range(rounds):
+        query = losses[start:now, expert].sum()
+        if switches < plan.switches and query + generator.laplace(scale=4 / epsilon) >= level:
+            scores = np.maximum(losses[:now].sum(axis=0), plan.best_loss)
+            weights = np.exp(-plan.eta * (scores - scores.min()) / 2)
+            expert = int(generator.choice(experts, p=weights / weights.sum()))
+            switches, start = switches + 1, now
+            level = plan.threshold + generator.laplace(scale=2 / epsilon)
+        total += losses[now, expert]
+    return total, switches
+
+
+def test_events_have_the_law_of_the_algorithm_as_written() -> None:
+    """A small threshold, so that switches are frequent; losses differ from round to round."""
+    table = np.random.default_rng(3).random((12, 4)) * np.array([1.0, 0.7, 0.4, 0.1])
+    problem = ExpertProblem(np.ones(4), 12, 1.0)
+    learner = SparseVectorExperts(problem, Budget(90.0, 1e-6), 4000, "practical-zcdp")
+    found = learner.play([varying(np.broadcast_to(table[:, None], (12, 1, 4)))], generators(4000))
+    wanted = np.array([literal(learner.plan, table, each) for each in generators(4000, 9)])
+    assert found.draws.mean() > 0.5
+    assert stats.ks_2samp(found.losses, wanted[:, 0]).pvalue > 1e-4
+    most = int(max(found.draws.max(), wanted[:, 1].max())) + 1
+    counts = np.array([np.bincount(each.astype(int), minlength=most) for each in (found.draws, wanted[:, 1])])
+    assert stats.chi2_contingency(counts[:, counts.sum(axis=0) > 20]).pvalue > 1e-4
+
+
+def test_groups_are_experts_in_equal_number() -> None:
+    """Eight experts in four groups, or one by one: the same law of losses and switches."""
+    problem, blocks = halving(8, 3000)
+    single = ExpertProblem(np.ones(8), 3000, 0.0)
+    expand = [constant(list(np.repeat(block.losses[0, 0], [4, 2, 1, 1])), block.rounds) for block in blocks]
+    grouped, apart = (
+        SparseVectorExperts(each, Budget(20.0, 1e-6), 1500, "zcdp").play(own, generators(1500, seed))
+        for seed, (each, own) in enumerate(((problem, blocks), (single, expand)))
+    )
+    assert stats.ks_2samp(grouped.losses, apart.losses).pvalue > 1e-3
+
+
+def test_released_experts_keep_the_budget_on_a_tiny_instance() -> None:
+    """Distribution of (expert of round 1, 2, 3) on neighbouring sequences, counted: no event exceeds e^eps.
+
+    With 2 experts the whole transcript has 8 values. A 1e-6 upper confidence limit on the ratio stays below e^eps.
+    """
+    runs, epsilon = 20_000, 3.0
+    tables = [np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])]
+    counts = []
+    for table in tables:
+        problem = ExpertProblem(np.ones(2), 3, 0.0, failure=0.5)
+        learner = SparseVectorExperts(problem, Budget(epsilon), runs, "starved-pure")
+        marks = np.array([[1.0, 2.0], [4.0, 8.0], [16.0, 32.0]]) / 64  # every transcript has a loss of its own
+        shown = learner.play([_Marked(table, marks)], generators(runs)).losses
+        counts.append(np.unique(np.round(shown * 64), return_counts=True))
+    keys = set(counts[0][0]) | set(counts[1][0])
+    both = np.array([[dict(zip(*each, strict=True)).get(key, 0) for each in counts] for key in keys])
+    low = stats.beta.ppf(1e-6, both, runs - both + 1)
+    high = stats.beta.ppf(1 - 1e-6, both + 1, runs - both)
+    for one, other in itertools.permutations((0, 1)):
+        assert (np.nan_to_num(low[:, one]) <= math.exp(epsilon) * high[:, other]).all()
+
+
+class _Marked:
+    """Losses of a table, but charged with marks that tell which expert was played when."""
+
+    def __init__(self, table: np.ndarray, marks: np.ndarray):
+        self.rounds, self.table, self.marks = len(table), table, marks
+
+    @property
+    def losses(self) -> np.ndarray:
+        return (self.table * 1e-9 + self.marks)[:, None]
+
+
+def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
+    problem = ExpertProblem(np.array([1.0, 1.0]), 4000, 0.0)
+    learner = SparseVectorExperts(problem, Budget(5000.0, 1e-6), 4, "practical-zcdp")
+    assert learner.plan.switches == 6
+    flip = [constant([1.0, 0.0], 100), constant([0.0, 1.0], 200)] * 20
+    record = learner.play([*flip[:26]], generators(4))
+    assert (record.draws <= 6).all()
+
+
+@pytest.mark.parametrize("variant", ["cold", "warm", "restart"])
+def test_a_correct_guess_is_hardly_ever_doubled(variant: str) -> None:
+    """L* = 0: phases beyond the first would need noise beyond its limit (probability beta in all)."""
+    problem, blocks = halving(64, 200_000)
+    learner = AdaptiveExperts(problem, Budget(8.0), 40, variant)
+    assert learner.delivered_epsilon() == pytest.approx(8.0)
+    restarted = AdaptiveExperts(ExpertProblem(problem.sizes, 200_000, None), Budget(8.0), 40, variant)
+    assert np.array_equal(learner.play(blocks, generators(40)).losses, restarted.play(blocks, generators(40)).losses)
+
+
+def test_forgetting_phases_cost_one_budget_and_less_regret() -> None:
+    problem, blocks = halving(64, 200_000)
+    regrets = {
+        variant: AdaptiveExperts(problem, Budget(8.0), 40, variant).play(blocks, generators(40)).losses.mean()
+        for variant in ("cold", "warm", "restart")
+    }
+    assert regrets["restart"] < regrets["warm"] / 3
+    assert regrets["restart"] < regrets["cold"] / 3
+
+
+def test_a_guess_below_the_loss_of_the_best_is_doubled() -> None:
+    """Everybody loses 1/2 a round: from some round on the guess is contradicted again and again."""
+    problem = ExpertProblem(np.ones(4), 60_000)
+    learner = AdaptiveExperts(problem, Budget(200.0), 5, "restart")
+    record = learner.play([constant([0.5] * 4, 60_000)], generators(5))
+    assert (record.losses == 30_000).all()
+    assert (record.draws >= 5).all()
+
+
+def test_counter_noise_is_that_of_a_tree() -> None:
+    """Variance 2 popcount(t) scale^2, and prefix t shares its nodes with prefix t & (t - 1)."""
+    noise = np.array([CounterNoise(each, 3.0).take(2 * CHUNK + 5) for each in generators(3000)])
+    for time in (1, 3, 7, 8, 100, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 3):
+        spread = noise[:, time - 1].var()
+        assert spread == pytest.approx(2 * 9 * int(time).bit_count(), rel=0.2), time
+    shared = np.cov(noise[:, 6], noise[:, 5])[0, 1]  # prefix 7 = prefix 6 and a leaf
+    assert shared == pytest.approx(2 * 9 * 2, rel=0.25)
+    pieces = CounterNoise(generators(1)[0], 3.0)
+    assert np.array_equal(
+        np.concatenate([pieces.take(7), pieces.take(CHUNK), pieces.take(300)]), noise[0, : CHUNK + 307]
+    )
+
+
+def test_counters_without_noise_leave_at_the_threshold() -> None:
+    problem = ExpertProblem(np.array([1.0, 1.0]), 10, 0.0)
+    learner = TreeCounterExperts(problem, Budget(math.inf), 200, "single")
+    assert (learner.threshold, learner.scale) == (0.0, 0.0)
+    record = learner.play([constant([1.0, 0.0], 10)], generators(200))
+    assert set(record.losses) == {0.0, 1.0}  # one loss is seen, then the better expert is drawn
+
+
+def test_error_of_a_counter_holds_with_its_probability() -> None:
+    problem = ExpertProblem(np.ones(2), 4096, 0.0)
+    learner = TreeCounterExperts(problem, Budget(1.0), 1, "single")
+    worst = [np.abs(CounterNoise(each, learner.scale).take(4095)).max() for each in generators(200)]
+    assert np.mean(np.array(worst) > learner.error) <= problem.failure
