@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,8 @@ def _refusals(experiment: ExpertExperiment, registry: Registry) -> Iterator[Prob
                 for learner, variants in experiment.learners.items():
                     for position, variant in enumerate(variants):
                         try:
+                            if not registry.expert_learners[learner].private:  # plays against no epsilon at all
+                                registry.try_expert_stream(stream, experts, horizon, math.inf, best_loss, dict(options))
                             registry.try_expert_learner(
                                 problem, learner, variant, epsilon, experiment.delta, experiment.runs
                             )

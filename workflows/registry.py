@@ -19,11 +19,12 @@ _TRIAL_DIMENSION = 12  # every family of sets has a member of this dimension
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """What a configuration has to know about a learner: its variants, its needs, and its module's name."""
+    """What a configuration has to know about a learner: its variants, its needs, its module's name."""
 
     variants: tuple[str, ...]
     needs: frozenset[str]  # 'local-oracle', and traits of streams written with hyphens, such as 'strongly-convex'
     module: str = ""
+    private: bool = True
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,9 @@ def load_registry() -> Registry:
         learners: Mapping[str, Any], needs_of: Callable[[Card], frozenset[str]] = lambda card: card.needs
     ) -> dict[str, LearnerEntry]:
         return {
-            name: LearnerEntry(tuple(learner.card.variants), needs_of(learner.card), learner.__module__)
+            name: LearnerEntry(
+                tuple(learner.card.variants), needs_of(learner.card), learner.__module__, learner.card.private
+            )
             for name, learner in learners.items()
         }
 

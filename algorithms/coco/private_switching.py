@@ -10,7 +10,7 @@ Privacy     Replace one loss. Losses are divided by L D, the largest value of an
 Guarantee   Asi et al. 2023, Thm 3: L D times that of Algorithm 1 for N experts of which one loses at most
             (L* + radius L T) / (L D), N points covering the set within `radius`.
 Deviations  The division by L D is missing in print. The net is coarser than 1/(L T), which would have (L D T)^d points:
-            radius D d^1.5 / (eps T), of the order of the price of privacy, but not below `FINEST`.
+            radius D d^1.5 / T, which costs less than privacy does, but not below `FINEST`, where memory ends.
 """
 
 import itertools
@@ -109,8 +109,7 @@ class NetExperts(SwitchingLearner):
         dimension, diameter = problem.domain.dimension, problem.domain.diameter
         if dimension not in FINEST:
             raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
-        largest = max(setting.budget.epsilon for setting in settings)  # one net serves all settings
-        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / (largest * self.horizon))
+        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / self.horizon)
         self.net = covering(problem.domain, self.radius)
         if len(self.net) * runs > LARGEST_NET:
             raise ValueError(
@@ -219,7 +218,8 @@ class SampledExperts(SwitchingLearner):
             reach = math.sqrt(max(0.0, along**2 + radius**2 - (point - center) @ (point - center)))
             places = -along - reach + 2 * reach * GRID
             scores = self._on_line(run, point, direction, places)
-            density = np.exp(-(np.maximum(scores, plan.best_loss) - scores.min()) / plan.draw_scale)
+            excess = np.maximum(scores, plan.best_loss) - max(float(scores.min()), plan.best_loss)
+            density = np.exp(-excess / plan.draw_scale) if plan.draw_scale else (excess <= 0) * 1.0
             weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
             point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
         self.point[setting, run] = point

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from dpregret.workflows.config import load_config
-from dpregret.workflows.experiments import ErmExperiment
 from dpregret.workflows.erm_job import cells
 from dpregret.workflows.errors import ConfigError
+from dpregret.workflows.experiments import ErmExperiment
 from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpregret.algorithms.coco import catalogue
@@ -28,6 +29,10 @@ def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) 
     assert entry.smooth == math.isfinite(stream.smoothness)
     assert entry.quadratic == (isinstance(stream, PoolStream) and stream.family is RidgeSquared)
     assert entry.bundled == stream.real
+    assert entry.strongly_convex == (stream.strong_convexity > 0)
+    assert entry.best_loss == hasattr(stream, "best_loss")
+    loss = next(stream.rounds([np.random.default_rng(0)], 1))
+    assert entry.quadratic_sums == hasattr(loss, "quadratic_form")
 
 
 def test_bundled_data_are_all_known() -> None:

@@ -24,14 +24,28 @@ def stream_for(kind, domain, name=None, **options):
     if name is None:
         quadratic, smooth = "quadratic" in kind.card.needs, "smooth" in kind.card.needs
         name = "lasso" if quadratic else "smooth-quadratic" if smooth else "norm-kink"
+        if "best-loss" in kind.card.needs:
+            name = "realizable-direction" if smooth else "half-space"
     return make_stream(name, domain, **options)
+
+
+def problem_of(domain, horizon, losses):
+    best = getattr(losses, "best_loss", None)
+    return Problem(domain, horizon, losses.lipschitz, losses.strong_convexity, losses.smoothness, best)
+
+
+def place(name, set_name, dimension):
+    """The nearest set on which a learner can play."""
+    if name == "sampled-sparse-vector":
+        return "ball", dimension
+    return set_name, min(dimension, 3) if name == "net-sparse-vector" else dimension
 
 
 def start(name, variant=None, setting=PRIVATE, set_name="simplex", dimension=6, runs=2, horizon=64, stream=None):
     kind = catalogue()[name]
-    domain = make_set(set_name, dimension)
+    domain = make_set(*place(name, set_name, dimension))
     losses = stream_for(kind, domain, stream)
-    problem = Problem(domain, horizon, losses.lipschitz, losses.strong_convexity, losses.smoothness)
+    problem = problem_of(domain, horizon, losses)
     learner = kind(problem, [setting], runs, variant or next(iter(kind.card.variants)))
     return learner, losses
 
@@ -71,9 +85,9 @@ def test_contract(name, variant, set_name, dimension):
 @pytest.mark.parametrize(("name", "variant"), ALL)
 def test_settings_do_not_disturb_each_other(name, variant):
     kind = catalogue()[name]
-    domain = make_set("simplex", 4)
+    domain = make_set(*place(name, "simplex", 4))
     losses = stream_for(kind, domain)
-    problem = Problem(domain, 128, losses.lipschitz, losses.strong_convexity, losses.smoothness)
+    problem = problem_of(domain, 128, losses)
     mixed = [CLEAN, Setting(16, Budget(1.0, 1e-6)), PRIVATE]
     together = play(kind(problem, mixed, 2, variant), losses.rounds(rngs(2), 128), rngs(2), [128])
     for index, setting in enumerate(mixed):

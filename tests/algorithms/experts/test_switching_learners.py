@@ -43,8 +43,8 @@ def test_events_have_the_law_of_the_algorithm_as_written() -> None:
     learner = SparseVectorExperts(problem, Budget(90.0, 1e-6), 4000, "practical-zcdp")
     found = learner.play([varying(np.broadcast_to(table[:, None], (12, 1, 4)))], generators(4000))
     wanted = np.array([literal(learner.plan, table, each) for each in generators(4000, 9)])
-    assert found.draws.mean() > 0.5
-    assert stats.ks_2samp(found.losses, wanted[:, 0]).pvalue > 1e-4
+    assert found.draws.mean() > 0.4
+    assert stats.ks_2samp(found.losses.round(9), wanted[:, 0].round(9)).pvalue > 1e-4
     most = int(max(found.draws.max(), wanted[:, 1].max())) + 1
     counts = np.array([np.bincount(each.astype(int), minlength=most) for each in (found.draws, wanted[:, 1])])
     assert stats.chi2_contingency(counts[:, counts.sum(axis=0) > 20]).pvalue > 1e-4

@@ -1,0 +1,110 @@
+"""Algorithm 1 over a net and over the ball: coverings, laws of the draws, settings apart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpregret.algorithms.coco.private_switching import FINEST, NetExperts, SampledExperts, covering
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.streams import make_stream
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+@pytest.mark.parametrize(("name", "dimension"), [("ball", 1), ("ball", 2), ("ball", 3), ("box", 2), ("simplex", 3)])
+def test_every_point_of_the_set_is_near_the_net(name: str, dimension: int) -> None:
+    domain = make_set(name, dimension)
+    radius = 0.1
+    net = covering(domain, radius)
+    assert domain.violation(net).max() < 1e-9
+    points = domain.project(2 * np.random.default_rng(1).standard_normal((2000, dimension)))
+    far = np.linalg.norm(points[:, None] - net[None], axis=2).min(axis=1)
+    assert far.max() <= radius + 1e-9
+
+
+def net_learner(dimension: int = 1, horizon: int = 64, epsilon: float = 2.0, runs: int = 3) -> NetExperts:
+    domain = make_set("ball", dimension)
+    problem = Problem(domain, horizon, 0.5, 0.0, np.inf, 0.0)
+    return NetExperts(problem, [Setting(horizon, Budget(epsilon, 1e-6))], runs, "zcdp")
+
+
+def test_constants_of_the_net() -> None:
+    learner = net_learner(2, 10_000)
+    assert learner.unit == 1.0  # L D
+    assert learner.radius == pytest.approx(2 * FINEST[2])
+    assert learner.plans[0].best_loss == pytest.approx(learner.radius * 0.5 * 10_000)
+    assert learner.plans[0].candidates == len(learner.net)
+    assert learner.delivered_epsilon() == [pytest.approx(2.0)]
+    coarse = net_learner(1, 50)
+    assert coarse.radius == pytest.approx(2 / 50)
+
+
+def test_losses_are_counted_for_all_points_and_for_the_one_in_play() -> None:
+    domain = make_set("ball", 2)
+    stream = make_stream("half-space", domain)
+    learner = net_learner(2, 40)
+    learner.begin(generators(3))
+    total = np.zeros((len(learner.net), 3))
+    for loss in stream.rounds(generators(3, 1), 10):
+        own = learner.count(loss)
+        total += loss.value(np.repeat(learner.net[:, None], 3, axis=1))
+        assert own[0] == pytest.approx(loss.value(learner.point)[0])
+    assert learner.sums == pytest.approx(total)
+
+
+def test_unsuitable_sets_are_refused() -> None:
+    with pytest.raises(ValueError, match="needs dimension 1, 2 or 3, got 4: use sampled-sparse-vector"):
+        net_learner(4)
+    with pytest.raises(ValueError, match=r"a net of \d+ points for 100000 runs is more than"):
+        net_learner(2, 10_000, runs=100_000)
+    problem = Problem(make_set("simplex", 3), 10, 1.0, 0.0, 1.0, 0.0)
+    with pytest.raises(ValueError, match="samples from a ball, not from the set 'simplex'"):
+        SampledExperts(problem, [Setting(10, Budget(1.0, 1e-6))], 1, "zcdp")
+
+
+def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
+    """d = 2: shares of the quarters of the disc, against the density summed over a fine grid."""
+    runs = 600
+    problem = Problem(make_set("ball", 2), 100, 1.0, 0.0, 1.0, 0.0)
+    learner = SampledExperts(problem, [Setting(100, Budget(30.0, 1e-6))], runs, "zcdp")
+    learner.begin(generators(runs))
+    scale = learner.plans[0].draw_scale
+    matrix = 3 * scale * np.array([[1.0, 0.3], [0.3, 0.5]])
+    center = np.array([0.5, -0.2])
+    learner.matrix[:] = matrix
+    learner.linear[:] = matrix @ center
+    learner.constant[:] = 0.5 * center @ matrix @ center
+    for run in range(runs):
+        learner.move(0, run)
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 801)] * 2), axis=-1).reshape(-1, 2)
+    grid = grid[np.linalg.norm(grid, axis=1) <= 1]
+    scores = 0.5 * np.einsum("ij,jk,ik->i", grid - center, matrix, grid - center)
+    density = np.exp(-np.maximum(scores, learner.plans[0].best_loss) / scale)
+
+    def quarter(points: np.ndarray) -> np.ndarray:
+        return 2 * (points[:, 0] > 0.3) + (points[:, 1] > -0.1)
+
+    law = np.bincount(quarter(grid), weights=density, minlength=4)
+    counts = np.bincount(quarter(learner.point[0]), minlength=4)
+    assert stats.chisquare(counts, law / law.sum() * runs).pvalue > 1e-4
+    assert np.linalg.norm(learner.point[0], axis=1).max() <= 1 + 1e-9
+
+
+def test_without_privacy_the_net_finds_a_point_without_loss() -> None:
+    domain = make_set("ball", 1)
+    stream = make_stream("half-space", domain)
+    problem = Problem(domain, 400, stream.lipschitz, 0.0, np.inf, 0.0)
+    learner = NetExperts(problem, [Setting(400, Budget(math.inf)), Setting(400, Budget(50.0, 1e-6))], 4, "pure")
+    record = play(learner, stream.rounds(generators(4), 400), generators(4, 1), [400])
+    stay = stream.comparator(generators(4), [400]).stay
+    assert record.losses[0].mean() < 0.2 * stay.mean()
+    assert (learner.switches >= 0).all()
+    assert learner.delivered_epsilon()[1] == pytest.approx(50.0)
