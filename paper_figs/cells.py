@@ -132,18 +132,19 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     _refuse_ambiguity(rows, claim)
     if "regularisation" not in rows.columns or rows["regularisation"].isna().any():
         raise NotRun(f"the rows of {claim.learner} in {claim.experiment} tell no regularisation")
-    found = [(float(value), *best_regularisation(cell)) for value, cell in rows.groupby(VALUE_COLUMN[claim.parameter])]
+    groups = rows.groupby(VALUE_COLUMN[claim.parameter], sort=True)
+    found = [best_regularisation(cell) for _, cell in groups]
     length = len(found)
-    ends = rows.groupby(VALUE_COLUMN[claim.parameter])[["checkpoint", "dimension", "delta"]].mean()
+    ends = groups[["checkpoint", "dimension", "delta"]].mean()
     return Cells(
-        values=np.array([value for value, *_ in found]),
-        responses=np.stack([samples for _, samples, _ in found], axis=1),
+        values=ends.index.to_numpy(dtype=float),
+        responses=np.stack([samples for samples, _ in found], axis=1),
         bounds=np.full(length, np.nan),
         regrets=np.full(length, np.nan),
         checkpoints=ends["checkpoint"].to_numpy(dtype=float),
         dimensions=ends["dimension"].to_numpy(dtype=float),
         deltas=ends["delta"].to_numpy(dtype=float),
-        status=tuple(USED if inside else EDGE for *_, inside in found),
+        status=tuple(USED if inside else EDGE for _, inside in found),
         needed=ends["checkpoint"].to_numpy(dtype=float),
         tight=bool(rows["tight"].all()),
     )

@@ -215,7 +215,7 @@ class SampledExperts(SwitchingLearner):
             direction = generator.standard_normal(len(center))
             direction /= np.linalg.norm(direction)
             along = direction @ (point - center)
-            reach = math.sqrt(max(0.0, along**2 + radius**2 - (point - center) @ (point - center)))
+            reach = math.sqrt(max(0.0, float(along**2 + radius**2 - (point - center) @ (point - center))))
             places = -along - reach + 2 * reach * GRID
             scores = self._on_line(run, point, direction, places)
             excess = np.maximum(scores, plan.best_loss) - max(float(scores.min()), plan.best_loss)

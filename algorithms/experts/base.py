@@ -102,7 +102,7 @@ class RunOfBlock:
 
     def before(self, stop: int) -> Array:
         """Sums over rounds 0..stop-1 of all groups, (groups,)."""
-        return self.losses[0] * stop if self.constant else self.losses[:stop].sum(axis=0)
+        return np.asarray(self.losses[0] * stop if self.constant else self.losses[:stop].sum(axis=0))
 
 
 def block_total(block: Block) -> Array:

@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 
 from dpregret.algorithms.arrays import Array
@@ -40,7 +41,7 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
     total = np.zeros(1)
     played = 0  # rounds since the last draw, counted from it
     for block in blocks:
-        starts = np.arange(-played % batch, block.rounds, batch)
+        starts = np.arange(-played % batch, block.rounds, batch, dtype=np.int64)
         lead = int(starts[0]) if len(starts) else block.rounds
         total = total + (current * _sums(block, np.array([0]), lead)[0]).sum(axis=-1)
         chunk = max(1, NUMBERS // (len(sizes) * block.losses.shape[1]))
@@ -57,7 +58,7 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
     return np.asarray(total)
 
 
-def _sums(block: Block, starts: Array, stop: int) -> Array:
+def _sums(block: Block, starts: NDArray[np.int64], stop: int) -> Array:
     """Losses summed from each start to the next one, and from the last to `stop`: (starts, runs | 1, groups)."""
     lengths = np.diff(np.append(starts, stop))
     if len(block.losses) == 1:
@@ -203,5 +204,5 @@ class BatchedHedge(CompositionHedge):
         if math.isinf(self.budget.epsilon):
             return 1
         if self.variant == "pure":
-            return max(1, round((16 * self.horizon * log_experts / self.budget.epsilon**2) ** (1 / 3)))
+            return max(1, round(float(np.cbrt(16 * self.horizon * log_experts / self.budget.epsilon**2))))
         return max(1, round(math.sqrt(4 * log_experts / (3 * largest_rho(self.budget)))))

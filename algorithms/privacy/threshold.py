@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.algorithms.arrays import Array
 
@@ -65,11 +66,10 @@ class Watch:
         self.levels[run] = self.mechanism.threshold + noise
         self.left[run] = generator.standard_exponential()
 
-    def step(self, queries: Array) -> Array:
+    def step(self, queries: Array) -> NDArray[np.bool_]:
         """Ask one query a run, (runs,); tell which halt."""
         self.left -= self.mechanism.rates(self.levels - queries)
-        halted: Array = self.left <= 0
-        return halted
+        return self.left <= 0
 
     def path(self, run: int, queries: Array) -> int | None:
         """Ask successive queries of one run; the position of the first that halts, None if none does."""
@@ -84,6 +84,6 @@ class Watch:
         """`path` for the same query again and again, in closed form: the halting round is geometric."""
         rate = float(self.mechanism.rates(np.array(self.levels[run] - query)))
         if rate * rounds >= self.left[run]:
-            return max(0, math.ceil(self.left[run] / rate) - 1)
+            return max(0, math.ceil(float(self.left[run]) / rate) - 1)
         self.left[run] -= rate * rounds
         return None

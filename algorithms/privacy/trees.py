@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, prefix_noise
@@ -83,9 +84,9 @@ class VarianceReducedTree(BinaryTree):
         return _Reduced()
 
 
-def node_variance(height: Array) -> Array:
+def node_variance(height: ArrayLike) -> Array:
     """V_h = 1 / (2 (1 - 2^-(h+1))): 1, 2/3, 4/7, ... towards 1/2."""
-    return np.asarray(0.5 / (1 - 0.5 ** (np.asarray(height) + 1.0)))
+    return np.asarray(0.5 / (1 - 0.5 ** (np.asarray(height, dtype=np.float64) + 1.0)))
 
 
 class _Reduced:
@@ -99,7 +100,7 @@ class _Reduced:
         estimates, height = units, 0
         while len(estimates) > 1:
             height += 1
-            weight = float(node_variance(np.array(height)))
+            weight = float(node_variance(height))
             pairs = estimates.reshape(len(estimates) // 2, 2, *units.shape[1:]).sum(axis=1)
             estimates = weight * fresh(len(pairs)) + (1 - weight) * pairs
             nodes[1 << height :: 1 << height] = estimates  # the nodes that end there; higher ones replace them
@@ -114,6 +115,6 @@ class _Reduced:
         while level in self.coarse:
             pair = self.coarse.pop(level) + estimate
             level, height = level + 1, height + 1
-            weight = float(node_variance(np.array(height)))
+            weight = float(node_variance(height))
             estimate = weight * fresh(1)[0] + (1 - weight) * pair
         self.coarse[level] = estimate
