@@ -69,11 +69,13 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
-	  cp "$$from"/claims.csv "$$from"/table_1.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
+	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
 	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png
+	@cp results/asi_et_al_2023/figures/winners.png docs/asi_et_al_2023_winners.png
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/lou_cheung_2020/table_1.csv
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/talwar_2015/table_1.csv --mark talwar
+	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/asi_et_al_2023/table_1.csv --mark asi
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \
