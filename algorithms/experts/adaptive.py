@@ -71,7 +71,8 @@ class AdaptiveExperts(ExpertLearner):
         if self.variant == "cold":
             return Phases(most, self.budget.epsilon / (2 * most), 1.0)
         if self.variant == "restart":
-            return Phases(most, self.budget.epsilon / 2, self.plan(0.0, self.budget.epsilon / 2).threshold)
+            first = max(1.0, self.plan(0.0, self.budget.epsilon / 2).threshold)  # 0, without noise, never doubles
+            return Phases(most, self.budget.epsilon / 2, first)
         for count in range(1, most + 1):
             epsilon = self.budget.epsilon / (2 * count)
             guess = self.plan(0.0, epsilon).threshold

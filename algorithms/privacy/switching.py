@@ -138,8 +138,9 @@ class Switching:
         """(K + 1) ( L* + 4/eta + 2 accuracy + 1 ) on the total loss, with probability 1 - 2 beta.
 
         K switches leave K + 1 intervals; in each the query may pass the threshold by the accuracy, and lags one loss
-        behind. NaN for printed and practical thresholds, which do not prove that a switch cost 4/eta.
+        behind. NaN for printed and practical thresholds, which do not prove that a switch cost 4/eta, and for starved
+        ones: with beta = 1/2 and K without its second term the probability may be nothing at all.
         """
-        if self.calibration.printed_threshold or self.calibration.practical:
+        if self.calibration.printed_threshold or self.calibration.practical or self.calibration.starved:
             return math.nan
         return (self.switches + 1) * (self.threshold + self.accuracy + 1)

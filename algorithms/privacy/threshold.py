@@ -84,6 +84,6 @@ class Watch:
         """`path` for the same query again and again, in closed form: the halting round is geometric."""
         rate = float(self.mechanism.rates(np.array(self.levels[run] - query)))
         if rate * rounds >= self.left[run]:
-            return max(0, math.ceil(float(self.left[run]) / rate) - 1)
+            return min(rounds, max(1, math.ceil(float(self.left[run]) / rate))) - 1  # rounding may lead past the end
         self.left[run] -= rate * rounds
         return None

@@ -27,10 +27,7 @@ rule further_table:
     input:
         runs=run_files,
     output:
-        [
-            captioned(f"table_{{number}}.{form}")
-            for form in ("csv", "md", "tex", "html")
-        ],
+        [captioned(f"table_{{number}}.{form}") for form in ("csv", "md", "tex", "html")],
     log:
         f"{RESULTS}/log/{{paper}}/table_{{number}}.log",
     benchmark:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -62,39 +61,6 @@ def test_groups_are_experts_in_equal_number() -> None:
     assert stats.ks_2samp(grouped.losses, apart.losses).pvalue > 1e-3
 
 
-def test_released_experts_keep_the_budget_on_a_tiny_instance() -> None:
-    """Distribution of (expert of round 1, 2, 3) on neighbouring sequences, counted: no event exceeds e^eps.
-
-    With 2 experts the whole transcript has 8 values. A 1e-6 upper confidence limit on the ratio stays below e^eps.
-    """
-    runs, epsilon = 20_000, 3.0
-    tables = [np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])]
-    counts = []
-    for table in tables:
-        problem = ExpertProblem(np.ones(2), 3, 0.0, failure=0.5)
-        learner = SparseVectorExperts(problem, Budget(epsilon), runs, "starved-pure")
-        marks = np.array([[1.0, 2.0], [4.0, 8.0], [16.0, 32.0]]) / 64  # every transcript has a loss of its own
-        shown = learner.play([_Marked(table, marks)], generators(runs)).losses
-        counts.append(np.unique(np.round(shown * 64), return_counts=True))
-    keys = set(counts[0][0]) | set(counts[1][0])
-    both = np.array([[dict(zip(*each, strict=True)).get(key, 0) for each in counts] for key in keys])
-    low = stats.beta.ppf(1e-6, both, runs - both + 1)
-    high = stats.beta.ppf(1 - 1e-6, both + 1, runs - both)
-    for one, other in itertools.permutations((0, 1)):
-        assert (np.nan_to_num(low[:, one]) <= math.exp(epsilon) * high[:, other]).all()
-
-
-class _Marked:
-    """Losses of a table, but charged with marks that tell which expert was played when."""
-
-    def __init__(self, table: np.ndarray, marks: np.ndarray):
-        self.rounds, self.table, self.marks = len(table), table, marks
-
-    @property
-    def losses(self) -> np.ndarray:
-        return (self.table * 1e-9 + self.marks)[:, None]
-
-
 def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
     problem = ExpertProblem(np.array([1.0, 1.0]), 4000, 0.0)
     learner = SparseVectorExperts(problem, Budget(5000.0, 1e-6), 4, "practical-zcdp")
@@ -102,16 +68,6 @@ def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
     flip = [constant([1.0, 0.0], 100), constant([0.0, 1.0], 200)] * 20
     record = learner.play([*flip[:26]], generators(4))
     assert (record.draws <= 6).all()
-
-
-@pytest.mark.parametrize("variant", ["cold", "warm", "restart"])
-def test_a_correct_guess_is_hardly_ever_doubled(variant: str) -> None:
-    """L* = 0: phases beyond the first would need noise beyond its limit (probability beta in all)."""
-    problem, blocks = halving(64, 200_000)
-    learner = AdaptiveExperts(problem, Budget(8.0), 40, variant)
-    assert learner.delivered_epsilon() == pytest.approx(8.0)
-    restarted = AdaptiveExperts(ExpertProblem(problem.sizes, 200_000, None), Budget(8.0), 40, variant)
-    assert np.array_equal(learner.play(blocks, generators(40)).losses, restarted.play(blocks, generators(40)).losses)
 
 
 def test_forgetting_phases_cost_one_budget_and_less_regret() -> None:
@@ -122,15 +78,6 @@ def test_forgetting_phases_cost_one_budget_and_less_regret() -> None:
     }
     assert regrets["restart"] < regrets["warm"] / 3
     assert regrets["restart"] < regrets["cold"] / 3
-
-
-def test_a_guess_below_the_loss_of_the_best_is_doubled() -> None:
-    """Everybody loses 1/2 a round: from some round on the guess is contradicted again and again."""
-    problem = ExpertProblem(np.ones(4), 60_000)
-    learner = AdaptiveExperts(problem, Budget(200.0), 5, "restart")
-    record = learner.play([constant([0.5] * 4, 60_000)], generators(5))
-    assert (record.losses == 30_000).all()
-    assert (record.draws >= 5).all()
 
 
 def test_counter_noise_is_that_of_a_tree() -> None:
