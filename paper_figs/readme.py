@@ -16,12 +16,13 @@ MARK: Final = "table-1"
 BEGIN: Final = f"<!-- {MARK}:begin -->"
 END: Final = f"<!-- {MARK}:end -->"
 COLUMNS: Final = (
-    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "T exponent", "n exponent", "d exponent",
-    "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess", "errata",
+    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
+    "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
+    "errata",
 )  # fmt: skip
 """Columns that the README shows, of those that the table has."""
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
-GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "previous", "bracket")
+GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "bracket")
 """Groups of the table that the README shows; the whole table is linked."""
 
 

@@ -12,7 +12,11 @@ from dpregret.workflows.config import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-PAPERS = {"lou_cheung_2020": "table-1", "talwar_2015": "talwar"}  # paper -> mark of its table in the README
+PAPERS = {
+    "lou_cheung_2020": "table-1",
+    "talwar_2015": "talwar",
+    "asi_et_al_2023": "asi",
+}  # paper -> mark of its table in the README
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
