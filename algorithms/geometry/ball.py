@@ -58,6 +58,10 @@ class Ball(NormBall):
 
         return cvxpy.norm(variable, 2)
 
+    def inner_radius(self) -> float:
+        """The radius."""
+        return self.radius
+
     def local_oracle(self) -> LocalOracle:
         """The exact minimiser over the intersection of two balls."""
         return BallLocalOracle(self.radius)

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import null_space
 
 Array = NDArray[np.float64]
 
@@ -91,6 +92,22 @@ class ConstraintSet(ABC):
     @abstractmethod
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """Return the constraints `variable in C` on a cvxpy variable (d,), for the reference projection."""
+
+    def equalities(self) -> Array:
+        """Rows (k, d) of linear forms that are constant on the set: none where it has inner points."""
+        return np.zeros((0, self.dimension))
+
+    def hull_basis(self) -> Array:
+        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns."""
+        rows = self.equalities()
+        if not len(rows):
+            return np.eye(self.dimension)
+        basis: Array = null_space(rows)
+        return basis
+
+    def inner_radius(self) -> float:
+        """Radius of a ball around the center, within the affine hull, that lies in the set. Raises UnsupportedSet."""
+        raise UnsupportedSet(f"no ball inside the set {self.name!r} is known")
 
     def local_oracle(self) -> LocalOracle:
         """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""

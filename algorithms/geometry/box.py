@@ -48,6 +48,10 @@ class Box(ConstraintSet):
         """Clip every coordinate; points inside come back unchanged."""
         return np.minimum(np.maximum(points, self.lower), self.upper)
 
+    def inner_radius(self) -> float:
+        """Half a side, exact."""
+        return 0.5 * (self.upper - self.lower)
+
     def violation(self, points: Array) -> Array:
         """Largest excess of a coordinate over its bounds."""
         outside = np.maximum(self.lower - points, points - self.upper).max(axis=-1)

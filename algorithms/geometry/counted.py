@@ -93,6 +93,14 @@ class CountedSet(ConstraintSet):
         """That of the set inside."""
         return self.inner.violation(points)
 
+    def equalities(self) -> Array:
+        """Those of the set inside."""
+        return self.inner.equalities()
+
+    def inner_radius(self) -> float:
+        """That of the set inside."""
+        return self.inner.inner_radius()
+
     def cvxpy_constraints(self, variable: Any) -> list[Any]:
         """Those of the set inside."""
         return self.inner.cvxpy_constraints(variable)

@@ -108,6 +108,17 @@ class FlowPolytope(ConstraintSet):
         kept = np.arange(self.graph.node_count) != self.graph.sink
         return [variable >= 0, self.graph.incidence[kept] @ variable == self.graph.supply[kept]]
 
+    def equalities(self) -> Array:
+        """Conservation at every node but the sink."""
+        return self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
+
+    def inner_radius(self) -> float:
+        """Distance from the center to the nearest facet x_e = 0 within the hull, exact."""
+        basis = self.hull_basis()
+        lengths = np.linalg.norm(basis, axis=1)  # of the projected unit vectors
+        moving = lengths > 1e-12  # an edge of every path never moves
+        return float((self.center()[moving] / lengths[moving]).min())
+
     def local_oracle(self) -> LocalOracle:
         """Moves weight between paths; UnsupportedSet beyond 4096 paths."""
         if self.graph.path_count > MOST_PATHS:

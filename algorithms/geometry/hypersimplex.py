@@ -107,6 +107,15 @@ class Hypersimplex(ConstraintSet):
 
         return [variable >= 0, variable <= 1, cvxpy.sum(variable) == self.rank]
 
+    def equalities(self) -> Array:
+        """The sum."""
+        return np.ones((1, self.dimension))
+
+    def inner_radius(self) -> float:
+        """Distance from the center to the nearest facet x_i = 0 or x_i = 1, exact."""
+        share = self.rank / self.dimension
+        return float(min(share, 1 - share) / np.sqrt(1 - 1 / self.dimension))
+
     def local_oracle(self) -> LocalOracle:
         """Exchanges mass between coordinates."""
         return HypersimplexLocalOracle(self.dimension, self.rank)

@@ -52,6 +52,10 @@ class L1Ball(NormBall):
         projected: Array = np.copysign(kept, points)
         return projected
 
+    def inner_radius(self) -> float:
+        """radius / sqrt(d), exact."""
+        return self.radius / float(np.sqrt(self.dimension))
+
     def norm(self, points: Array) -> Array:
         """|x|_1."""
         norms: Array = np.abs(points).sum(axis=-1)

@@ -62,6 +62,10 @@ class NuclearBall(NormBall):
         nearest = ((left * kept[..., None, :]) @ right).reshape(points.shape)
         return np.where(values.sum(axis=-1, keepdims=True) > self.radius, nearest, points)
 
+    def inner_radius(self) -> float:
+        """radius / sqrt(m), exact: the nuclear norm is at most sqrt(m) times the Frobenius norm."""
+        return self.radius / math.sqrt(self.side)
+
     def cvxpy_norm(self, variable: Any) -> Any:
         """Nuclear norm of the matrix."""
         import cvxpy
@@ -126,6 +130,19 @@ class Spectrahedron(ConstraintSet):
 
         matrix = cvxpy.reshape(variable, (self.side, self.side), order="C")
         return [matrix == matrix.T, matrix >> 0, cvxpy.trace(matrix) == 1]
+
+    def equalities(self) -> Array:
+        """X_ij - X_ji for i < j, and the trace."""
+        upper, lower = np.triu_indices(self.side, 1)
+        rows = np.zeros((len(upper) + 1, self.side, self.side))
+        rows[np.arange(len(upper)), upper, lower] = 1.0
+        rows[np.arange(len(upper)), lower, upper] = -1.0
+        rows[-1] = np.eye(self.side)
+        return rows.reshape(len(rows), self.dimension)
+
+    def inner_radius(self) -> float:
+        """1 / sqrt(m (m - 1)), exact: the smallest eigenvalue falls fastest along I/m - v v^T."""
+        return 1 / math.sqrt(self.side * (self.side - 1))
 
     def _symmetric(self, points: Array) -> Array:
         """(X + X^T) / 2, (..., m * m) -> (..., m, m)."""

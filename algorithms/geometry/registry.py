@@ -27,6 +27,7 @@ from dpregret.algorithms.geometry.potential import (
 )
 from dpregret.algorithms.geometry.power_potential import GroupedPotential, QNormPotential, SpectralPotential
 from dpregret.algorithms.geometry.simplex import Simplex
+from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
 
 SETS: dict[str, Callable[..., ConstraintSet]] = {
     each.name: each
@@ -42,6 +43,10 @@ SETS: dict[str, Callable[..., ConstraintSet]] = {
         NuclearBall,
         Spectrahedron,
         VertexPolytope,
+        Permutahedron,
+        PartitionMatroid,
+        SpanningTrees,
+        CoveragePolytope,
     )
 }
 

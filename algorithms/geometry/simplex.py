@@ -56,6 +56,14 @@ class Simplex(ConstraintSet):
         support = max(2, self.dimension // 4)
         return np.where(self._counts <= support, 1.0 / support, 0.0)
 
+    def equalities(self) -> Array:
+        """The sum."""
+        return np.ones((1, self.dimension))
+
+    def inner_radius(self) -> float:
+        """1 / sqrt(d (d - 1)), exact."""
+        return 1 / float(np.sqrt(self.dimension * (self.dimension - 1)))
+
     def reach(self, point: Array) -> float:
         """Distance to the farthest vertex, exact."""
         return reach_of_binary(float(np.min(2.0 * point - 1.0)), point)
