@@ -233,7 +233,7 @@ def _twin_regret(
     rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, twin: Twin, checkpoints: pd.Series[int]
 ) -> Array:
     """Regret of the non-private twin on the same losses: same experiment, stream, set, dimension and run."""
-    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")}
+    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | twin.where
     found = select_rows(frame, twin.learner, twin.variant, claim.experiment, claim.stream, where)
     found = found.sort_values("horizon", kind="stable")
     keys = ["run", "set", "dimension", "checkpoint"]

@@ -49,10 +49,11 @@ class Prediction(Strict):
 
 
 class Twin(Strict):
-    """The non-private learner whose regret on the same losses is subtracted."""
+    """The non-private learner whose regret on the same losses is subtracted; `where` may say epsilon: .inf."""
 
     learner: str
     variant: str = "plain"
+    where: dict[str, str | float] = Field(default_factory=dict)
 
 
 class Asymptotic(Strict):

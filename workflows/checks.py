@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpregret.workflows.bandit_checks import bandit_problems
 from dpregret.workflows.erm_checks import erm_problems
 from dpregret.workflows.errors import not_allowed, one_line
 from dpregret.workflows.expert_checks import expert_problems
@@ -185,5 +186,6 @@ CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
     "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
     "erm": (erm_problems,),
     "experts": (expert_problems,),
+    "bandit": (bandit_problems,),
 }
 """Kind of experiment -> what is checked of it."""

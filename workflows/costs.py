@@ -17,16 +17,15 @@ REPEATS, SECONDS = 5, 0.02  # best of REPEATS, each at least this long
 SOLVER_LIMIT = 1024  # larger dimensions are not sent to the solver
 
 
-def measure_costs(config: Config, output: Path) -> None:
-    """Time every oracle of every set and dimension that the configuration lists under `oracle_costs`.
+def measure_costs(config: Config, paper: str, output: Path) -> None:
+    """Time every oracle of every set and dimension that a paper's configuration lists under `oracle_costs`.
 
     Columns: set, dimension, operation ('projection', 'linear oracle', 'local oracle', 'projection (solver)'), seconds
     (CPU seconds a vector, best of several, warm), calls (calls timed), rows (vectors a call; the solver takes one).
     """
     rows = [
         {"set": name, "dimension": dimension, "operation": operation, **_cost(serve, points)}
-        for paper in config.papers.values()
-        for name, dimensions in paper.oracle_costs.items()
+        for name, dimensions in config.papers[paper].oracle_costs.items()
         for dimension in dimensions
         for operation, serve, points in _operations(make_set(name, dimension))
     ]

@@ -16,7 +16,14 @@ from pydantic import (
 )
 
 NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
-FORMS = ("<list>", "<mapping>", "<online>", "<erm>", "<experts>")  # discriminator tags, taken out of printed key paths
+FORMS = (
+    "<list>",
+    "<mapping>",
+    "<online>",
+    "<erm>",
+    "<experts>",
+    "<bandit>",
+)  # discriminator tags, taken out of printed key paths
 
 
 def _as_tuple(value: object) -> object:
@@ -190,6 +197,32 @@ class ExpertExperiment(Settings):
     learners: dict[str, Words] = Field(min_length=1)
 
 
+class BanditExperiment(Settings):
+    """One sweep with bandit feedback, which the key ``feedback: bandit`` tells from an online experiment.
+
+    Settings as there, without windows. ``epsilon`` may hold ``.inf``: the same learner without noise, on the same
+    random directions.
+    """
+
+    kind: ClassVar[str] = "bandit"
+    feedback: Literal["bandit"]
+    title: Annotated[str, Field(min_length=1)]
+    sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
+    sets: Sets = Field(alias="set")
+    streams: Words
+    dimension: Dimensions
+    horizon: Integers
+    epsilon: Epsilons
+    delta: Annotated[float, Field(gt=0, lt=1)]
+    runs: Runs
+    options: dict[str, Plain] = Field(default_factory=dict)
+    learners: dict[str, Words] = Field(min_length=1)
+
+    def dimensions(self, set_name: str) -> tuple[int, ...]:
+        """Return the dimensions in which one of the experiment's sets is used."""
+        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
+
+
 def kind_of(value: object) -> str:
     """Tag of the model that an experiment in a file, or one already read, belongs to."""
     if isinstance(value, BaseModel):
@@ -197,14 +230,19 @@ def kind_of(value: object) -> str:
     keys = set(value) if isinstance(value, dict) else set()
     if "experts" in keys:
         return "<experts>"
+    if "feedback" in keys:
+        return "<bandit>"
     return "<erm>" if keys & {"risks", "samples"} else "<online>"
 
 
 AnyExperiment = Annotated[
     Annotated[Experiment, Tag(FORMS[2])]
     | Annotated[ErmExperiment, Tag(FORMS[3])]
-    | Annotated[ExpertExperiment, Tag(FORMS[4])],
+    | Annotated[ExpertExperiment, Tag(FORMS[4])]
+    | Annotated[BanditExperiment, Tag(FORMS[5])],
     Discriminator(kind_of),
 ]
-MODELS: dict[str, type[Settings]] = dict(zip(FORMS[2:], (Experiment, ErmExperiment, ExpertExperiment), strict=True))
+MODELS: dict[str, type[Settings]] = dict(
+    zip(FORMS[2:], (Experiment, ErmExperiment, ExpertExperiment, BanditExperiment), strict=True)
+)
 """Tag -> model."""

@@ -72,6 +72,7 @@ JOBS = {
     "coco": ("online_job.py", f"{PACKAGE}.datasets.streams"),
     "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks"),
     "experts": ("expert_job.py", f"{PACKAGE}.datasets.expert_streams"),
+    "bandits": ("bandit_job.py", f"{PACKAGE}.datasets.bandit_streams"),
 }
 """Folder of learners -> the module of workflows/ that runs them, and the module that makes their data."""
 

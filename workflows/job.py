@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from dpregret.algorithms import coco, erm, experts
+from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.workflows.bandit_job import bandit_rows
+from dpregret.workflows.bandit_job import cells as bandit_cells
 from dpregret.workflows.config import Config
 from dpregret.workflows.erm_job import cells as erm_cells
 from dpregret.workflows.erm_job import erm_rows
-from dpregret.workflows.experiments import ErmExperiment, ExpertExperiment
+from dpregret.workflows.experiments import BanditExperiment, ErmExperiment, ExpertExperiment
 from dpregret.workflows.expert_job import cells as expert_cells
 from dpregret.workflows.expert_job import expert_rows
 from dpregret.workflows.fingerprint import learner_fingerprint
@@ -35,6 +37,10 @@ def run_job(
         kind = experts.catalogue()[learner]
         with progress(sum(1 for _ in expert_cells(settings, kind.card.private)), title) as advance:
             frame = expert_rows(seed, settings, kind, variant, data_dir, advance)
+    elif isinstance(settings, BanditExperiment):
+        kind = bandits.catalogue()[learner]
+        with progress(sum(cell.horizon for cell in bandit_cells(settings)), title) as advance:
+            frame = bandit_rows(seed, settings, kind, variant, data_dir, advance)
     else:
         kind = coco.catalogue()[learner]
         with progress(total_rounds(settings, kind), title) as advance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,8 @@ SQUARED_LOSS_STREAMS = frozenset({"lasso", "diabetes"})
 DATA_DIMENSIONS = {"breast-cancer": 30, "digits": 64, "diabetes": 10}
 DATA_RISKS = {"diabetes-risk": "diabetes", "breast-cancer-risk": "breast-cancer", "digits-risk": "digits"}
 DATA_EXPERTS = frozenset({"digits-experts", "breast-cancer-experts"})
-PAPERS = frozenset({"asi_et_al_2023", "lou_cheung_2020", "talwar_2015"})
+DATA_BANDITS = {"digits-completion": "digits"}
+PAPERS = frozenset({"asi_et_al_2023", "ene_et_al_2021", "lou_cheung_2020", "talwar_2015"})
 _TRIAL_DIMENSION = 12  # every family of sets has a member of this dimension
 
 
@@ -58,8 +59,10 @@ class Registry:
     ``try_risk(set, risk, dimension, samples, options)`` (which returns the problem it built, None where data of a
     file are needed) and ``try_erm_learner(problem, learner, variant, epsilon, delta)`` (which returns the number of
     iterations that the theorem asks for, where there is one) raise ValueError where the values do not fit; likewise
-    ``try_expert_stream(name, experts, horizon, epsilon, best_loss, options)``, which returns the problem, and
-    ``try_expert_learner(problem, learner, variant, epsilon, delta, runs)``.
+    ``try_expert_stream(name, experts, horizon, epsilon, best_loss, options)``, which returns the problem, with
+    ``try_expert_learner(problem, learner, variant, epsilon, delta, runs)``, and
+    ``try_bandit_stream(name, set, dimension, horizon, options)`` with
+    ``try_bandit_learner(problem, learner, variant, epsilons, delta, runs)``.
     """
 
     papers: frozenset[str]
@@ -70,12 +73,16 @@ class Registry:
     risks: Mapping[str, str | None] = field(default_factory=dict)
     expert_learners: Mapping[str, LearnerEntry] = field(default_factory=dict)
     expert_streams: frozenset[str] = frozenset()
+    bandit_learners: Mapping[str, LearnerEntry] = field(default_factory=dict)
+    bandit_streams: frozenset[str] = frozenset()
     try_set: Callable[[str, int], object] = _fits
     try_stream: Callable[[str, str, int, float, Mapping[str, Any]], object] = _fits
     try_risk: Callable[[str, str, int, int, Mapping[str, Any]], object] = _fits
     try_erm_learner: Callable[[object, str, str, float, float], float | None] = _fits
     try_expert_stream: Callable[[str, int, int, float, float | None, Mapping[str, Any]], object] = _fits
     try_expert_learner: Callable[[object, str, str, float, float, int], object] = _fits
+    try_bandit_stream: Callable[[str, str, int, int, Mapping[str, Any]], object] = _fits
+    try_bandit_learner: Callable[[object, str, str, Sequence[float], float, int], object] = _fits
 
     def trusting(self) -> Registry:
         """Return a copy that builds nothing: for jobs of a configuration that has been tried already."""
@@ -87,23 +94,27 @@ class Registry:
             try_erm_learner=_fits,
             try_expert_stream=_fits,
             try_expert_learner=_fits,
+            try_bandit_stream=_fits,
+            try_bandit_learner=_fits,
         )
 
     def module(self, learner: str) -> str:
         """Return the name of the module that holds a learner."""
-        return {**self.learners, **self.erm_learners, **self.expert_learners}[learner].module
+        return {**self.learners, **self.erm_learners, **self.expert_learners, **self.bandit_learners}[learner].module
 
 
 def load_registry() -> Registry:
     """Collect what the installed learners, streams and sets offer."""
     import numpy as np
 
-    from dpregret.algorithms import coco, erm, experts
+    from dpregret.algorithms import bandits, coco, erm, experts
+    from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
     from dpregret.algorithms.geometry import SETS, make_set
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
+    from dpregret.datasets.bandit_streams import BANDIT_STREAMS, make_bandit_stream
     from dpregret.datasets.expert_streams import EXPERT_STREAMS, make_expert_stream
     from dpregret.datasets.risks import RISKS, make_risk
     from dpregret.datasets.streams import STREAMS, make_stream
@@ -145,6 +156,22 @@ def load_registry() -> Registry:
         kind = experts.catalogue()[learner]
         return kind(problem, Budget(epsilon, delta) if kind.card.private else Budget(math.inf), runs, variant)
 
+    def try_bandit_stream(
+        name: str, set_name: str, dimension: int, horizon: int, options: Mapping[str, Any]
+    ) -> BanditProblem:
+        domain = make_set(set_name, dimension)
+        if name in DATA_BANDITS:  # only the job reads the data
+            return BanditProblem(domain, horizon, 1.0)
+        stream = make_bandit_stream(name, domain, **options)
+        return BanditProblem(domain, horizon, stream.lipschitz, stream.linear)
+
+    def try_bandit_learner(
+        problem: Any, learner: str, variant: str, epsilons: Sequence[float], delta: float, runs: int
+    ) -> BanditLearner:
+        kind = bandits.catalogue()[learner]
+        budgets = [Budget(epsilon, delta) for epsilon in epsilons] if kind.card.private else [Budget(math.inf)]
+        return kind(problem, budgets, runs, variant)
+
     def online_needs(card: Card) -> frozenset[str]:
         return card.needs if card.convex else card.needs | {"strongly-convex"}
 
@@ -164,6 +191,8 @@ def load_registry() -> Registry:
         erm_learners=entries(erm.catalogue()),
         expert_learners=entries(experts.catalogue()),
         expert_streams=frozenset(EXPERT_STREAMS),
+        bandit_learners=entries(bandits.catalogue()),
+        bandit_streams=frozenset(BANDIT_STREAMS),
         risks={name: DATA_RISKS.get(name) for name in RISKS},
         streams={
             name: StreamEntry(
@@ -184,4 +213,6 @@ def load_registry() -> Registry:
         try_erm_learner=try_erm_learner,
         try_expert_stream=try_expert_stream,
         try_expert_learner=try_expert_learner,
+        try_bandit_stream=try_bandit_stream,
+        try_bandit_learner=try_bandit_learner,
     )

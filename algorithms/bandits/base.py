@@ -101,6 +101,11 @@ class BanditLearner(ABC):
         the number of rounds done since it was last called.
         """
 
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee holds with delta = 0."""
+        return False
+
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""
         return [float("nan")] * len(self.budgets)

@@ -20,6 +20,12 @@ def data_files(wildcards):
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
     if experiment.kind == "experts":
         names = [name for name in experiment.streams if name in registry.DATA_EXPERTS]
+    elif experiment.kind == "bandit":
+        names = [
+            registry.DATA_BANDITS[name]
+            for name in experiment.streams
+            if name in registry.DATA_BANDITS
+        ]
     elif experiment.kind == "erm":
         names = [
             REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]

@@ -8,4 +8,5 @@ from dpregret.workflows.job_log import job_log
 with job_log(snakemake.log[0]):
     from dpregret.workflows.costs import measure_costs
 
-    measure_costs(Config.model_validate_json(snakemake.config["settings"]), Path(snakemake.output[0]))
+    settings = Config.model_validate_json(snakemake.config["settings"])
+    measure_costs(settings, snakemake.wildcards.paper, Path(snakemake.output[0]))

@@ -1,0 +1,109 @@
+"""Private linear bandits on a ball: a bandit algorithm that is told each loss with noise of its own.
+
+Algorithm   SCRiBLe (Abernethy, Hazan & Rakhlin 2008) with the barrier -ln(1 - |x|^2) of the unit ball: x minimises eta
+            <s, x> plus the barrier, s the sum of estimates; one of the two ends of a random axis of the Dikin ellipsoid
+            is played, and f (+-) n sqrt(lambda) e is the estimate, e the axis and lambda its eigenvalue.
+Privacy     Agarwal & Singh 2017: replace one loss; f + Laplace(range / eps) is all that the learner sees of a round, so
+            the whole run is eps-DP without composition (even locally).
+Guarantee   Of the order of n^1.5 sqrt(T ln T) / eps, for linear losses only.
+Deviations  Values are clipped to [0, L D], their range on the ball. eta = sqrt(2 ln(T)/T) / (n sqrt(1 + 2
+            (range/eps)^2)) for losses in units of their range.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.noisy_leader import unit_sphere
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+
+BLOCK = 256  # rounds whose random numbers are drawn together
+
+
+class PrivateLinearBandit(BanditLearner):
+    """Pure eps-DP, for linear losses on a ball."""
+
+    card = Card(
+        name="private-linear-bandit",
+        title="private linear bandit (SCRiBLe)",
+        paper="Agarwal & Singh 2017",
+        place="bandit reduction, our base learner",
+        variants={"corrected": "Laplace noise on every observed loss"},
+        needs=frozenset({"linear"}),
+        anytime=False,
+    )
+
+    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        if self.domain.name != "ball":
+            raise ValueError(f"{self.card.name} plays on a ball, not on the set {self.domain.name!r}")
+        self.size = self.domain.dimension
+        self.radius = self.domain.diameter / 2
+        self.range = self.lipschitz * self.domain.diameter
+        self.scales = np.array([calibrate("laplace", budget, 1.0, 1) for budget in budgets])  # in units of the range
+        growth = math.sqrt(2 * math.log(self.horizon) / self.horizon) / self.size
+        self.eta = growth / np.sqrt(1 + 2 * np.square(self.scales))
+
+    @property
+    def pure(self) -> bool:
+        """Always."""
+        return True
+
+    def delivered_epsilon(self) -> list[float]:
+        """A loss is released once."""
+        return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
+
+    def play(
+        self,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """Round by round."""
+        shape = (len(self.budgets), self.runs)
+        sums, total, clipped = np.zeros((*shape, self.size)), np.zeros(shape), np.zeros(shape)
+        center = self.domain.center()
+        worst = 0.0
+        for first in range(0, self.horizon, BLOCK):
+            rounds = min(BLOCK, self.horizon - first)
+            axes = unit_sphere(directions, rounds, self.size)
+            coins = np.stack([generator.random((rounds, 2)) for generator in directions])
+            fresh = unit_noise("laplace", noise, rounds, 1)[..., 0]
+            for now in range(rounds):
+                inner, axis, eigenvalue = self._dikin(sums, axes[:, now], coins[:, now, 0] < 1 / self.size)
+                sign = np.where(coins[:, now, 1] < 0.5, 1.0, -1.0)
+                reach = sign[None, :, None] * axis / np.sqrt(eigenvalue)[..., None]
+                played = center + self.radius * (inner + reach)
+                value = losses(1).value(played[:, :, None])[..., 0]
+                total += value
+                kept = np.clip(value, 0.0, self.range)
+                clipped += kept != value
+                seen = kept / self.range + self.scales[:, None] * fresh[now]
+                sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis
+            worst = max(worst, float(self.domain.violation(played).max()))
+            advance(rounds)
+        return Record(total, clipped / self.horizon, np.zeros(len(self.budgets)), worst)
+
+    def _dikin(self, sums: Array, axes: Array, radial: Array) -> tuple[Array, Array, Array]:
+        """Point of the unit ball, axis of its Dikin ellipsoid, eigenvalue: along the point where `radial`, else across.
+
+        2 (1 + r^2)/(1 - r^2)^2 along and 2/(1 - r^2) across, at radius r.
+        """
+        lengths = np.sqrt(np.vecdot(sums, sums))
+        pull = self.eta[:, None] * lengths
+        radius = pull / (1 + np.sqrt(1 + np.square(pull)))  # (-1 + sqrt(1 + a^2))/a without cancellation
+        fallback = np.eye(self.size)[0]
+        outward = np.where(lengths[..., None] > 0, sums / np.maximum(lengths, 1e-300)[..., None], fallback)
+        across = axes - np.vecdot(axes, outward)[..., None] * outward
+        norm = np.sqrt(np.vecdot(across, across))[..., None]
+        alone = self.size == 1
+        axis = outward if alone else np.where(radial[None, :, None], outward, across / np.maximum(norm, 1e-300))
+        left = 1 - np.square(radius)
+        along = np.broadcast_to(True if alone else radial, left.shape)
+        eigenvalue = np.where(along, 2 * (1 + np.square(radius)) / np.square(left), 2 / left)
+        return -radius[..., None] * outward, axis, eigenvalue

@@ -1,0 +1,216 @@
+"""NoisyOCO: follow the regularised leader on noisy sums of noisy gradient estimates, from bandit feedback.
+
+Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO. The horizon is cut into batches. In batch R every round plays x + zeta
+            u_t, x the learner's point and u_t uniform on the unit sphere of the set's affine hull (dimension n), and
+            sees F_t = f_t(x + zeta u_t); g_R = (n/zeta) sum_t F_t u_t estimates the gradient of the batch's smoothed
+            loss (Flaxman, Kalai & McMahan 2005). A private prefix sum releases s_R = g_1 + ... + g_R + noise, and the
+            next point is argmin over the set of |x - x_0|^2/2 + eta <s, x>.
+Privacy     Replace the loss of one round; the played points are released. Directions do not depend on data, so the
+            round's term changes along its own direction: by at most (n/zeta) times the range of a loss, whatever the
+            batch. Values are clipped to [-L zeta, L (D + zeta)], the range of an L-Lipschitz loss that is at least 0 on
+            the set and 0 somewhere, within zeta of the set.
+Guarantee   See `NoisyLeader.bound`; the proof is in docs/private_bandit_bound.md.
+
+What instances choose: the batch length, how many batches the sums lag behind, exact projection or conditional
+gradient, the prefix-sum mechanism, eta and zeta, and whether the set is shrunk so that all played points lie in it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.privacy import Budget, NoiseLaw, NoisePlan, calibrate, unit_noise
+from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
+
+CHUNK = 2**18  # numbers of a chunk of directions
+
+
+class NoisyLeader(BanditLearner):
+    """The meta-algorithm. Subclasses set `law`, and override `batch_length`, `constants` and what else they change."""
+
+    law: ClassVar[NoiseLaw] = "gaussian"
+    lag: ClassVar[int] = 0
+    """Batches by which the released sum is older than it could be."""
+    feasible: ClassVar[bool] = False
+    """Play within the set: learn on a shrunk copy."""
+    by_projection: bool = True
+    tolerance: float = 0.0
+    """Frank-Wolfe gap at which conditional gradient stops, in units of D^2."""
+    ascends: bool = False
+
+    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        self.basis = self.domain.hull_basis()
+        self.hull = self.basis.shape[1]
+        self.diameter = self.domain.diameter
+        self.center = self.domain.center()
+        self.batch = self.batch_length()
+        self.batches = self.horizon // self.batch
+        self.zeta, self.eta = self.constants()
+        self.shrink = self._shrink()
+        self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
+        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)
+        scales = [self.node_scale(budget) for budget in budgets]
+        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.law == "laplace" else 1.0)
+        self.plan = NoisePlan(self.law, [self.tree] * len(budgets), scales, size, self.hull)
+
+    @property
+    def padded(self) -> bool:
+        """Whether every prefix carries the same number of node noises."""
+        return False
+
+    def batch_length(self) -> int:
+        """Rounds of a batch."""
+        return 1
+
+    def constants(self) -> tuple[float, float]:
+        """(zeta, eta)."""
+        raise NotImplementedError
+
+    def _shrink(self) -> float:
+        """1 - alpha: played points lie in the set where zeta <= alpha times the inner radius."""
+        if not self.feasible:
+            return 1.0
+        inner = self.domain.inner_radius()
+        if self.zeta > inner:
+            raise ValueError(
+                f"{self.card.name}: zeta = {self.zeta:.3g} is larger than the inner radius {inner:.3g} of the set "
+                f"{self.domain.name!r}: feasible play needs a longer horizon than {self.horizon}"
+            )
+        return 1 - self.zeta / inner
+
+    def leaf_sensitivity(self) -> float:
+        """l2 distance by which replacing one loss moves a batch's estimate: (n/zeta) L (D + 2 zeta)."""
+        return self.hull / self.zeta * (self.high - self.low)
+
+    def node_scale(self, budget: Budget) -> float:
+        """Noise of a node: exact calibration; Laplace for the l1 sensitivity, sqrt(n) times that in l2."""
+        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.law == "laplace" else 1.0)
+        return calibrate(self.law, budget, size, self.tree.nodes_per_item)
+
+    def delivered_epsilon(self) -> list[float]:
+        """Of all nodes that a loss lies in."""
+        return [
+            release.epsilon(budget.delta) for release, budget in zip(self.plan.releases(), self.budgets, strict=True)
+        ]
+
+    @property
+    def pure(self) -> bool:
+        """Laplace noise."""
+        return self.law == "laplace"
+
+    def play(
+        self,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """Batch by batch; see the module's docstring."""
+        shape = (len(self.budgets), self.runs)
+        point = np.tile(self.domain.center(), (*shape, 1))
+        total, clipped = np.zeros(shape), np.zeros(shape)
+        gradient_sum = np.zeros((*shape, self.hull))
+        released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
+        moved, worst = np.zeros(len(self.budgets)), 0.0
+        fresh = (each for block in self.plan.blocks(noise) for each in block)
+        for _ in range(self.batches):
+            estimate = np.zeros_like(gradient_sum)
+            for rounds in self._pieces():
+                played, seen, cut = self.query(losses, point, directions, rounds)
+                total += played
+                clipped += cut
+                estimate += seen
+            gradient_sum += estimate
+            drawn = next(fresh)
+            moved += np.linalg.norm(drawn, axis=-1).mean(axis=1)
+            released = [*released[1:], gradient_sum + drawn]
+            point = self.step(point, released[0])
+            advance(self.batch)
+        worst = float(self.domain.violation(point).max())
+        radius = self.diameter / 2
+        return Record(total, clipped / self.horizon, self.eta * moved / self.batches / radius, worst)
+
+    def _pieces(self) -> list[int]:
+        """A batch cut into pieces whose directions fit into memory."""
+        most = max(1, CHUNK // (self.runs * len(self.basis) * len(self.budgets)))
+        return [min(most, self.batch - first) for first in range(0, self.batch, most)]
+
+    def query(
+        self, losses: LossSource, point: Array, directions: Sequence[np.random.Generator], rounds: int
+    ) -> tuple[Array, Array, Array]:
+        """Play `rounds` rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values."""
+        sphere = unit_sphere(directions, rounds, self.hull)
+        values = losses(rounds).value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))
+        kept = np.clip(values, self.low, self.high)
+        estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)
+        return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
+
+    def step(self, point: Array, released: Array) -> Array:
+        """argmin over the (shrunk) set of |x - x_0|^2/2 + eta <s, x>."""
+        goal = self.center - self.eta * (released @ self.basis.T)
+        if self.by_projection:
+            return self._within(self.domain.project(self._without(goal)))
+        return self._within(self.conditional_gradient(self._without(point), self._without(goal)))
+
+    def _without(self, points: Array) -> Array:
+        """Blow a shrunk copy of the set up to the set, about the center."""
+        return points if self.shrink == 1 else self.center + (points - self.center) / self.shrink
+
+    def _within(self, points: Array) -> Array:
+        """Shrink about the center."""
+        return points if self.shrink == 1 else self.center + self.shrink * (points - self.center)
+
+    def conditional_gradient(self, start: Array, goal: Array) -> Array:
+        """min over the set of |x - goal|^2/2 with linear oracles only, exact line search, at most one call a round.
+
+        Stops where the Frank-Wolfe gap is at most `tolerance` D^2; finished rows ask no more.
+        """
+        shape, allowed = start.shape, self.tolerance * self.diameter**2
+        points, goals = start.reshape(-1, shape[-1]).copy(), goal.reshape(-1, shape[-1])
+        active = np.arange(len(points))
+        for _ in range(self.batch):
+            slope = points[active] - goals[active]
+            away = self.domain.linear_oracle(slope) - points[active]
+            gap = -np.vecdot(slope, away)
+            going = gap > allowed
+            if not going.any():
+                break
+            active, away, gap = active[going], away[going], gap[going]
+            length = np.minimum(gap / np.maximum(np.vecdot(away, away), 1e-300), 1.0)
+            points[active] += length[:, None] * away
+        return points.reshape(shape)
+
+    def bound(self) -> list[float]:
+        """zeta L T + D^2/(2 eta) + eta K kappa^2/2 + T L ( eta (lag kappa + mean |noise|) + error ), K batches.
+
+        kappa^2 = B (n/zeta)^2 max|F|^2 + B^2 L^2 bounds E|g_R|^2 for batches of B rounds; `error` is the distance of a
+        point from the exact minimiser. In expectation; docs/private_bandit_bound.md has the proof.
+        """
+        largest = max(-self.low, self.high)
+        kappa = math.sqrt(self.batch * (self.hull / self.zeta * largest) ** 2 + (self.batch * self.lipschitz) ** 2)
+        error = 0.0 if self.by_projection else self.solver_error()
+        fixed = self.zeta * self.lipschitz * self.horizon + self.diameter**2 / (2 * self.eta)
+        fixed += self.eta * self.batches * kappa**2 / 2
+        fixed += (1 - self.shrink) * self.diameter * self.lipschitz * self.horizon
+        drift = self.eta * (self.lag * kappa + self.plan.expected_norm(self.batches).mean(axis=1)) + error
+        return [float(fixed + self.horizon * self.lipschitz * each) for each in drift]
+
+    def solver_error(self) -> float:
+        """Largest distance of conditional gradient's answer from the minimiser.
+
+        After k steps with line search the objective is within 2 D^2/(k + 2), so the distance is at most
+        2 D/sqrt(k + 2); at a gap of c D^2 it is at most sqrt(2 c) D.
+        """
+        return self.diameter * max(2 / math.sqrt(self.batch + 2), math.sqrt(2 * self.tolerance))
+
+
+def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
+    """Directions uniform on the unit sphere, (runs, rounds, n); a run draws from its own generator, round by round."""
+    normals = unit_noise("gaussian", generators, rounds, dimension).swapaxes(0, 1)
+    sphere: Array = normals / np.sqrt(np.vecdot(normals, normals))[..., None]
+    return sphere

@@ -1,0 +1,154 @@
+"""PrivateBandit: private bandits with one linear oracle call a round.
+
+Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1: NoisyOCO with sqrt(T) batches of sqrt(T) rounds, zeta = D sqrt(n)/T^(1/4),
+            eta = D/(T^(3/4) sqrt(n) L), and conditional gradient between batches: while batch R is played, the point of
+            batch R + 1 is computed from the sums before batch R.
+Privacy     See noisy_leader.py. corrected: a leaf moves by (n/zeta) L (D + 2 zeta). printed: the paper's scales, from
+            a bound on the norm of the whole batch: Laplace sqrt(T) n L ln T/eps a coordinate (Lemma 7), Gaussian
+            T^(1/4) sqrt(n) L ln T ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma
+            10).
+Guarantee   docs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
+Deviations  corrected: the regulariser is centered in the set, and the sign of the linear term is that of NoisyOCO;
+            conditional gradient runs to a gap of D^2/T or sqrt(T) calls. paper-tolerance: to 10 D^2/sqrt(T), a
+            distance of sqrt(20) D/T^(1/4). padded: every sum has ceil(log2 sqrt(T)) node noises. printed: the
+            ascending sign, the regulariser centered at 0, padded, the paper's noise and tolerance.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget, NoiseLaw
+
+VARIANTS = {
+    "corrected": "valid noise, conditional gradient to the full budget",
+    "paper-tolerance": "the same, conditional gradient stopped at the paper's tolerance",
+    "projection": "the same, exact projection in place of conditional gradient",
+    "padded": "the same on a padded tree",
+    "printed-noise": "as corrected, with the printed noise",
+    "printed": "Alg. 1 to the letter: ascending sign, printed noise",
+}
+
+
+def square_root(name: str, horizon: int) -> int:
+    """The root of a perfect square; raises ValueError naming the nearest ones."""
+    root = math.isqrt(horizon)
+    if root * root != horizon:
+        raise ValueError(
+            f"{name} needs a horizon that is a perfect square, got {horizon}; the nearest are {root**2} and "
+            f"{(root + 1) ** 2}"
+        )
+    return root
+
+
+class PrivateBanditGaussian(NoisyLeader):
+    """Gaussian noise, (eps, delta)-DP."""
+
+    law: ClassVar[NoiseLaw] = "gaussian"
+    lag = 1
+    card = Card(
+        name="private-bandit-gaussian",
+        title="PrivateBandit (Gaussian)",
+        paper="Ene, Nguyen & Vladu 2021",
+        place="Alg. 1, Thm 1",
+        variants=VARIANTS,
+        anytime=False,
+    )
+
+    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        self.by_projection = variant == "projection"
+        self.tolerance = 1 / problem.horizon
+        if variant in ("paper-tolerance", "printed"):
+            self.tolerance = 10 / math.sqrt(problem.horizon)
+        self.variant = variant  # the tree is chosen while the base class is made
+        super().__init__(problem, budgets, runs, variant)
+        if variant == "printed":
+            self.center = np.zeros_like(self.center)  # of the regulariser; play starts at the set's center
+
+    @property
+    def padded(self) -> bool:
+        """Padded, and as printed."""
+        return self.variant in ("padded", "printed", "printed-noise")
+
+    def batch_length(self) -> int:
+        """sqrt(T)."""
+        return square_root(self.card.name, self.horizon)
+
+    def constants(self) -> tuple[float, float]:
+        """D sqrt(n)/T^(1/4) and D/(T^(3/4) sqrt(n) L)."""
+        if self.horizon < self.hull**2:
+            raise ValueError(
+                f"{self.card.name}: zeta would exceed the diameter of the set {self.domain.name!r}: a horizon of at "
+                f"least {self.hull**2} is needed, got {self.horizon}"
+            )
+        zeta = self.diameter * math.sqrt(self.hull) / self.horizon**0.25
+        return zeta, self.diameter / (self.horizon**0.75 * math.sqrt(self.hull) * self.lipschitz)
+
+    def node_scale(self, budget: Budget) -> float:
+        """printed, printed-noise: Lemmas 7 and 10."""
+        if not self.variant.startswith("printed") or math.isinf(budget.epsilon):
+            return super().node_scale(budget)
+        rounds, steep = float(self.horizon), self.lipschitz
+        if self.law == "laplace":
+            return math.sqrt(rounds) * self.hull * steep * math.log(rounds) / budget.epsilon
+        tail = math.log((self.hull + rounds) / budget.delta)
+        spread = tail + math.sqrt((1 + math.sqrt(rounds) / self.hull) * tail)
+        size = rounds**0.25 * math.sqrt(self.hull) * steep * math.log(rounds) * math.log(rounds / budget.delta)
+        return size / budget.epsilon * spread
+
+    def step(self, point: Array, released: Array) -> Array:
+        """printed: the sign of the linear term is turned."""
+        return super().step(point, -released if self.variant == "printed" else released)
+
+    def bound(self) -> list[float]:
+        """That of NoisyOCO; none for the ascending sign."""
+        return [math.nan] * len(self.budgets) if self.variant == "printed" else super().bound()
+
+
+class PrivateBanditLaplace(PrivateBanditGaussian):
+    """Laplace noise, pure eps-DP."""
+
+    law = "laplace"
+    card = Card(
+        name="private-bandit-laplace",
+        title="PrivateBandit (Laplace)",
+        paper="Ene, Nguyen & Vladu 2021",
+        place="Alg. 1, Thm 1",
+        variants=VARIANTS,
+        anytime=False,
+    )
+
+
+class GarberKretzu(NoisyLeader):
+    """Projection-free bandits without privacy: batches, one linear oracle call a round, feasible play.
+
+    Garber & Kretzu 2020 have regret T^(3/4) with T oracle calls in all; the constants here are those of PrivateBandit,
+    on the set shrunk so that every played point lies in it, conditional gradient to 10 D^2/sqrt(T). No lag: batches
+    alternate.
+    """
+
+    law = "gaussian"
+    by_projection = False
+    feasible = True
+    card = Card(
+        name="garber-kretzu",
+        title="projection-free bandits",
+        paper="Garber & Kretzu 2020",
+        place="our constants",
+        variants={"plain": "blocks of sqrt(T) rounds"},
+        private=False,
+        anytime=False,
+    )
+
+    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        self.tolerance = 10 / math.sqrt(problem.horizon)
+        super().__init__(problem, budgets, runs, variant)
+
+    batch_length = PrivateBanditGaussian.batch_length
+    constants = PrivateBanditGaussian.constants

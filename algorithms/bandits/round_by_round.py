@@ -1,0 +1,89 @@
+"""Bandits with a projection in every round: the baselines that projection-free methods are compared with.
+
+Algorithm   zeta = D sqrt(n)/T^(1/4), and feasible play: points of the shrunk set (1 - zeta/r) C, r the inner radius.
+            FKM: y_(t+1) = Proj(y_t - nu g_t), g_t = (n/zeta) F_t u_t. Thakurta-Smith: y_(t+1) = Proj(x_0 - nu (s_t +
+            b_t)), s_t the sum of the g and b_t the noise of a binary tree over T leaves.
+Privacy     FKM: none. Thakurta-Smith: replace one loss; a leaf moves by (n/zeta) times the range of a loss.
+Guarantee   FKM: sqrt(n) T^(3/4) (Flaxman, Kalai & McMahan 2005, for Lipschitz losses). Thakurta & Smith 2013 as quoted
+            by Ene et al.: n T^(3/4)/eps pure, sqrt(n) T^(3/4)/eps approximate; `bound` is that of noisy_leader.py.
+Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thakurta & Smith is reconstructed from its
+            rate.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.bandits.base import LossSource, Record
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import NoiseLaw
+
+
+class ThakurtaSmithGaussian(NoisyLeader):
+    """(eps, delta)-DP."""
+
+    law: ClassVar[NoiseLaw] = "gaussian"
+    feasible = True
+    card = Card(
+        name="thakurta-smith-gaussian",
+        title="private bandits by projection (Gaussian)",
+        paper="Thakurta & Smith 2013",
+        place="reconstructed",
+        variants={"corrected": "tree over single rounds, exact calibration"},
+        anytime=False,
+    )
+
+    def constants(self) -> tuple[float, float]:
+        """D sqrt(n)/T^(1/4) and D zeta/(n B sqrt(T))."""
+        zeta = self.diameter * math.sqrt(self.hull) / self.horizon**0.25
+        largest = self.lipschitz * (self.diameter + zeta)
+        return zeta, self.diameter * zeta / (self.hull * largest * math.sqrt(self.horizon))
+
+
+class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
+    """Pure eps-DP."""
+
+    law = "laplace"
+    card = Card(
+        name="thakurta-smith-laplace",
+        title="private bandits by projection (Laplace)",
+        paper="Thakurta & Smith 2013",
+        place="reconstructed",
+        variants={"corrected": "tree over single rounds, exact calibration"},
+        anytime=False,
+    )
+
+
+class Fkm(ThakurtaSmithGaussian):
+    """Descent without a gradient, not private."""
+
+    card = Card(
+        name="fkm",
+        title="FKM, descent without a gradient",
+        paper="Flaxman, Kalai & McMahan 2005",
+        place="Fig. 1",
+        variants={"plain": "one projection a round"},
+        private=False,
+        anytime=False,
+    )
+
+    def play(
+        self,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """As NoisyOCO, from sums that begin at nothing."""
+        self.before: Array | float = 0.0
+        return super().play(losses, directions, noise, advance)
+
+    def step(self, point: Array, released: Array) -> Array:
+        """One projected step with the newest estimate."""
+        newest = released - self.before
+        self.before = released.copy()
+        return self._within(self.domain.project(self._without(point - self.eta * (newest @ self.basis.T))))

@@ -1,0 +1,336 @@
+"""Losses for bandits: one number a round, for points of the set and somewhat beyond it.
+
+Every loss is convex and L-Lipschitz on the whole space, at least 0 on the set, and 0 somewhere on it, so that within a
+distance zeta of the set it lies in [-L zeta, L (D + zeta)]: the range to which learners clip what they see.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
+
+import numpy as np
+
+from dpregret.datasets.base import Domain
+from dpregret.datasets.bundled import load
+from dpregret.datasets.families import build
+from dpregret.datasets.losses import Array
+
+
+class BanditDomain(Domain, Protocol):
+    """What bandit streams need of a set besides."""
+
+    name: str
+    diameter: float
+
+    def hull_basis(self) -> Array:
+        """Orthonormal basis of the directions within the affine hull, (d, d')."""
+
+
+@dataclass(frozen=True, slots=True)
+class BanditComparator:
+    """Best fixed point in hindsight, (runs,) each: its loss, the certified relative gap, and the loss of the center."""
+
+    losses: Array
+    gaps: Array
+    stay: Array
+
+
+class LossBatch(Protocol):
+    """Losses of consecutive rounds."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+
+    def value(self, points: Array) -> Array:
+        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConeBatch:
+    """weight |x - anchor| in every round."""
+
+    anchor: Array
+    weight: float
+    rounds: int
+
+    def value(self, points: Array) -> Array:
+        """Losses of the points."""
+        offset = points - self.anchor
+        values: Array = self.weight * np.sqrt(np.vecdot(offset, offset))
+        return _in_every_round(values, self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearBatch:
+    """<cost, x> + offset; costs (runs | 1, rounds | 1, n), offsets (runs | 1, rounds | 1)."""
+
+    costs: Array
+    offsets: Array
+    rounds: int
+
+    def value(self, points: Array) -> Array:
+        """Losses of the points."""
+        return _in_every_round(np.vecdot(self.costs, points) + self.offsets, self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryBatch:
+    """|x_i - y| / 2 of the entry i observed in a round: entries (runs, rounds), values (runs, rounds)."""
+
+    entries: np.ndarray
+    labels: Array
+    rounds: int
+
+    def value(self, points: Array) -> Array:
+        """Losses of the points."""
+        shape = np.broadcast_shapes(points.shape[:-1], self.entries.shape)
+        everywhere = np.broadcast_to(points, (*shape, points.shape[-1]))
+        chosen = np.broadcast_to(self.entries, shape)[..., None]
+        values: Array = np.abs(np.take_along_axis(everywhere, chosen, axis=-1)[..., 0] - self.labels)
+        return values
+
+
+def _in_every_round(values: Array, rounds: int) -> Array:
+    return values if values.shape[-1] == rounds else np.broadcast_to(values, (*values.shape[:-1], rounds))
+
+
+class BanditStream(ABC):
+    """A sequence of losses. lipschitz: L in l2 norm, exact or an upper bound. linear: affine losses.
+
+    tight: errors enter to first order everywhere. real: measured data.
+    """
+
+    linear = False
+    tight = False
+    real = False
+
+    def __init__(self, name: str, domain: BanditDomain, lipschitz: float) -> None:
+        self.name, self.domain, self.lipschitz = name, domain, lipschitz
+
+    @abstractmethod
+    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+        """A function that gives the next so many rounds. How a horizon is cut into calls decides nothing."""
+
+    @abstractmethod
+    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+        """Best fixed point of the first `horizon` rounds; give it generators equal to those of `source`."""
+
+
+class Cone(BanditStream):
+    """f_t(x) = |x - z|, z nine tenths of the way from the center to a vertex: tight. No randomness."""
+
+    tight = True
+
+    def __init__(self, domain: BanditDomain) -> None:
+        super().__init__("cone", domain, 1.0)
+        vertex = domain.linear_oracle(np.arange(1.0, domain.dimension + 1))
+        self.anchor = 0.1 * domain.center() + 0.9 * vertex
+
+    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+        """The same loss for ever."""
+        return lambda rounds: ConeBatch(self.anchor, 1.0, rounds)
+
+    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+        """The anchor has no loss."""
+        nothing = np.zeros(len(generators))
+        stay = horizon * float(np.linalg.norm(self.domain.center() - self.anchor))
+        return BanditComparator(nothing, nothing, np.full(len(generators), stay))
+
+
+class LinearStream(BanditStream):
+    """f_t(x) = <c_t, x> - min over the set of <c_t, .>, c_t one of `pool` cost vectors, drawn afresh in every round.
+
+    costs: (pool, n), projected to the set's hull and scaled so that the largest has norm 1 (L = 1).
+    """
+
+    linear = True
+
+    def __init__(self, name: str, domain: BanditDomain, costs: Array, real: bool = False) -> None:
+        super().__init__(name, domain, 1.0)
+        basis = domain.hull_basis()
+        within = costs @ basis @ basis.T
+        self.costs = within / np.linalg.norm(within, axis=1).max()
+        vertices = domain.linear_oracle(self.costs)
+        self.offsets = -np.vecdot(self.costs, vertices)
+        self.real = real
+
+    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+        """One number a round and run decides which cost is next."""
+
+        def following(rounds: int) -> LossBatch:
+            chosen = self._chosen(generators, rounds)
+            return LinearBatch(self.costs[chosen], self.offsets[chosen], rounds)
+
+        return following
+
+    def _chosen(self, generators: Sequence[np.random.Generator], rounds: int) -> np.ndarray:
+        """Which cost each round has, (runs, rounds); (1, 1) where there is one."""
+        if len(self.costs) == 1:
+            return np.zeros((1, 1), dtype=np.int64)
+        drawn = np.stack([generator.random(rounds) for generator in generators])
+        return (drawn * len(self.costs)).astype(np.int64)
+
+    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+        """A vertex, by the linear oracle on the sum of the costs."""
+        counts = np.zeros((len(generators), len(self.costs)))
+        for first in range(0, horizon, 2**16):
+            rounds = min(2**16, horizon - first)
+            chosen = np.broadcast_to(self._chosen(generators, rounds), (len(generators), rounds))
+            counts += np.array([np.bincount(row, minlength=len(self.costs)) for row in chosen])
+        costs, offsets = counts @ self.costs, counts @ self.offsets
+        best = np.vecdot(costs, self.domain.linear_oracle(costs)) + offsets
+        return BanditComparator(best, np.zeros(len(best)), costs @ self.domain.center() + offsets)
+
+
+class Completion(BanditStream):
+    """Matrix completion: f_t(x) = |x_i - m_i| for the entry i that round t asks about; i uniform, m in the set.
+
+    L = 1. The truth lies in the set, so it is the comparator and has no loss.
+    """
+
+    tight = True
+
+    def __init__(self, name: str, domain: BanditDomain, truth: Array, real: bool = False) -> None:
+        super().__init__(name, domain, 1.0)
+        self.truth = domain.project(truth)
+        self.real = real
+
+    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+        """Entries are drawn with one number a round and run."""
+
+        def following(rounds: int) -> LossBatch:
+            entries = np.stack([(generator.random(rounds) * len(self.truth)) for generator in generators]).astype(
+                np.int64
+            )
+            return EntryBatch(entries, self.truth[entries], rounds)
+
+        return following
+
+    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+        """The truth has no loss."""
+        losses = np.zeros(len(generators))
+        following, center = self.source(generators), self.domain.center()
+        for first in range(0, horizon, 2**16):
+            losses += following(min(2**16, horizon - first)).value(center[None, None]).sum(axis=-1)
+        return BanditComparator(np.zeros(len(generators)), np.zeros(len(generators)), losses)
+
+
+POOL = 64
+"""Cost vectors of a synthetic application; every run draws from the same ones."""
+
+
+def _fixed(number: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence([2021, number]))
+
+
+def linear(domain: BanditDomain) -> BanditStream:
+    """The same linear loss in every round: costs fall along the coordinates."""
+    return LinearStream("linear", domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
+
+
+def random_linear(domain: BanditDomain, spread: float = 1.0) -> BanditStream:
+    """A mean cost plus noise of relative size `spread`."""
+    if not (spread > 0 and math.isfinite(spread)):
+        raise ValueError(f"spread must be positive and finite, got {spread}")
+    mean = np.linspace(-1.0, 1.0, domain.dimension)
+    return LinearStream("random-linear", domain, mean + spread * _fixed(1).standard_normal((POOL, domain.dimension)))
+
+
+def shortest_path(domain: BanditDomain) -> BanditStream:
+    """Edge delays, exponential around a mean that differs between edges: route a packet a round (flow set)."""
+    _only(domain, "shortest-path", "flow")
+    mean = _fixed(2).uniform(0.2, 1.0, domain.dimension)
+    return LinearStream("shortest-path", domain, mean * _fixed(3).standard_exponential((POOL, domain.dimension)))
+
+
+def ranking(domain: BanditDomain) -> BanditStream:
+    """Items are ranked; a user's loss is <relevance, rank> with tastes that vary around an average (permutahedron)."""
+    _only(domain, "ranking", "permutahedron")
+    average = np.linspace(1.0, 0.0, domain.dimension)
+    tastes = np.clip(average + 0.3 * _fixed(4).standard_normal((POOL, domain.dimension)), 0.0, 1.0)
+    return LinearStream("ranking", domain, tastes)
+
+
+def top_k(domain: BanditDomain) -> BanditStream:
+    """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
+    _only(domain, "top-k", "hypersimplex", "partition-matroid", "coverage")
+    rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
+    return LinearStream("top-k", domain, 1.0 * (_fixed(6).random((POOL, domain.dimension)) > rates))
+
+
+def network(domain: BanditDomain) -> BanditStream:
+    """Link prices of a network that must stay connected (spanning-trees)."""
+    _only(domain, "network", "spanning-trees")
+    mean = _fixed(7).uniform(0.2, 1.0, domain.dimension)
+    return LinearStream("network", domain, mean * _fixed(8).uniform(0.5, 1.5, (POOL, domain.dimension)))
+
+
+def polarisation(domain: BanditDomain) -> BanditStream:
+    """<A_t, X> with A_t = v v^T of random measurements: find the direction that they avoid (spectrahedron)."""
+    _only(domain, "polarisation", "spectrahedron")
+    side = math.isqrt(domain.dimension)
+    spread = np.linspace(0.3, 1.0, side)
+    vectors = _fixed(9).standard_normal((POOL, side)) * spread
+    return LinearStream("polarisation", domain, (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1))
+
+
+def completion(domain: BanditDomain, rank: int = 1) -> BanditStream:
+    """A matrix of the given rank, of nuclear norm half the radius, one entry a round (nuclear)."""
+    _only(domain, "completion", "nuclear")
+    side = math.isqrt(domain.dimension)
+    if not 1 <= rank <= side:
+        raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
+    left, right = _fixed(10).standard_normal((2, side, rank))
+    truth = left @ right.T
+    size = np.linalg.svd(truth, compute_uv=False).sum()
+    return Completion("completion", domain, (truth * (domain.diameter / 4) / size).ravel())
+
+
+def digits_completion(domain: BanditDomain, data_dir: str | Path) -> BanditStream:
+    """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear)."""
+    _only(domain, "digits-completion", "nuclear")
+    examples = load("digits", Path(data_dir))
+    truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(axis=0)
+    if domain.dimension != len(truth):
+        raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
+    size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()
+    return Completion("digits-completion", domain, truth * (domain.diameter / 4) / size, real=True)
+
+
+def _only(domain: BanditDomain, stream: str, *sets: str) -> None:
+    if domain.name not in sets:
+        raise ValueError(f"the stream {stream!r} lives on the set {' or '.join(sets)}, not on {domain.name!r}")
+
+
+BANDIT_STREAMS: Mapping[str, Callable[..., BanditStream]] = MappingProxyType(
+    {
+        "cone": Cone,
+        "linear": linear,
+        "random-linear": random_linear,
+        "shortest-path": shortest_path,
+        "ranking": ranking,
+        "top-k": top_k,
+        "network": network,
+        "polarisation": polarisation,
+        "completion": completion,
+        "digits-completion": digits_completion,
+    }
+)
+"""Stream name -> its maker, whose parameters after the set are the options of `make_bandit_stream`."""
+
+
+def make_bandit_stream(name: str, domain: BanditDomain, **options: object) -> BanditStream:
+    """Build a stream of bandit losses on a set.
+
+    Options: random-linear (spread), completion (rank), digits-completion (data_dir). Raises ValueError for unknown
+    names and options, values out of range, and a set on which the stream does not live.
+    """
+    stream: BanditStream = build("stream", BANDIT_STREAMS, name, (domain,), options)
+    return stream
