@@ -19,11 +19,11 @@ Quantity = Literal[
 ]
 FigureKind = Literal[
     "regret", "exponent", "printed", "costs", "ages", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning",
+    "bounds", "winners", "tuning", "overhead",
 ]  # fmt: skip
 WITHOUT_EXPERIMENT = ("costs", "ages")
 """Figures of files other than runs."""
-WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning")
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead")
 """Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width")
 ONLINE_ONLY = ("horizon", "window", "experts", "best_loss", "length")
@@ -188,8 +188,9 @@ class Table(Strict):
 class FigureEntry(Strict):
     """One figure: its kind and the experiment that it draws; see docs/method.md for the kinds.
 
-    `parameter` is the swept variable of kinds exponent, sweep, bounds and tuning; `responses` what the drawn claims of
-    kind exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (kind sweep).
+    `parameter` is the swept variable of kinds exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
+    claims of kind exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (kind sweep);
+    `where` fixes settings of private learners that the experiment varies besides (kind sweep).
     """
 
     kind: FigureKind
@@ -197,6 +198,7 @@ class FigureEntry(Strict):
     parameter: Parameter | None = None
     responses: tuple[Response, ...] = ("log_slope", "excess")
     crossing: tuple[str, str] | None = None
+    where: dict[str, float] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> FigureEntry:
@@ -204,8 +206,8 @@ class FigureEntry(Strict):
             raise ValueError(f"figures of all kinds but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
         if (self.kind in WITH_PARAMETER) != (self.parameter is not None):
             raise ValueError(f"figures of kinds {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
-        if self.crossing is not None and self.kind != "sweep":
-            raise ValueError("crossing exists for kind sweep only")
+        if (self.crossing is not None or self.where) and self.kind != "sweep":
+            raise ValueError("crossing and where exist for kind sweep only")
         return self
 
     @property

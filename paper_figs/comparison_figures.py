@@ -27,7 +27,7 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
     point. Where the entry names two learners, a vertical line marks where their curves cross.
     """
     parameter = entry.parameter or "horizon"
-    rows, column = rows_of(runs, entry.experiment), VALUE_COLUMN[parameter]
+    rows, column = _at(rows_of(runs, entry.experiment), entry), VALUE_COLUMN[parameter]
     streams = sorted(set(rows["stream"]))
     with look():
         figure, axes = panels(len(streams))
@@ -47,6 +47,53 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
             if entry.crossing is not None and set(entry.crossing) <= set(found):
                 _mark_crossing(axis, found[entry.crossing[0]], found[entry.crossing[1]])
         figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, 1 + len(axes)))
+    return figure
+
+
+def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
+    """Rows of private learners at the settings of the entry, and all rows of the others."""
+    private = rows.groupby(["learner", "variant"])["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any())
+    kept = np.ones(len(rows), dtype=bool)
+    for key, value in entry.where.items():
+        kept &= np.isclose(rows[key].astype(float), value) | ~private.to_numpy(dtype=bool)
+    return rows.loc[kept]
+
+
+def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
+    """What privacy adds to the regret of the same learner without noise, run by run, a panel a learner; raises NotRun.
+
+    A colour a privacy budget; against eps there is one line.
+    """
+    parameter = entry.parameter or "horizon"
+    rows, column = rows_of(runs, entry.experiment), VALUE_COLUMN[parameter]
+    keys = ["learner", "variant", "set", "stream", "dimension", "horizon", "run"]
+    free = rows.loc[np.isinf(rows["epsilon"]), [*keys, "regret"]].rename(columns={"regret": "free"})
+    pairs = rows.loc[np.isfinite(rows["epsilon"])].merge(free, on=keys, validate="many_to_one")
+    if pairs.empty:
+        raise NotRun(f"no learner of {entry.experiment} has a twin without noise")
+    pairs["overhead"] = pairs["regret"] - pairs["free"]
+    learners = list(pairs.groupby(["learner", "variant"], sort=True))
+    with look():
+        figure, axes = panels(min(3, len(learners)), -(-len(learners) // 3))
+        for axis, ((learner, variant), own) in zip(axes, learners, strict=False):
+            budgets = [None] if parameter == "epsilon" else sorted(set(own["epsilon"]))
+            paint = colours([str(budget) for budget in budgets])
+            for place, budget in enumerate(budgets):
+                part = own if budget is None else own.loc[own["epsilon"] == budget]
+                groups = [(float(value), group["overhead"].to_numpy(float)) for value, group in part.groupby(column)]
+                label = None if budget is None else f"eps = {budget:g}"
+                values, samples = [value for value, _ in groups], [sample[:, None] for _, sample in groups]
+                means, reach = (np.array([means_of(each)[which][0] for each in samples]) for which in (0, 1))
+                axis.errorbar(values, means, np.minimum(reach, 0.95 * np.abs(means)), color=paint[str(budget)],
+                              marker=MARKERS[place % len(MARKERS)], label=label)  # fmt: skip
+            axis.set(
+                xscale="log", yscale="log", xlabel=words_of("regret").axes[parameter], title=f"{learner} {variant}"
+            )
+            axis.set_ylabel(RESPONSE_AXES["overhead"])
+            if parameter != "epsilon":
+                axis.legend()
+        for axis in axes[len(learners) :]:
+            axis.set_visible(False)
     return figure
 
 

@@ -95,6 +95,8 @@ def exponent_series(axes: Sequence[Axes], claim: Claim, cells: Cells, colour: Co
     means, reach = means_of(cells.responses)
     shown = means > 0
     name = f"{claim.learner} {claim.variant}, {claim.stream}"
+    name += "".join(f", {key} = {value}" for key, value in claim.where.items())
+    name += ", overhead" if claim.response == "overhead" else ""
     axes[0].errorbar(variable[shown], means[shown], np.minimum(reach, 0.95 * np.abs(means))[shown], fmt="none",
                      color=colour, linewidth=0.8)  # fmt: skip
     for kept, face in ((cells.used, colour), (~cells.used, "white")):

@@ -84,6 +84,7 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "sweep": lambda runs, claims, entry: comparison_figures.sweep_figure(runs, entry, claims.response),
     "bounds": lambda runs, claims, entry: comparison_figures.bounds_figure(runs, entry, claims.response),
     "winners": lambda runs, claims, entry: comparison_figures.winners_figure(runs, entry),
+    "overhead": lambda runs, claims, entry: comparison_figures.overhead_figure(runs, entry),
     "tuning": lambda runs, claims, entry: comparison_figures.tuning_figure(runs, claims, entry),
     "collapse": lambda runs, claims, entry: risk_figures.collapse_figure(runs, entry.experiment),
     "width": lambda runs, claims, entry: risk_figures.width_figure(runs, entry.experiment),
@@ -130,11 +131,12 @@ def exponent_figure(
 
 
 def _figured_claims(claims: ClaimsFile, parameter: Parameter, responses: Collection[Response]) -> list[Claim]:
-    """Claims of powers of `parameter` on the given responses; one per learner, variant and stream."""
-    chosen: dict[tuple[str, str, str, str], Claim] = {}
+    """Claims of powers of `parameter` on the given responses; one per learner, variant, stream and setting."""
+    chosen: dict[tuple[str, ...], Claim] = {}
     for claim in claims.claims:
         if claim.parameter == parameter and claim.kind == "exponent" and claim.response in responses:
-            chosen.setdefault((claim.learner, claim.variant, claim.experiment, claim.stream), claim)
+            key = (claim.learner, claim.variant, claim.experiment, claim.stream, claim.response, str(claim.where))
+            chosen.setdefault(key, claim)
     return list(chosen.values())
 
 

@@ -80,12 +80,18 @@ def costs_figure(costs: pd.DataFrame) -> Figure:
                 if len(rows):
                     microseconds = 1e6 * rows["seconds"]
                     marker = MARKERS[place % len(MARKERS)]
-                    axis.plot(rows["dimension"], microseconds, marker=marker, color=paint[operation], label=operation)
+                    label = operation
+                    if len(rows) > 1:
+                        power = np.log(microseconds) @ fits.slope_weights(
+                            np.log(rows["dimension"].to_numpy(dtype=float))
+                        )
+                        label += f": d^{power:.2f}"
+                    axis.plot(rows["dimension"], microseconds, marker=marker, color=paint[operation], label=label)
             axis.set(xscale="log", yscale="log", xlabel=REGRET.axes["dimension"], ylabel="microseconds per call")
             axis.set_title(shape)
+            axis.legend()
         for axis in axes[len(shapes) :]:
             axis.set_visible(False)
-        axes[0].legend()
     return figure
 
 
