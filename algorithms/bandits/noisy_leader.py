@@ -186,7 +186,7 @@ class NoisyLeader(BanditLearner):
         return points.reshape(shape)
 
     def bound(self) -> list[float]:
-        """zeta L T + D^2/(2 eta) + eta K kappa^2/2 + T L ( eta (lag kappa + mean |noise|) + error ), K batches.
+        """2 zeta L T + D^2/(2 eta) + eta K kappa^2/2 + T L ( eta (lag kappa + mean |noise|) + error ), K batches.
 
         kappa^2 = B (n/zeta)^2 max|F|^2 + B^2 L^2 bounds E|g_R|^2 for batches of B rounds; `error` is the distance of a
         point from the exact minimiser. In expectation; docs/private_bandit_bound.md has the proof.
@@ -194,7 +194,7 @@ class NoisyLeader(BanditLearner):
         largest = max(-self.low, self.high)
         kappa = math.sqrt(self.batch * (self.hull / self.zeta * largest) ** 2 + (self.batch * self.lipschitz) ** 2)
         error = 0.0 if self.by_projection else self.solver_error()
-        fixed = self.zeta * self.lipschitz * self.horizon + self.diameter**2 / (2 * self.eta)
+        fixed = 2 * self.zeta * self.lipschitz * self.horizon + self.diameter**2 / (2 * self.eta)
         fixed += self.eta * self.batches * kappa**2 / 2
         fixed += (1 - self.shrink) * self.diameter * self.lipschitz * self.horizon
         drift = self.eta * (self.lag * kappa + self.plan.expected_norm(self.batches).mean(axis=1)) + error
