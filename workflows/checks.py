@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpregret.paper_figs.runs import OPTIONS
 from dpregret.workflows.bandit_checks import bandit_problems
 from dpregret.workflows.erm_checks import erm_problems
 from dpregret.workflows.errors import not_allowed, one_line
@@ -14,7 +15,7 @@ from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
     from dpregret.workflows.config import Config
-    from dpregret.workflows.experiments import AnyExperiment, Experiment
+    from dpregret.workflows.experiments import AnyExperiment, Experiment, ExpertExperiment
 
 Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
@@ -125,11 +126,21 @@ def _windows(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
             )
 
 
-def _sweep(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+def _sweep(experiment: Experiment | ExpertExperiment, registry: Registry) -> Iterator[Problem]:
     several = {"set": experiment.sets, "stream": experiment.streams}
     if len(several.get(experiment.sweep, "ab")) < 2:
         key = {"set": "set", "stream": "streams"}[experiment.sweep]
         yield (key,), f"a sweep over {key} needs at least two of them"
+
+
+def _options(experiment: ExpertExperiment, registry: Registry) -> Iterator[Problem]:
+    """Find options that vary but tell no rows apart, and a sweep over options of which none varies."""
+    varied = [name for name, values in experiment.options.items() if isinstance(values, tuple)]
+    for name in varied:
+        if name not in OPTIONS:
+            yield ("options", name), f"may not be a list: options that may are {', '.join(OPTIONS)}"
+    if experiment.sweep == "option" and not varied:
+        yield ("options",), "a sweep over an option needs a list of its values"
 
 
 def _cells(experiment: AnyExperiment) -> Iterator[Problem]:
@@ -185,7 +196,7 @@ def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Proble
 CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
     "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
     "erm": (erm_problems,),
-    "experts": (expert_problems,),
+    "experts": (expert_problems, _sweep, _options),
     "bandit": (bandit_problems,),
 }
 """Kind of experiment -> what is checked of it."""

@@ -14,7 +14,6 @@ from dpregret.workflows.results import write_parquet
 
 ROWS = 32  # vectors a batched call
 REPEATS, SECONDS = 5, 0.02  # best of REPEATS, each at least this long
-SOLVER_LIMIT = 1024  # larger dimensions are not sent to the solver
 
 
 def measure_costs(config: Config, paper: str, output: Path) -> None:
@@ -51,7 +50,7 @@ def _operations(domain: ConstraintSet) -> list[tuple[str, Oracle, np.ndarray]]:
         found.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
     if domain.closed_form_projection:
         found.append(("projection", domain.project, points))
-    if domain.dimension <= SOLVER_LIMIT:
+    if domain.dimension <= domain.reference_limit:
         found.append(("projection (solver)", ReferenceProjection(domain).project, points[:1]))
     return found
 

@@ -19,6 +19,7 @@ NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
 FORMS = (
     "<list>",
     "<mapping>",
+    "<plain>",
     "<online>",
     "<erm>",
     "<experts>",
@@ -65,7 +66,11 @@ PositiveInteger = Annotated[int, Field(gt=0, le=2**40)]
 Runs = Annotated[int, Field(ge=2)]  # an interval needs two
 Word = Annotated[str, Field(pattern=NAME)]
 Plain = Annotated[bool | int | float | str, BeforeValidator(_plain)]
-Plains = Annotated[tuple[Plain, ...], _unique, BeforeValidator(_as_tuple)]
+Plains = Annotated[tuple[Plain, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Option = Annotated[
+    Annotated[Plain, Tag(FORMS[2])] | Annotated[Plains, Tag(FORMS[0])],
+    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
+]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
@@ -157,7 +162,7 @@ class ErmExperiment(Settings):
     epsilon: Epsilons
     delta: Annotated[float, Field(gt=0, lt=1)]
     runs: Runs
-    options: dict[str, Plain | Plains] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -193,7 +198,7 @@ class ExpertExperiment(Settings):
     delta: Annotated[float, Field(gt=0, lt=1)]
     runs: Runs
     best_loss: Losses | None = None
-    options: dict[str, Plain | Plains] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
 
@@ -236,13 +241,13 @@ def kind_of(value: object) -> str:
 
 
 AnyExperiment = Annotated[
-    Annotated[Experiment, Tag(FORMS[2])]
-    | Annotated[ErmExperiment, Tag(FORMS[3])]
-    | Annotated[ExpertExperiment, Tag(FORMS[4])]
-    | Annotated[BanditExperiment, Tag(FORMS[5])],
+    Annotated[Experiment, Tag(FORMS[3])]
+    | Annotated[ErmExperiment, Tag(FORMS[4])]
+    | Annotated[ExpertExperiment, Tag(FORMS[5])]
+    | Annotated[BanditExperiment, Tag(FORMS[6])],
     Discriminator(kind_of),
 ]
 MODELS: dict[str, type[Settings]] = dict(
-    zip(FORMS[2:], (Experiment, ErmExperiment, ExpertExperiment, BanditExperiment), strict=True)
+    zip(FORMS[3:], (Experiment, ErmExperiment, ExpertExperiment, BanditExperiment), strict=True)
 )
 """Tag -> model."""

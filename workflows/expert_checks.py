@@ -22,7 +22,11 @@ def expert_problems(experiment: ExpertExperiment, registry: Registry) -> Iterato
     named = [*_names(experiment, registry)]
     yield from named
     if not named:
-        yield from dict.fromkeys(_refusals(experiment, registry))
+        told: set[Problem] = set()
+        for path, where, refusal in _refusals(experiment, registry):
+            if (path, refusal) not in told:  # once, at the first cell, not once a cell
+                told.add((path, refusal))
+                yield path, f"{where}: {refusal}"
 
 
 def _names(experiment: ExpertExperiment, registry: Registry) -> Iterator[Problem]:
@@ -39,21 +43,21 @@ def _names(experiment: ExpertExperiment, registry: Registry) -> Iterator[Problem
                 yield ("learners", learner, position), not_allowed("variant", variant, allowed)
 
 
-def _refusals(experiment: ExpertExperiment, registry: Registry) -> Iterator[Problem]:
-    """Build every stream and, on the shortest and the longest horizon, every learner, before any work starts."""
+def _refusals(experiment: ExpertExperiment, registry: Registry) -> Iterator[tuple[KeyPath, str, str]]:
+    """Build every stream and every learner of every cell, before any work starts: (key path, cell, refusal)."""
     choices = [
         [(name, value) for value in (values if isinstance(values, tuple) else (values,))]
         for name, values in experiment.options.items()
     ]
-    grid = itertools.product(experiment.streams, enumerate(experiment.dimension), enumerate(experiment.horizon))
-    for stream, (place, experts), (_, horizon) in grid:
+    grid = itertools.product(experiment.streams, enumerate(experiment.dimension), experiment.horizon)
+    for stream, (place, experts), horizon in grid:
         for best_loss, epsilon in itertools.product(experiment.best_loss or (None,), experiment.epsilon):
             for options in itertools.product(*choices):
                 where = f"on {stream!r}, {experts} experts, T = {horizon}, epsilon = {epsilon:g}"
                 try:
                     problem = registry.try_expert_stream(stream, experts, horizon, epsilon, best_loss, dict(options))
                 except (ValueError, TypeError) as error:
-                    yield _key_of(error, place), f"{where}: {one_line(error)}"
+                    yield _key_of(error, place), where, one_line(error)
                     continue
                 for learner, variants in experiment.learners.items():
                     for position, variant in enumerate(variants):
@@ -64,7 +68,7 @@ def _refusals(experiment: ExpertExperiment, registry: Registry) -> Iterator[Prob
                                 problem, learner, variant, epsilon, experiment.delta, experiment.runs
                             )
                         except ValueError as error:
-                            yield ("learners", learner, position), f"{where}: {one_line(error)}"
+                            yield ("learners", learner, position), where, one_line(error)
 
 
 def _key_of(error: Exception, place: int) -> KeyPath:

@@ -115,6 +115,7 @@ def load_registry() -> Registry:
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.bandit_streams import BANDIT_STREAMS, make_bandit_stream
+    from dpregret.datasets.expert_data import EXPERTS as TABLE_EXPERTS
     from dpregret.datasets.expert_streams import EXPERT_STREAMS, make_expert_stream
     from dpregret.datasets.risks import RISKS, make_risk
     from dpregret.datasets.streams import STREAMS, make_stream
@@ -146,6 +147,10 @@ def load_registry() -> Registry:
         name: str, size: int, horizon: int, epsilon: float, best_loss: float | None, options: Mapping[str, Any]
     ) -> ExpertProblem:
         if name in DATA_EXPERTS:  # only the job reads the table
+            if options:
+                raise ValueError(f"stream {name!r} has no option {next(iter(options))!r}; allowed: none")
+            if size > TABLE_EXPERTS:
+                raise ValueError(f"experts must lie between 2 and {TABLE_EXPERTS} for {name!r}, got {size}")
             return ExpertProblem(np.ones(size), horizon, best_loss)
         stream = make_expert_stream(name, size, horizon, epsilon=epsilon, best_loss=best_loss, **options)
         return ExpertProblem(stream.sizes, horizon, stream.best_loss)

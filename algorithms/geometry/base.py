@@ -54,6 +54,8 @@ class ConstraintSet(ABC):
     """Largest Euclidean distance of two points of the set, exact."""
     closed_form_projection: bool = True
     """False where `project` calls a solver."""
+    reference_limit: int = 1024
+    """Largest dimension in which a conic solver projects within about a second."""
     reference_tolerance: float = 1e-10
     """Relative gap that a conic solver reaches on `cvxpy_constraints`."""
 

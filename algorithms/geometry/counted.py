@@ -51,6 +51,7 @@ class CountedSet(ConstraintSet):
         self.diameter = inner.diameter
         self.closed_form_projection = inner.closed_form_projection
         self.reference_tolerance = inner.reference_tolerance
+        self.reference_limit = inner.reference_limit
         self.projections = Tally()
         self.linear_oracles = Tally()
         self.local_oracles = Tally()

@@ -32,6 +32,7 @@ class NuclearBall(NormBall):
     """{X : sum of singular values <= radius}, the hull of the matrices radius u v^T with unit u, v."""
 
     name = "nuclear"
+    reference_limit = 64
     reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
@@ -77,6 +78,7 @@ class Spectrahedron(ConstraintSet):
     """{X symmetric, positive semidefinite, trace X = 1}, m >= 2; extreme points v v^T, center I / m."""
 
     name = "spectrahedron"
+    reference_limit = 64
 
     def __init__(self, dimension: int):
         self.side = matrix_side(self.name, dimension, 2)

@@ -57,6 +57,18 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"streams": ["bernoulli"], "options": {"probability": 1.5}}, ["probability must lie in (0, 1], got 1.5"]),
         ({"streams": ["lower-bound"], "options": {"length": 65}}, ["length must", "64", "65"]),
         ({"streams": ["lower-bound"], "epsilon": [0.1]}, ["learners.hedge[0]", "needs a finite epsilon"]),
+        ({"streams": ["digits-experts"], "experts": [300], "best_loss": [30]}, ["experts[0]", "between 2 and 256"]),
+        ({"streams": ["digits-experts"], "best_loss": [30], "options": {"kill": 0.5}}, ["has no option 'kill'"]),
+        (
+            {"streams": ["lower-bound"], "options": {"length": [1, 8, 1]}},
+            ["options.length: 1 is given twice, not [1, 8, 1]"],
+        ),
+        ({"streams": ["lower-bound"], "options": {"length": []}}, ["options.length: must not be empty"]),
+        ({"options": {"kill": {"half": 1}}}, ["options.kill: must be a number, a word, true or false, not {'half'"]),
+        ({"options": {"kill": [[1]]}}, ["options.kill[0]: must be a number, a word, true or false, not [1]"]),
+        ({"streams": ["halving"], "options": {"shade": [1, 2]}}, ["options.shade", "may not be a list", "kill"]),
+        ({"sweep": "option"}, ["options", "a sweep over an option needs a list of its values"]),
+        ({"sweep": "stream"}, ["streams", "a sweep over streams needs at least two of them"]),
         ({"streams": ["digits-experts"]}, ["sparse-vector", "must be told a bound on the loss of the best expert"]),
         ({"learners": {"hedge-batched": ["pure"]}, "epsilon": [1e-4]}, ["hedge-batched", "leaves no switch"]),
         ({"learners": {"private-ftrl": ["gaussian"]}, "experts": [2**22]}, ["experts times 3 runs are more than"]),
@@ -134,3 +146,21 @@ def test_data_and_lower_bound_rows(write: Write, tmp_path: Path) -> None:
     assert set(found[0]["length"]) == {1, 8}
     assert found[0]["lower_bound"].to_numpy() == pytest.approx(found[0]["length"] / 4)
     assert found[1]["lower_bound"].isna().all()  # the bound is for delta = 0
+
+
+def test_a_mistake_is_told_once_at_its_first_cell(write: Write) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        load_config(write(settings(experts=[12, 24], epsilon=[1.0, 4.0])))
+    assert len(refusal.value.problems) == 2  # one for each wrong number of experts, whatever else is crossed with it
+    assert all("T = 64, epsilon = 1" in line for line in refusal.value.problems)
+
+
+@pytest.mark.parametrize(("stream", "option"), [("halving-slow", "kill"), ("bernoulli", "probability")])
+def test_options_that_vary_tell_rows_apart(write: Write, tmp_path: Path, stream: str, option: str) -> None:
+    learners = {"hedge": ["unit"]}
+    changes = {"streams": [stream], "sweep": "option", "options": {option: [0.25, 0.5]}, "learners": learners}
+    config = load_config(write(settings(**changes, horizon=[64])))
+    out = tmp_path / "hedge.unit.parquet"
+    run_job(config, "asi_et_al_2023", "small", "hedge", "unit", out, tmp_path)
+    rows = check_runs(check_columns(pd.read_parquet(out), str(out)), "test")
+    assert set(rows.groupby(option).size().items()) == {(0.25, 3), (0.5, 3)}

@@ -1,0 +1,300 @@
+"""Bandit learners: estimates, sensitivity by replaying, updates, instances of the meta-algorithm, bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms import bandits
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
+from dpregret.algorithms.bandits.private_bandit import GarberKretzu, PrivateBanditGaussian, PrivateBanditLaplace
+from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.privacy import Budget
+
+FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
+EVERY = [(name, variant) for name, kind in bandits.catalogue().items() for variant in kind.card.variants]
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+@dataclass
+class Losses:
+    """<cost_t, x> + offset_t; a table of costs (T, n), the same for all runs."""
+
+    costs: np.ndarray
+    offsets: np.ndarray
+    now: int = 0
+
+    def __call__(self, rounds: int) -> Losses:
+        part = slice(self.now, self.now + rounds)
+        self.now += rounds
+        return Losses(self.costs[part], self.offsets[part])
+
+    @property
+    def rounds(self) -> int:
+        return len(self.costs)
+
+    def value(self, points: np.ndarray) -> np.ndarray:
+        return np.vecdot(self.costs, points) + self.offsets
+
+
+def linear(horizon: int, size: int) -> Losses:
+    cost = np.ones(size) / math.sqrt(size)
+    return Losses(np.tile(cost, (horizon, 1)), np.ones(horizon))
+
+
+def start(
+    name: str,
+    variant: str,
+    budgets: list[Budget],
+    runs: int = 2,
+    set_name: str = "ball",
+    size: int = 3,
+    horizon: int = 1024,
+) -> Any:
+    kind = bandits.catalogue()[name]
+    problem = BanditProblem(CountedSet(make_set(set_name, size)), horizon, 1.0, linear=True)
+    return kind(problem, budgets if kind.card.private else [FREE], runs, variant)
+
+
+@pytest.mark.parametrize(("name", "variant"), EVERY)
+def test_contract(name: str, variant: str) -> None:
+    """Points stay in the set, settings and runs do not disturb each other, budgets are kept."""
+    few = start(name, variant, [PRIVATE])
+    many = start(name, variant, [FREE, PRIVATE], runs=3)
+    one = few.play(linear(1024, 3), generators(2), generators(2, 1))
+    two = many.play(linear(1024, 3), generators(3), generators(3, 1))
+    assert one.losses[0] == pytest.approx(two.losses[-1][:2], rel=1e-12)
+    assert one.violation < 1e-9
+    assert one.clipped.max() <= (1.0 if variant == "printed" else 0.0)
+    if few.card.private and not variant.startswith("printed"):
+        assert few.delivered_epsilon() == [pytest.approx(4.0)]
+        assert many.delivered_epsilon()[0] == math.inf
+
+
+def test_estimates_are_unbiased() -> None:
+    """n/zeta E f(x + zeta u) u: the cost of a linear loss, and 2 x for |x|^2, whatever zeta."""
+    sphere = unit_sphere(generators(1), 400_000, 3)[0]
+    cost, point = np.array([0.3, -0.2, 0.9]), np.array([0.1, 0.5, -0.4])
+    for zeta in (0.1, 2.0):
+        for values, gradient in (
+            ((point + zeta * sphere) @ cost, cost),
+            (np.square(point + zeta * sphere).sum(axis=1), 2 * point),
+        ):
+            terms = (3 / zeta) * (values - values.mean())[:, None] * sphere  # the mean is a control variate
+            error = terms.std(axis=0) / math.sqrt(len(terms))
+            assert (np.abs(terms.mean(axis=0) - gradient) < 5 * error).all()
+
+
+@pytest.mark.parametrize("kind", [PrivateBanditGaussian, PrivateBanditLaplace, ThakurtaSmithGaussian])
+def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[NoisyLeader]) -> None:
+    """The same directions, one loss replaced by the extremes: one batch changes, and along one line."""
+    variant = next(iter(kind.card.variants))
+    problem = BanditProblem(make_set("ball", 3), 256, 1.0)
+    learner = kind(problem, [FREE], 1, variant)
+    point = np.full((1, 1, 3), 0.1)
+    changes = []
+    for value in (-1e9, 0.5, 1e9):  # clipped to the declared range
+        losses = linear(256, 3)
+        losses.offsets[7] = value
+        estimates = []
+        directions = generators(1)
+        for _ in range(256 // 16):
+            estimates.append(learner.query(losses, point, directions, 16)[1][0, 0])
+        changes.append(np.array(estimates))
+    difference = changes[2] - changes[0]
+    assert (np.flatnonzero(np.abs(difference).sum(axis=1)) == [0]).all()
+    assert np.linalg.norm(difference[0]) == pytest.approx(learner.leaf_sensitivity())
+    assert np.abs(difference[0]).sum() <= math.sqrt(3) * learner.leaf_sensitivity() * (1 + 1e-12)
+    assert np.linalg.norm(changes[1] - changes[0]) <= learner.leaf_sensitivity()
+
+
+def test_printed_scales() -> None:
+    horizon, size, epsilon, delta = 4096, 4, 2.0, 1e-6
+    budget = [Budget(epsilon, delta)]
+    laplace = start("private-bandit-laplace", "printed-noise", budget, size=size, horizon=horizon)
+    assert laplace.plan.scales[0] == pytest.approx(64 * 4 * math.log(4096) / 2)
+    gaussian = start("private-bandit-gaussian", "printed", budget, size=size, horizon=horizon)
+    tail = math.log((4 + 4096) / delta)
+    wanted = 8 * 2 * math.log(4096) * math.log(4096 / delta) / 2 * (tail + math.sqrt((1 + 64 / 4) * tail))
+    assert gaussian.plan.scales[0] == pytest.approx(wanted)
+    assert gaussian.delivered_epsilon()[0] < 0.1 * epsilon  # private, hundreds of times over
+
+
+def test_the_sign_descends_as_corrected_and_ascends_as_printed() -> None:
+    horizon, losses = 4096, {}
+    for variant in ("corrected", "printed"):
+        learner = start("private-bandit-gaussian", variant, [FREE], size=4, horizon=horizon)
+        losses[variant] = learner.play(linear(horizon, 4), generators(2), generators(2, 1)).losses.mean() / horizon
+    assert losses["corrected"] < 0.2
+    assert losses["printed"] > 1.5  # the center costs 1, the worst point 2
+
+
+@pytest.mark.parametrize("set_name", ["ball", "hypersimplex", "permutahedron", "spectrahedron"])
+def test_conditional_gradient_nears_the_projection(set_name: str) -> None:
+    """Within 2 D/sqrt(k + 2) after k calls, and within sqrt(2 gap) of the minimiser where it stops."""
+    size = 9 if set_name == "spectrahedron" else 8
+    learner = start("private-bandit-gaussian", "corrected", [FREE], set_name=set_name, size=size, horizon=256**2)
+    domain, generator = learner.domain, np.random.default_rng(1)
+    goals = domain.center() + 2 * generator.standard_normal((2, 3, size))
+    starts = domain.linear_oracle(generator.standard_normal((2, 3, size)))
+    exact = domain.project(goals)
+    for calls in (4, 32, 256):
+        learner.batch, learner.tolerance = calls, 0.0
+        found = learner.conditional_gradient(starts, goals)
+        assert np.linalg.norm(found - exact, axis=-1).max() <= 2 * domain.diameter / math.sqrt(calls + 2)
+        assert domain.violation(found).max() < 1e-9
+    learner.tolerance = 1e-3
+    before = domain.linear_oracles.rows
+    found = learner.conditional_gradient(starts, goals)
+    assert np.linalg.norm(found - exact, axis=-1).max() <= math.sqrt(2e-3) * domain.diameter
+    assert domain.linear_oracles.rows - before <= 6 * 257  # finished rows ask no more
+
+
+def test_steps_by_hand() -> None:
+    """Lag one: the point of batch R uses the sums before batch R - 1; by projection, without noise."""
+    learner = start("private-bandit-gaussian", "projection", [FREE], runs=1, size=3, horizon=256)
+    seen: list[np.ndarray] = []
+    points: list[np.ndarray] = []
+    query = learner.query
+
+    def recorded(losses: Any, point: np.ndarray, directions: Any, rounds: int) -> Any:
+        answer = query(losses, point, directions, rounds)
+        points.append(point[0, 0].copy())
+        seen.append(answer[1][0, 0])
+        return answer
+
+    learner.query = recorded
+    learner.play(linear(256, 3), generators(1), generators(1, 1))
+    domain = learner.domain
+    for batch in range(2, 16):
+        wanted = domain.project(-learner.eta * np.sum(seen[: batch - 1], axis=0))
+        assert points[batch] == pytest.approx(wanted)
+    assert (points[0] == 0).all()
+    assert (points[1] == 0).all()
+
+
+class _Gradients(NoisyLeader):
+    """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2, and whose regulariser is lambda = 1/eta."""
+
+    card = bandits.catalogue()["fkm"].card
+    anchor = np.array([0.3, -0.2, 0.1])
+
+    def constants(self) -> tuple[float, float]:
+        return 1.0, 0.05
+
+    def query(self, losses: Any, point: np.ndarray, directions: Any, rounds: int) -> Any:
+        return np.zeros(point.shape[:2]), point - self.anchor, np.zeros(point.shape[:2])
+
+
+def test_dp_ftrl_is_an_instance() -> None:
+    """The same noise, the same points, as DP-FTRL on gradients with lambda = 1/eta."""
+    problem = BanditProblem(make_set("ball", 3), 64, 1.0)
+    learner = _Gradients(problem, [PRIVATE], 2, "plain")
+    points: list[np.ndarray] = []
+    step = learner.step
+    learner.step = lambda point, released: points.append(step(point, released)) or points[-1]  # type: ignore[method-assign]
+    learner.play(linear(64, 3), generators(2), generators(2, 1))
+    noise = next(learner.plan.blocks(generators(2, 1)))
+    total, point = np.zeros((1, 2, 3)), np.zeros((1, 2, 3))
+    for now in range(64):
+        total += point - learner.anchor
+        point = learner.domain.project(-(total + noise[now]) / (1 / 0.05))
+        assert points[now] == pytest.approx(point)
+
+
+def test_noisy_descent_is_an_instance() -> None:
+    """FKM's step on the newest estimate: projected gradient descent, noise or not."""
+    learner = start("fkm", "plain", [FREE], runs=1, size=3, horizon=4096)
+    generator = np.random.default_rng(3)
+    learner.before = 0.0
+    point, total = np.full((1, 1, 3), 0.2), np.zeros((1, 1, 3))
+    for _ in range(5):
+        estimate = generator.standard_normal((1, 1, 3)) * 10
+        total += estimate
+        moved = learner.step(point, total)
+        inner = learner.shrink * learner.domain.project((point - learner.eta * estimate) / learner.shrink)
+        assert moved == pytest.approx(inner)
+        point = moved
+
+
+def test_feasible_learners_play_within_the_set() -> None:
+    for kind in (Fkm, GarberKretzu, ThakurtaSmithGaussian):
+        learner = start(kind.card.name, next(iter(kind.card.variants)), [FREE], size=3, horizon=4096)
+        assert 0 < learner.shrink < 1
+        assert learner.zeta <= (1 - learner.shrink) * learner.domain.inner_radius() * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("name", "variant"), EVERY)
+def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
+    learner = start(name, variant, [FREE, PRIVATE], runs=6, size=2, horizon=4096)
+    bound = np.array(learner.bound())
+    if np.isnan(bound).all():
+        pytest.skip("no bound is proven for this learner")
+    record = learner.play(linear(4096, 2), generators(6), generators(6, 1))  # the best point has no loss
+    assert (record.losses.mean(axis=1) <= bound).all()
+
+
+def test_noise_lives_in_the_hull() -> None:
+    learner = start("private-bandit-gaussian", "projection", [PRIVATE], set_name="permutahedron", size=5, horizon=4096)
+    assert learner.hull == 4
+    assert learner.plan.dimension == 4
+    record = learner.play(linear(4096, 5), generators(2), generators(2, 1))
+    assert record.violation < 1e-9
+
+
+def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
+    learner = PrivateLinearBandit(
+        BanditProblem(make_set("ball", 4), 4096, 1.0, linear=True), [FREE, PRIVATE], 300, "corrected"
+    )
+    sums = np.random.default_rng(50).standard_normal((2, 300, 4)) * 50
+    axes = unit_sphere(generators(300), 1, 4)[:, 0]
+    radial = np.random.default_rng(1).random(300) < 0.25
+    inner, axis, eigenvalue = learner._dikin(sums, axes, radial)
+    for sign in (1, -1):
+        ends = inner + sign * axis / np.sqrt(eigenvalue)[..., None]
+        assert np.linalg.norm(ends, axis=-1).max() <= 1 + 1e-9  # the Dikin ellipsoid lies in the ball
+    hessian = (
+        2 / (1 - np.square(inner).sum(axis=-1))[..., None, None] * np.eye(4)
+        + 4 / np.square(1 - np.square(inner).sum(axis=-1))[..., None, None] * inner[..., :, None] * inner[..., None, :]
+    )
+    assert np.vecdot(axis, np.squeeze(hessian @ axis[..., None], -1)) == pytest.approx(eigenvalue)
+    record = learner.play(linear(4096, 4), generators(300), generators(300, 1))
+    assert (record.losses.mean(axis=1) < 0.5 * 4096).all()
+
+
+def test_refusals_name_what_would_do() -> None:
+    cases = [
+        (
+            ("private-bandit-gaussian", "corrected"),
+            {"horizon": 1000},
+            "perfect square, got 1000; the nearest are 961 and 1024",
+        ),
+        (("private-bandit-laplace", "corrected"), {"size": 40, "horizon": 1024}, "at least 1600 is needed, got 1024"),
+        (("fkm", "plain"), {"size": 8, "horizon": 256}, "larger than the inner radius 1 of the set 'ball'"),
+        (
+            ("garber-kretzu", "plain"),
+            {"set_name": "polytope", "size": 3, "horizon": 4096},
+            "no ball inside the set 'polytope'",
+        ),
+        (
+            ("private-linear-bandit", "corrected"),
+            {"set_name": "simplex", "size": 3},
+            "plays on a ball, not on the set 'simplex'",
+        ),
+        (("fkm", "fast"), {}, "fkm has no variant 'fast': allowed are"),
+    ]
+    for (name, variant), changes, message in cases:
+        with pytest.raises(ValueError, match=message):
+            start(name, variant, [PRIVATE], **changes)
+    with pytest.raises(ValueError, match="private-linear-bandit needs linear losses"):
+        PrivateLinearBandit(BanditProblem(make_set("ball", 2), 64, 1.0), [FREE], 1, "corrected")

@@ -1,0 +1,95 @@
+"""Bandit losses: ranges, Lipschitz constants, independence of how a horizon is cut, comparators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.geometry import make_set
+from dpregret.datasets import bundled
+from dpregret.datasets.bandit_streams import BANDIT_STREAMS, BanditStream, make_bandit_stream
+
+HOMES = {
+    "cone": ("ball", 3), "linear": ("hypersimplex", 6), "random-linear": ("ball", 4), "shortest-path": ("flow", 12),
+    "ranking": ("permutahedron", 5), "top-k": ("coverage", 6), "network": ("spanning-trees", 6),
+    "polarisation": ("spectrahedron", 9), "completion": ("nuclear", 9), "digits-completion": ("nuclear", 64),
+}  # fmt: skip
+
+
+def generators(runs: int = 3) -> list[np.random.Generator]:
+    return [np.random.default_rng([6, run]) for run in range(runs)]
+
+
+@pytest.fixture(scope="module", params=list(BANDIT_STREAMS))
+def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> BanditStream:
+    name, options = request.param, {}
+    if name == "digits-completion":
+        options["data_dir"] = tmp_path_factory.mktemp("data")
+        bundled.prepare("digits", options["data_dir"] / "digits.npz")
+    return make_bandit_stream(name, make_set(*HOMES[name]), **options)
+
+
+def test_losses_are_at_least_zero_on_the_set_and_vanish_somewhere(stream: BanditStream) -> None:
+    generator = np.random.default_rng(0)
+    size = stream.domain.dimension
+    points = stream.domain.project(stream.domain.center() + 3 * generator.standard_normal((40, 1, 1, size)))
+    vertices = stream.domain.linear_oracle(generator.standard_normal((40, 1, 1, size)))
+    batch = stream.source(generators())(50)
+    for inside in (points, vertices):
+        values = batch.value(inside)
+        assert values.shape == (40, *values.shape[1:2], 50)
+        assert values.min() >= -1e-9
+        assert values.max() <= stream.lipschitz * stream.domain.diameter + 1e-9
+
+
+def test_lipschitz_constant_holds_and_is_nearly_reached(stream: BanditStream) -> None:
+    generator = np.random.default_rng(1)
+    basis = stream.domain.hull_basis()
+    size = stream.domain.dimension
+    points = stream.domain.center() + generator.standard_normal((300, 1, 1, size))
+    steps = 1e-4 * generator.standard_normal((300, 1, 1, basis.shape[1])) @ basis.T
+    batch = stream.source(generators())(60)
+    change = np.abs(batch.value(points + steps) - batch.value(points))
+    rate = change / np.linalg.norm(steps, axis=-1)
+    assert rate.max() <= stream.lipschitz * (1 + 1e-6)
+    assert rate.max() >= 0.2 * stream.lipschitz
+
+
+def test_how_the_horizon_is_cut_decides_nothing(stream: BanditStream) -> None:
+    point = stream.domain.target()[None, None]
+    whole = stream.source(generators())(100).value(point)
+    cut = stream.source(generators())
+    pieces = [cut(rounds).value(point) for rounds in (1, 7, 64, 28)]
+    assert np.array_equal(
+        np.concatenate([np.broadcast_to(p, (*whole.shape[:-1], p.shape[-1])) for p in pieces], -1), whole
+    )
+    few = stream.source(generators(2))(100).value(point)
+    assert np.array_equal(np.broadcast_to(whole, (3, 100))[:2], np.broadcast_to(few, (2, 100)))
+
+
+def test_comparator_is_the_best_point_and_stay_that_of_the_center(stream: BanditStream) -> None:
+    horizon = 400
+    found = stream.comparator(generators(), horizon)
+    batch = stream.source(generators())(horizon)
+    center = np.broadcast_to(batch.value(stream.domain.center()[None, None]).sum(axis=-1), 3)
+    assert found.stay == pytest.approx(center)
+    assert not found.gaps.any()
+    generator = np.random.default_rng(2)
+    tried = stream.domain.linear_oracle(generator.standard_normal((300, 1, 1, stream.domain.dimension)))
+    mixed = 0.5 * (tried + stream.domain.target())
+    for points in (tried, mixed):
+        totals = np.broadcast_to(batch.value(points).sum(axis=-1), (300, 3))
+        assert (totals >= found.losses - 1e-9).all()
+    assert (found.losses <= found.stay).all()
+
+
+def test_streams_name_their_sets_and_options() -> None:
+    for name, (home, size) in (("ranking", ("ball", 4)), ("network", ("simplex", 4)), ("completion", ("ball", 4))):
+        with pytest.raises(ValueError, match=f"the stream '{name}' lives on the set .*, not on '{home}'"):
+            make_bandit_stream(name, make_set(home, size))
+    with pytest.raises(ValueError, match="spread must be positive and finite, got 0"):
+        make_bandit_stream("random-linear", make_set("ball", 2), spread=0.0)
+    with pytest.raises(ValueError, match="rank must lie between 1 and 3, got 4"):
+        make_bandit_stream("completion", make_set("nuclear", 9), rank=4)
+    with pytest.raises(ValueError, match="unknown stream 'cones'; did you mean 'cone'"):
+        make_bandit_stream("cones", make_set("ball", 2))
