@@ -176,6 +176,8 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
     if parameter == "best_loss":
         series = series.loc[series["best_loss"] > 0]  # nought has no logarithm
+    if parameter in ("epsilon", "mu"):
+        series = series.loc[np.isfinite(series["epsilon"])]
     longest = series["horizon"] == series["horizon"].max()
     if parameter in LENGTHS:
         kept = np.where(series["anytime"], longest, series["checkpoint"] == series["horizon"])

@@ -183,6 +183,7 @@ def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         (runs["experiment"] == claim.experiment) & (runs["learner"] == claim.learner)
         & (runs["variant"] == claim.variant) & (runs["stream"] == claim.stream)
     ]  # fmt: skip
+    rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
     ratio = (rows["delivered_epsilon"] / rows["epsilon"]).to_numpy(dtype=float)
     shown = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
     if not np.isfinite(ratio).all():
