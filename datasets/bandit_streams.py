@@ -41,6 +41,13 @@ class BanditComparator:
     stay: Array
 
 
+class LossSource(Protocol):
+    """Gives the next so many rounds at each call."""
+
+    def __call__(self, rounds: int) -> LossBatch:
+        """The next `rounds` losses."""
+
+
 class LossBatch(Protocol):
     """Losses of consecutive rounds."""
 
@@ -115,7 +122,7 @@ class BanditStream(ABC):
         self.name, self.domain, self.lipschitz = name, domain, lipschitz
 
     @abstractmethod
-    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """A function that gives the next so many rounds. How a horizon is cut into calls decides nothing."""
 
     @abstractmethod
@@ -133,7 +140,7 @@ class Cone(BanditStream):
         vertex = domain.linear_oracle(np.arange(1.0, domain.dimension + 1))
         self.anchor = 0.1 * domain.center() + 0.9 * vertex
 
-    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
         return lambda rounds: ConeBatch(self.anchor, 1.0, rounds)
 
@@ -161,7 +168,7 @@ class LinearStream(BanditStream):
         self.offsets = -np.vecdot(self.costs, vertices)
         self.real = real
 
-    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
 
         def following(rounds: int) -> LossBatch:
@@ -202,7 +209,7 @@ class Completion(BanditStream):
         self.truth = domain.project(truth)
         self.real = real
 
-    def source(self, generators: Sequence[np.random.Generator]) -> Callable[[int], LossBatch]:
+    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""
 
         def following(rounds: int) -> LossBatch:
@@ -239,8 +246,8 @@ def random_linear(domain: BanditDomain, spread: float = 1.0) -> BanditStream:
     """A mean cost plus noise of relative size `spread`."""
     if not (spread > 0 and math.isfinite(spread)):
         raise ValueError(f"spread must be positive and finite, got {spread}")
-    mean = np.linspace(-1.0, 1.0, domain.dimension)
-    return LinearStream("random-linear", domain, mean + spread * _fixed(1).standard_normal((POOL, domain.dimension)))
+    costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
+    return LinearStream("random-linear", domain, costs)
 
 
 def shortest_path(domain: BanditDomain) -> BanditStream:
@@ -262,7 +269,8 @@ def top_k(domain: BanditDomain) -> BanditStream:
     """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
     _only(domain, "top-k", "hypersimplex", "partition-matroid", "coverage")
     rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
-    return LinearStream("top-k", domain, 1.0 * (_fixed(6).random((POOL, domain.dimension)) > rates))
+    ignored = _fixed(6).random((POOL, domain.dimension)) > rates
+    return LinearStream("top-k", domain, np.where(ignored, 1.0, 0.0))
 
 
 def network(domain: BanditDomain) -> BanditStream:
@@ -278,7 +286,8 @@ def polarisation(domain: BanditDomain) -> BanditStream:
     side = math.isqrt(domain.dimension)
     spread = np.linspace(0.3, 1.0, side)
     vectors = _fixed(9).standard_normal((POOL, side)) * spread
-    return LinearStream("polarisation", domain, (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1))
+    squares = (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1)
+    return LinearStream("polarisation", domain, squares)
 
 
 def completion(domain: BanditDomain, rank: int = 1) -> BanditStream:

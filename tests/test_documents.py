@@ -16,6 +16,7 @@ PAPERS = {
     "lou_cheung_2020": "table-1",
     "talwar_2015": "talwar",
     "asi_et_al_2023": "asi",
+    "ene_et_al_2021": "ene",
 }  # paper -> mark of its table in the README
 
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
@@ -89,7 +90,7 @@ class PrivateLinearBandit(BanditLearner):
             advance(rounds)
         return Record(total, clipped / self.horizon, np.zeros(len(self.budgets)), worst)
 
-    def _dikin(self, sums: Array, axes: Array, radial: Array) -> tuple[Array, Array, Array]:
+    def _dikin(self, sums: Array, axes: Array, radial: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
         """Point of the unit ball, axis of its Dikin ellipsoid, eigenvalue: along the point where `radial`, else across.
 
         2 (1 + r^2)/(1 - r^2)^2 along and 2/(1 - r^2) across, at radius r.

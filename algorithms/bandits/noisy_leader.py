@@ -85,7 +85,7 @@ class NoisyLeader(BanditLearner):
 
     def leaf_sensitivity(self) -> float:
         """l2 distance by which replacing one loss moves a batch's estimate: (n/zeta) L (D + 2 zeta)."""
-        return self.hull / self.zeta * (self.high - self.low)
+        return float(self.hull / self.zeta * (self.high - self.low))
 
     def node_scale(self, budget: Budget) -> float:
         """Noise of a node: exact calibration; Laplace for the l1 sensitivity, sqrt(n) times that in l2."""

@@ -94,13 +94,13 @@ class PrivateBanditGaussian(NoisyLeader):
         """printed, printed-noise: Lemmas 7 and 10."""
         if not self.variant.startswith("printed") or math.isinf(budget.epsilon):
             return super().node_scale(budget)
-        rounds, steep = float(self.horizon), self.lipschitz
+        rounds, steep, epsilon = float(self.horizon), self.lipschitz, budget.epsilon
         if self.law == "laplace":
-            return math.sqrt(rounds) * self.hull * steep * math.log(rounds) / budget.epsilon
+            return float(math.sqrt(rounds) * self.hull * steep * math.log(rounds) / epsilon)
         tail = math.log((self.hull + rounds) / budget.delta)
         spread = tail + math.sqrt((1 + math.sqrt(rounds) / self.hull) * tail)
         size = rounds**0.25 * math.sqrt(self.hull) * steep * math.log(rounds) * math.log(rounds / budget.delta)
-        return size / budget.epsilon * spread
+        return float(size / epsilon * spread)
 
     def step(self, point: Array, released: Array) -> Array:
         """printed: the sign of the linear term is turned."""

@@ -110,7 +110,8 @@ class FlowPolytope(ConstraintSet):
 
     def equalities(self) -> Array:
         """Conservation at every node but the sink."""
-        return self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
+        rows: Array = self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
+        return rows
 
     def inner_radius(self) -> float:
         """Distance from the center to the nearest facet x_e = 0 within the hull, exact."""

@@ -119,7 +119,8 @@ class PartitionMatroid(BasePolytope):
     @property
     def vertex_count(self) -> int | float:
         """One choice a block."""
-        return int(self.block.vertex_count) ** self.blocks
+        count: int = int(self.block.vertex_count) ** self.blocks
+        return count
 
     def center(self) -> Array:
         """rank / block size in every coordinate."""
