@@ -109,9 +109,11 @@ class PartitionMatroid(BasePolytope):
     name = "partition-matroid"
 
     def __init__(self, dimension: int, *, block_size: int = 4):
-        self.dimension = checked_dimension(self.name, dimension, minimum=2)
-        if block_size < 2 or self.dimension % block_size:
-            reject_dimension(self.name, dimension, f"a multiple of the block size {block_size}, at least 2")
+        if block_size < 2:
+            raise ValueError(f"block_size {block_size} of the set {self.name!r} is impossible; allowed: at least 2")
+        self.dimension = checked_dimension(self.name, dimension, minimum=block_size)
+        if self.dimension % block_size:
+            reject_dimension(self.name, dimension, f"a multiple of the block size {block_size}")
         self.block = Hypersimplex(block_size, rank=block_size // 2)
         self.blocks = self.dimension // block_size
         self.diameter = self.block.diameter * math.sqrt(self.blocks)
@@ -274,11 +276,13 @@ class CoveragePolytope(SolvedPolytope):
     LARGEST = 12
 
     def __init__(self, dimension: int, *, width: int = 3):
-        self.dimension = checked_dimension(self.name, dimension, minimum=3)
+        if not 2 <= width < self.LARGEST:
+            allowed = f"2 to {self.LARGEST - 1}, less than the dimension"
+            raise ValueError(f"width {width} of the set {self.name!r} is impossible; allowed: {allowed}")
+        self.dimension = checked_dimension(self.name, dimension, minimum=width + 1)
         if self.dimension > self.LARGEST:
-            reject_dimension(self.name, dimension, f"3 to {self.LARGEST}: all 2^n subsets are listed")
-        if not 2 <= width < self.dimension:
-            raise ValueError(f"width of the set {self.name!r} must lie between 2 and dimension - 1, not {width}")
+            allowed = f"{width + 1} to {self.LARGEST}: all 2^n subsets are listed"
+            reject_dimension(self.name, dimension, allowed)
         items = np.arange(self.dimension)
         self.covers = np.zeros((self.dimension, self.dimension), dtype=bool)  # item, topic
         for step in range(width):

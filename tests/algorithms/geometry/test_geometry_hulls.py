@@ -112,9 +112,10 @@ def test_projections_are_those_of_the_solver(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "dimension", "message"),
     [
-        ("spanning-trees", 7, "the nearest are 6 and 10"),
+        ("spanning-trees", 7, "the nearest are 6 and 10$"),
+        ("spanning-trees", 4, "the nearest are 3 and 6$"),
         ("partition-matroid", 6, "a multiple of the block size 4"),
-        ("coverage", 13, "3 to 12"),
+        ("coverage", 13, r"4 to 12: all 2\^n subsets"),
         ("permutahedron", 1, "at least 2"),
     ],
 )

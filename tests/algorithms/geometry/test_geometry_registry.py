@@ -8,12 +8,14 @@ from dpregret.algorithms.geometry import SETS, ConstraintSet, UnsupportedSet, gr
 
 SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
 SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1}
+SMALLEST |= {"permutahedron": 2, "partition-matroid": 4, "spanning-trees": 3, "coverage": 4}
+LARGER = dict.fromkeys(SMALLEST, 12) | {"nuclear": 16, "spectrahedron": 16, "spanning-trees": 15}
 MATRIX_SETS = ["nuclear", "spectrahedron"]
 
 
 @pytest.mark.parametrize("name", list(SETS))
 def test_make_set_builds_every_name(name):
-    for dimension in (SMALLEST[name], np.int64(16 if name in MATRIX_SETS else 12)):
+    for dimension in (SMALLEST[name], np.int64(LARGER[name])):
         constraint_set = make_set(name, dimension)
         assert isinstance(constraint_set, ConstraintSet)
         assert constraint_set.name == name
@@ -25,7 +27,7 @@ def test_make_set_builds_every_name(name):
 def test_unknown_name_names_the_allowed_and_the_nearest():
     with pytest.raises(ValueError, match=r"'l1ball'; allowed: ball, l1-ball, .*; nearest: l1-ball"):
         make_set("l1ball", 3)
-    with pytest.raises(ValueError, match=r"'xyz'; allowed: ball, .*polytope$"):
+    with pytest.raises(ValueError, match=r"'xyz'; allowed: ball, .*coverage$"):
         make_set("xyz", 3)
 
 
@@ -86,6 +88,10 @@ def test_flow_rejects_graphs_that_are_no_flow(edges, message):
         ("polytope", {"vertices": np.ones((3, 4))}, "two or more different points"),
         ("polytope", {"vertices": np.full((2, 4), np.inf)}, "must be finite"),
         ("box", {"lower": 1.0, "upper": 1.0}, "lower < upper"),
+        ("partition-matroid", {"block_size": 1}, "block_size 1 .* allowed: at least 2"),
+        ("partition-matroid", {"block_size": 3}, "dimension 4 .* allowed: a multiple of the block size 3"),
+        ("coverage", {"width": 1}, "width 1 .* allowed: 2 to 11"),
+        ("coverage", {"width": 4}, "dimension 4 .* allowed: .*at least 5"),
         ("box", {"upper": float("inf")}, "finite lower < upper"),
     ],
 )
@@ -126,19 +132,19 @@ def test_potentials_by_name():
 
 
 def test_importing_and_using_the_sets_loads_no_solver():
-    program = """
+    program = f"""
 import sys
 from dpregret.algorithms.geometry import SETS, UnsupportedSet, make_potential, make_set
 
 for name in SETS:
-    constraint_set = make_set(name, 16 if name in ("nuclear", "spectrahedron") else 12)
+    constraint_set = make_set(name, {LARGER}[name])
     constraint_set.linear_oracle(constraint_set.target())
     make_potential(constraint_set)
     try:
         constraint_set.local_oracle()
     except UnsupportedSet:
         pass
-print(sorted({"cvxpy", "sklearn", "pandas", "matplotlib"} & set(sys.modules)))
+print(sorted({{"cvxpy", "sklearn", "pandas", "matplotlib"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
