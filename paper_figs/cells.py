@@ -295,7 +295,8 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
     by_regret = 0.0
     if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:
-        by_regret = rounds * mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
+        excess = mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
+        by_regret = rounds * excess ** (1 / _decay(claim))
     exempt = claim.kind in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
@@ -305,6 +306,14 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
         return EARLY, float(needed)
     cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.kind == "below")
     return (CAPPED if cut else USED), float(needed)
+
+
+def _decay(claim: Claim) -> float:
+    """Power of 1/T, or 1/n, by which the response falls beside that of never moving, if the claim is right."""
+    if claim.parameter not in LENGTHS or claim.predicted is None:
+        return 1.0
+    trivial = 0.0 if claim.response == "excess" else 1.0
+    return max(trivial - claim.predicted.power, 0.1)
 
 
 def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:

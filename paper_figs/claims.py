@@ -190,7 +190,8 @@ class FigureEntry(Strict):
 
     `parameter` is the swept variable of kinds exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
     claims of kind exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (kind sweep);
-    `where` fixes settings of private learners that the experiment varies besides (kind sweep).
+    `where` fixes settings of private learners that the experiment varies besides, `twin` names the learner.variant
+    that is drawn without noise too, `scaled` the power of the parameter that everything is divided by (kind sweep).
     """
 
     kind: FigureKind
@@ -199,6 +200,8 @@ class FigureEntry(Strict):
     responses: tuple[Response, ...] = ("log_slope", "excess")
     crossing: tuple[str, str] | None = None
     where: dict[str, float] = Field(default_factory=dict)
+    twin: str | None = Field(default=None, pattern=r"^[^.]+\..+$")
+    scaled: float = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> FigureEntry:
@@ -206,8 +209,8 @@ class FigureEntry(Strict):
             raise ValueError(f"figures of all kinds but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
         if (self.kind in WITH_PARAMETER) != (self.parameter is not None):
             raise ValueError(f"figures of kinds {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
-        if (self.crossing is not None or self.where) and self.kind != "sweep":
-            raise ValueError("crossing and where exist for kind sweep only")
+        if (self.crossing or self.where or self.twin or self.scaled) and self.kind != "sweep":
+            raise ValueError("crossing, where, twin and scaled exist for kind sweep only")
         return self
 
     @property

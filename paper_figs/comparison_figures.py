@@ -11,9 +11,21 @@ from matplotlib.figure import Figure
 
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun, collect_cells
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Response
+from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
 from dpregret.paper_figs.curves import Curve, Series, curve, learners_of, means_of, rows_of, series_of
-from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, Colour, colours, look, panels
+from dpregret.paper_figs.figure_style import (
+    DASHED,
+    GREY,
+    HEIGHT,
+    MARKERS,
+    WIDTH,
+    Colour,
+    colours,
+    legend_below,
+    look,
+    panels,
+    value_ticks,
+)
 from dpregret.paper_figs.words import RESPONSE_AXES, words_of
 
 TRIVIAL: Final = {"regret": "never moving", "excess": "trivial point"}
@@ -24,39 +36,64 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
     """Response against the swept parameter, one panel a stream; raises NotRun.
 
     Printed variants are dashed with open markers, learners without privacy grey, and the dotted line is the trivial
-    point. Where the entry names two learners, a vertical line marks where their curves cross.
+    point. Where the entry names two learners, a vertical line marks where their curves cross; where it has a power
+    `scaled`, everything is divided by that power of the parameter.
     """
     parameter = entry.parameter or "horizon"
     rows, column = _at(rows_of(runs, entry.experiment), entry), VALUE_COLUMN[parameter]
     streams = sorted(set(rows["stream"]))
     with look():
         figure, axes = panels(len(streams))
+        if len(streams) == 1:
+            figure.set_size_inches(1.4 * WIDTH, 1.2 * HEIGHT)
         paint = colours([each.name for each in series_of(rows, entry.experiment) if each.private])
         for axis, stream in zip(axes, streams, strict=True):
             own = rows.loc[rows["stream"] == stream]
             found: dict[str, Curve] = {}
+            highest = 0.0
             for place, each in enumerate(series_of(own, entry.experiment)):
-                drawn = curve(own, entry.experiment, each, column)
+                values, means, reach = curve(own, entry.experiment, each, column)
+                drawn = values, means / values**entry.scaled, reach / values**entry.scaled
+                highest = max(highest, float(drawn[1].max()))
                 found |= {each.learner: drawn, f"{each.learner}.{each.variant}": drawn}
                 _line(axis, drawn, each, paint.get(each.name, GREY), MARKERS[place % len(MARKERS)])
             trivial = own.groupby(column)["stay_regret"].mean()
-            axis.plot(trivial.index, trivial, linestyle=":", color="0.2", linewidth=1.0, label=TRIVIAL[response])
+            axis.plot(
+                trivial.index,
+                trivial / trivial.index**entry.scaled,
+                linestyle=":",
+                color="0.2",
+                linewidth=1.0,
+                label=TRIVIAL[response],
+            )
             axis.set(yscale="log", xlabel=words_of(response).axes[parameter])
-            axis.set(ylabel=RESPONSE_AXES[response], title=stream)
+            axis.set(ylabel=RESPONSE_AXES[response] + _over(parameter, response, entry.scaled), title=stream)
             _value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
+            if entry.scaled:  # small differences are what such a figure is for
+                axis.set(yscale="linear", ylim=(0.0, 1.15 * highest))
             if entry.crossing is not None and set(entry.crossing) <= set(found):
                 _mark_crossing(axis, found[entry.crossing[0]], found[entry.crossing[1]])
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, 1 + len(axes)))
+        legend_below(figure, axes[0], min(3, 1 + len(axes)))
     return figure
 
 
+def _over(parameter: Parameter, response: Response, power: float) -> str:
+    return f" / {words_of(response).symbols[parameter]}^{power:g}" if power else ""
+
+
 def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
-    """Rows of private learners at the settings of the entry, and all rows of the others."""
+    """Rows of private learners at the settings of the entry, all rows of the others, and the twin that it names."""
     private = rows.groupby(["learner", "variant"])["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any())
     kept = np.ones(len(rows), dtype=bool)
     for key, value in entry.where.items():
         kept &= np.isclose(rows[key].astype(float), value) | ~private.to_numpy(dtype=bool)
-    return rows.loc[kept]
+    chosen: pd.DataFrame = rows.loc[kept]
+    if entry.twin is None:
+        return chosen
+    learner, variant = entry.twin.split(".", 1)
+    free = (rows["learner"] == learner) & (rows["variant"] == variant) & np.isinf(rows["epsilon"])
+    both: pd.DataFrame = pd.concat([chosen, rows.loc[free].assign(variant="without noise")], ignore_index=True)
+    return both
 
 
 def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
@@ -86,10 +123,9 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
                 means, reach = (np.array([means_of(each)[which][0] for each in samples]) for which in (0, 1))
                 axis.errorbar(values, means, np.minimum(reach, 0.95 * np.abs(means)), color=paint[str(budget)],
                               marker=MARKERS[place % len(MARKERS)], label=label)  # fmt: skip
-            axis.set(
-                xscale="log", yscale="log", xlabel=words_of("regret").axes[parameter], title=f"{learner} {variant}"
-            )
+            axis.set(yscale="log", xlabel=words_of("regret").axes[parameter], title=f"{learner} {variant}")
             axis.set_ylabel(RESPONSE_AXES["overhead"])
+            _value_axis(axis, parameter, pairs[column].to_numpy(dtype=float))
             if parameter != "epsilon":
                 axis.legend()
         for axis in axes[len(learners) :]:
@@ -104,6 +140,7 @@ def _value_axis(axis: Axes, parameter: str, values: fits.Array) -> None:
         axis.set_xscale("log", base=2)
     else:
         axis.set_xscale("log")
+        value_ticks(axis.xaxis, values)
     if parameter == "experts":
         axis.set_xlabel("number of experts d")
 
@@ -187,7 +224,7 @@ def winners_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
         won = sorted({str(text) for text in names})
         for name in won:
             axes[0].plot([], [], linestyle="none", marker="s", color=paint[name], label=name)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(3, 1 + len(axes)))
+        legend_below(figure, axes[0], min(3, 1 + len(axes)))
     return figure
 
 
@@ -259,7 +296,7 @@ def privacy_cost_figure(runs: pd.DataFrame, experiment: str, response: Response)
         for budget in budgets:
             axes[0].plot([], [], linestyle="none", marker="o", color=paint[f"{budget:g}"], label=f"eps = {budget:g}")
         axes[0].plot([], [], linestyle="none", marker="o", color=GREY, label="not private")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        legend_below(figure, axes[0], 4)
     return figure
 
 

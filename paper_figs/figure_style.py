@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 WIDTH: Final = 4.6
 HEIGHT: Final = 3.4
@@ -45,6 +45,23 @@ def panels(columns: int, rows: int = 1) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(WIDTH * columns, HEIGHT * rows), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, [figure.add_subplot(rows, columns, place + 1) for place in range(rows * columns)]
+
+
+def legend_below(figure: Figure, axis: Axes, columns: int) -> None:
+    """The legend of `axis` below all panels, in as many columns as fit the figure's width, at most `columns`."""
+    handles, labels = axis.get_legend_handles_labels()
+    for count in range(columns, 0, -1):
+        legend = figure.legend(handles, labels, loc="outside lower center", ncols=count)
+        if count == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
+
+
+def value_ticks(axis: Axis, values: Iterable[float]) -> None:
+    """Ticks of a logarithmic axis at the values of a sweep."""
+    ticks = sorted({round(float(value), 6) for value in values})
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
+    axis.set_minor_locator(NullLocator())
 
 
 def readable_log(axis: Axis) -> None:

@@ -15,7 +15,16 @@ from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coo
 from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import exponent_series, printed_pairs, series_of
-from dpregret.paper_figs.figure_style import MARKERS, colours, look, panels, readable_log, save
+from dpregret.paper_figs.figure_style import (
+    MARKERS,
+    colours,
+    legend_below,
+    look,
+    panels,
+    readable_log,
+    save,
+    value_ticks,
+)
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.words import RESPONSE_AXES, words_of
 
@@ -121,12 +130,9 @@ def exponent_figure(
         axes[1].axhline(0.0, color="0.3", linewidth=0.8)
         axes[1].set_title("zero: grows like the bound; above: outgrows it")
         for axis in axes if parameter not in LENGTHS else ():
-            ticks = sorted({round(float(value), 6) for claim, cells in drawn
-                            for value in np.exp(coordinate(claim, cells.values))})  # fmt: skip
-            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            axis.minorticks_off()
+            value_ticks(axis.xaxis, np.concatenate([np.exp(coordinate(claim, cells.values)) for claim, cells in drawn]))
         readable_log(axes[0].yaxis)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(figure, axes[0], 3)
     return figure
 
 

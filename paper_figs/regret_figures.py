@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.curves import Series, band, curve
-from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, colours, look, panels
+from dpregret.paper_figs.figure_style import (
+    DASHED,
+    GREY,
+    MARKERS,
+    colours,
+    legend_below,
+    look,
+    panels,
+    value_ticks,
+)
 from dpregret.paper_figs.words import REGRET, RESPONSE_AXES
 
 
@@ -40,7 +49,7 @@ def regret_figure(runs: pd.DataFrame, experiment: str, series: Sequence[Series])
         axes[0].set_ylim(0, linear_top)
         axes[0].set_title(f"{experiment}: dashed: c + s ln T, fitted to the later half")
         axes[1].set_title("the same, logarithmic")
-        figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(figure, axes[1], 3)
     return figure
 
 
@@ -88,6 +97,7 @@ def costs_figure(costs: pd.DataFrame) -> Figure:
                         label += f": d^{power:.2f}"
                     axis.plot(rows["dimension"], microseconds, marker=marker, color=paint[operation], label=label)
             axis.set(xscale="log", yscale="log", xlabel=REGRET.axes["dimension"], ylabel="microseconds per call")
+            value_ticks(axis.xaxis, costs.loc[costs["set"] == shape, "dimension"])
             axis.set_title(shape)
             axis.legend()
         for axis in axes[len(shapes) :]:

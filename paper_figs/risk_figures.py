@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.curves import learners_of, means_of, rows_of, series_of
-from dpregret.paper_figs.figure_style import DASHED, MARKERS, Colour, colours, look, panels, readable_log
+from dpregret.paper_figs.figure_style import (
+    DASHED,
+    MARKERS,
+    Colour,
+    colours,
+    legend_below,
+    look,
+    panels,
+    readable_log,
+)
 from dpregret.paper_figs.words import EXCESS, RESPONSE_AXES, words_of
 
 POINT: Final = ["learner", "variant", "set", "dimension", "horizon", "epsilon"]
@@ -84,7 +93,7 @@ def width_figure(runs: pd.DataFrame, experiment: str) -> Figure:
         axes[0].set(xscale="log", yscale="log", xlabel=EXCESS.axes["width"], ylabel=RESPONSE_AXES["excess"])
         for each in (axes[0].xaxis, axes[0].yaxis):
             readable_log(each)
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        legend_below(figure, axes[0], 3)
     return figure
 
 
@@ -104,7 +113,7 @@ def iteration_cost_figure(runs: pd.DataFrame, experiment: str) -> Figure:
         axes[0].set(xlabel=words_of("excess").axes["samples"], ylabel="microseconds per iteration and run")
         axes[0].set_ylim(bottom=0.0)
         axes[0].set_title("one iteration does not see n")
-        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        legend_below(figure, axes[0], 2)
     return figure
 
 

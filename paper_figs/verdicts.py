@@ -217,8 +217,10 @@ def _too_few(claim: Claim, cells: Cells) -> str:
     text += f" ({lost})" if lost else ""
     if len(cells.values) < fits.MINIMUM_CELLS:
         return text
-    if claim.parameter in LENGTHS:  # four cells an octave apart must lie above the threshold
-        rounds = float(cells.needed[-1]) * 2 ** (fits.MINIMUM_CELLS - 1)
+    if claim.parameter in LENGTHS:  # four cells, as far apart as these, must lie above the threshold
+        first = float(cells.values[cells.used][0]) if cells.used.any() else float(cells.needed[-1])
+        step = (cells.values[-1] / cells.values[0]) ** (1 / (len(cells.values) - 1))
+        rounds = first * step ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
     return f"{text}; it would take {words_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"

@@ -129,6 +129,23 @@ def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: 
     assert "window" not in first.columns
 
 
+def test_a_sweep_shows_the_twin_without_noise_where_asked(expert_runs: Path) -> None:
+    from dpregret.paper_figs.runs import read_runs
+
+    runs = read_runs(expert_runs)
+    private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")]
+    both = pd.concat([private, private.assign(epsilon=np.inf, regret=private["regret"] / 4)], ignore_index=True)
+    sweep = FigureEntry(
+        kind="sweep", experiment="experts-horizon", parameter="horizon",
+        where={"epsilon": float(private["epsilon"].iloc[0])}, twin="sparse-vector.zcdp",
+    )  # fmt: skip
+    lines = {
+        str(line.get_label()): line for line in comparison_figures.sweep_figure(both, sweep, "regret").axes[0].lines
+    }
+    assert lines["sparse-vector zcdp"].get_ydata() == pytest.approx(4000.0, rel=0.05)
+    assert lines["sparse-vector without noise"].get_ydata() == pytest.approx(1000.0, rel=0.05)
+
+
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:
     from dpregret.paper_figs.runs import read_runs
 
@@ -136,6 +153,11 @@ def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, reposit
     entries = {(entry.kind, entry.experiment): entry for entry in claims.figures}
     sweep = comparison_figures.sweep_figure(runs, entries["sweep", "experts-horizon"], "regret")
     assert [text.get_text() for text in sweep.axes[0].texts] == ["1000000"]  # 40 T^(1/3) = 4000
+    scaled = comparison_figures.sweep_figure(
+        runs, FigureEntry(kind="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3), "regret"
+    )
+    flat = next(line for line in scaled.axes[0].lines if str(line.get_label()).startswith("shrinking-dartboard"))
+    assert flat.get_ydata() == pytest.approx(40.0, rel=0.05)
     shares = comparison_figures.winners_figure(runs, entries["winners", "winners"]).axes[0].texts
     assert len(shares) == 2 * 9
     tuning = comparison_figures.tuning_figure(runs, claims, entries["tuning", "smooth-lambda"])

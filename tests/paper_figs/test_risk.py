@@ -133,7 +133,11 @@ def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> N
     [
         ({"kind": "sweep", "experiment": "e"}, "take a parameter"),
         ({"kind": "collapse"}, "take an experiment"),
-        ({"kind": "width", "experiment": "e", "crossing": ["a", "b"]}, "crossing and where exist for kind sweep only"),
+        (
+            {"kind": "width", "experiment": "e", "crossing": ["a", "b"]},
+            "crossing, where, twin and scaled exist for kind",
+        ),
+        ({"kind": "width", "experiment": "e", "scaled": 0.5}, "crossing, where, twin and scaled exist for kind sweep"),
     ],
 )
 def test_wrong_figures_are_refused(entry: dict[str, object], message: str) -> None:
