@@ -43,12 +43,17 @@ include: "workflows/rules/common.smk"
 include: "workflows/rules/data.smk"
 include: "workflows/rules/runs.smk"
 include: "workflows/rules/tables.smk"
+include: "workflows/rules/audit.smk"
+include: "workflows/rules/ruler.smk"
 
 
 rule all:
     default_target: True
     input:
         [paper_outputs(paper) for paper in CONFIG.papers],
+        [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit],
+        [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler],
+        [f"{RESULTS}/errata.{form}" for form in ("md", "html")],
 
 
 for paper in CONFIG.papers:

@@ -9,7 +9,6 @@ fits agree to rounding, so the true false-alarm rate is far below the stated one
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -109,18 +108,14 @@ def _quantile(freedom: fits.Array, false_alarm: float, exponents: int) -> fits.A
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare two claims.csv files, or print the simulated odds; exit code 1 when an exponent moved."""
+    """Compare two claims.csv files; exit code 1 when an exponent moved, 2 when they cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.gate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("compare", help="fail when an exponent left its reference")
     check.add_argument("current", type=Path)
     check.add_argument("reference", type=Path)
     check.add_argument("--false-alarm", type=float, default=FALSE_ALARM)
-    commands.add_parser("simulate", help="print false-alarm rate and power")
     options = parser.parse_args(arguments)
-    if options.command == "simulate":
-        _print_odds()
-        return 0
     try:
         found = compare(pd.read_csv(options.current), pd.read_csv(options.reference), options.false_alarm)
     except (GateError, OSError) as fault:
@@ -132,14 +127,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if len(failed):
         print(f"gate: moved or missing: {', '.join(failed)}", file=sys.stderr)
     return int(len(failed) > 0)
-
-
-def _print_odds() -> None:
-    print(f"stated false-alarm rate of one comparison of 40 exponents: {FALSE_ALARM:.3f}; drift {DRIFT}")
-    print("runs  cells  spread  common  false alarm  power")
-    for runs, spread, common in itertools.product((8, 16, 32), (0.2, 0.3), (0.0, 0.9)):
-        odds = simulate_gate(runs=runs, spread=spread, common=common)
-        print(f"{runs:4d}  {8:5d}  {spread:6.1f}  {common:6.1f}  {odds.false_alarm:11.3f}  {odds.power:5.3f}")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,22 @@ class Paper(Settings):
     oracle_costs: dict[str, Integers] = Field(default_factory=dict)
 
 
+class AuditSize(Settings):
+    """How much evidence the privacy audit collects: runs of each learner, and repetitions of each planted bug.
+
+    A mechanism that keeps its claim is never accused more often than once in a million, however many runs.
+    """
+
+    runs: Annotated[int, Field(ge=100)] = 16_000
+    repeats: Annotated[int, Field(ge=1)] = 60
+
+
+class RulerSize(Settings):
+    """How long the fits, the verdicts and the gate are simulated on planted laws."""
+
+    simulations: Annotated[int, Field(ge=20)] = 4000
+
+
 class Job(NamedTuple):
     """What one process computes: one learner variant over the whole grid of one experiment."""
 
@@ -57,6 +73,8 @@ class Config(Settings):
     profile: Word
     seed: Annotated[int, Field(ge=0)]
     allow_few_cells: bool = False
+    audit: AuditSize | None = None
+    ruler: RulerSize | None = None
     papers: dict[Word, Paper] = Field(min_length=1)
 
     def experiment(self, paper: str, experiment: str) -> AnyExperiment:
@@ -203,6 +221,10 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
         yield f"{source.at(where)}: {message}"
 
 
+SIZES: dict[object, type[BaseModel]] = {"audit": AuditSize, "ruler": RulerSize}
+"""Keys at the top that hold settings of one job."""
+
+
 def _short(value: object) -> str:
     text = repr(list(value) if isinstance(value, tuple) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -214,5 +236,8 @@ def _allowed_keys(where: KeyPath, data: object) -> list[str]:
     node: Any = data
     for part in where:
         node = node[part]
-    model = MODELS[kind_of(node)] if len(where) == 4 else shape[len(where)]
+    if where and where[0] in SIZES:
+        model = SIZES[where[0]]
+    else:
+        model = MODELS[kind_of(node)] if len(where) == 4 else shape[len(where)]
     return [field.alias or name for name, field in model.model_fields.items()]

@@ -60,7 +60,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
     files: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            files |= {each for each in path.rglob("*") if each.suffix in {".py", ".yaml", ".rst"}}
+            files |= {each for each in path.rglob("*") if each.suffix in {".py", ".yaml", ".rst", ".j2"}}
         else:
             files.add(path)
     for path in sorted(files):
@@ -94,6 +94,12 @@ def module_fingerprint(module: str, script: str) -> str:
     """Return the fingerprint of a module of ours, of all that it imports, and of the script that calls it."""
     own = {path for path in imported_files([module]) if path.parent.name != "workflows" or path.stem in module}
     return fingerprint([*own, ROOT / "workflows" / "scripts" / script])
+
+
+def audit_fingerprint() -> str:
+    """Return the fingerprint of all learners, of the losses that they are audited on, and of the audit."""
+    folders = [ROOT / name for name in ("algorithms", "datasets/losses.py", "workflows/audits")]
+    return fingerprint([*folders, ROOT / "workflows" / "scripts" / "audit.py"])
 
 
 def data_fingerprint() -> str:

@@ -76,9 +76,9 @@ class NoisyLeader(BanditLearner):
         if not self.feasible:
             return 1.0
         inner = self.domain.inner_radius()
-        if self.zeta > inner:
+        if self.zeta >= inner:
             raise ValueError(
-                f"{self.card.name}: zeta = {self.zeta:.3g} is larger than the inner radius {inner:.3g} of the set "
+                f"{self.card.name}: zeta = {self.zeta:.3g} is not below the inner radius {inner:.3g} of the set "
                 f"{self.domain.name!r}: feasible play needs a longer horizon than {self.horizon}"
             )
         return 1 - self.zeta / inner

@@ -49,3 +49,17 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), sums)
     losses: Array = np.sqrt(np.square(whitened).sum(axis=0))
     return losses
+
+
+def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
+    """Exact pure loss of every item 1..rounds, for a change of one in one coordinate under Laplace(1) noise.
+
+    The transcript determines the node noises where B is square and invertible (one new noise a round, as in plain
+    trees); the largest log ratio of its density is then |B^-1 A e_i|_1, attained. NaN where B is not square.
+    """
+    noise = materialise(mechanism, rounds)
+    noise = noise[:, noise.any(axis=0)]  # draws that enter no output
+    if noise.shape[0] != noise.shape[1] or np.linalg.matrix_rank(noise) < rounds:
+        return np.full(rounds, np.nan)
+    losses: Array = np.abs(np.linalg.solve(noise, np.tril(np.ones((rounds, rounds))))).sum(axis=0)
+    return losses

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
-from planted import Sweep
+
+from dpregret.paper_figs.planted import Sweep
 
 RUNS = 12
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from planted import make_claim
 
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.planted import make_claim
 
 CLAIM = {
     "id": "thm3-T", "source": "s", "statement": "t", "learner": "l", "variant": "v", "experiment": "e",

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from planted import make_claim, write_runs
+from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
 from dpregret.paper_figs import comparison_figures
 from dpregret.paper_figs.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.claims import Claim, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.planted import make_claim
 from dpregret.paper_figs.tables import write_further_table, write_tables
 from dpregret.paper_figs.verdicts import judge
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from planted import Sweep, write_runs
+from planted import write_runs
 
+from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
 
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from planted import Sweep, make_claim
 
 from dpregret.paper_figs.cells import collect_cells
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Estimate
+from dpregret.paper_figs.planted import Sweep, make_claim
 from dpregret.paper_figs.verdicts import decide, judge
 
 

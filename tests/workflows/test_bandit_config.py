@@ -57,7 +57,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"dimension": [2], "set": "spanning-trees"}, ["dimension[0]", "an integer, at least 3"]),
         ({"dimension": {"box": [2]}}, ["dimension", "has no dimensions for the set 'ball'"]),
         ({"learners": {"private-linear-bandit": ["corrected"]}}, ["needs linear losses"]),
-        ({"set": "simplex", "dimension": [8], "learners": {"fkm": ["plain"]}}, ["larger than the inner radius"]),
+        ({"set": "simplex", "dimension": [8], "learners": {"fkm": ["plain"]}}, ["not below the inner radius"]),
         ({"options": {"spread": 2.0}}, ["stream 'cone' has no option 'spread'"]),
         ({"window": [4]}, ["window", "unknown key, allowed:", "feedback"]),
     ],

@@ -13,6 +13,25 @@ CAPTIONS = {
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
+AUDIT = CONFIG.audit or configuration.AuditSize()
+FAMILIES = ["online", "experts", "bandits", "risks"]
+AUDIT_TABLES = [
+    "audit/audit_pairs.csv",
+    *[f"audit/audit.{form}" for form in ("csv", "md", "html")],
+    *[f"audit/planted.{form}" for form in ("csv", "md", "html")],
+]
+RULER_TABLES = [
+    f"ruler/{name}.{form}"
+    for name in ("intervals", "verdicts", "gate")
+    for form in ("csv", "md", "html")
+]
+TRUST_CAPTIONS = {
+    "audit/audit.html": ("Privacy audit", "audit.rst", "every learner"),
+    "audit/planted.html": ("Privacy audit", "planted.rst", "planted bugs"),
+    "ruler/intervals.html": ("Ruler", "intervals.rst", "coverage of intervals"),
+    "ruler/verdicts.html": ("Ruler", "verdicts.rst", "planted curves"),
+    "ruler/gate.html": ("Ruler", "gate.rst", "odds of the gate"),
+}
 
 
 def data_files(wildcards):
@@ -81,4 +100,18 @@ def captioned(name):
         category=category,
         caption=f"../report/{caption}",
         labels={"paper": "{paper}", "what": label},
+    )
+
+
+def trust_table(name):
+    """A table of the audit or of the ruler, marked for the report where it is meant to be read."""
+    path = f"{RESULTS}/{name}"
+    if name not in TRUST_CAPTIONS:
+        return path
+    category, caption, label = TRUST_CAPTIONS[name]
+    return report(
+        path,
+        category=category,
+        caption=f"../report/{caption}",
+        labels={"paper": "all", "what": label},
     )

@@ -77,6 +77,38 @@ rule figures:
         "../scripts/figures.py"
 
 
+rule errata_page:
+    input:
+        [
+            f"{RESULTS}/{paper}/{name}"
+            for paper in CONFIG.papers
+            for name in ("errata.csv", "claims.csv", "figures")
+        ],
+    output:
+        f"{RESULTS}/errata.md",
+        report(
+            f"{RESULTS}/errata.html",
+            category="Errata",
+            caption="../report/errata_page.rst",
+            labels={"paper": "all", "what": "one page"},
+        ),
+    log:
+        f"{RESULTS}/log/errata_page.log",
+    benchmark:
+        f"{RESULTS}/benchmark/errata_page.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        papers=list(CONFIG.papers),
+        code=fingerprint.figures_fingerprint("errata_page.py"),
+    script:
+        "../scripts/errata_page.py"
+
+
 # Outside the default run: do fitted exponents still agree with the committed reference?
 rule compare:
     input:

@@ -280,7 +280,7 @@ def test_refusals_name_what_would_do() -> None:
             "perfect square, got 1000; the nearest are 961 and 1024",
         ),
         (("private-bandit-laplace", "corrected"), {"size": 40, "horizon": 1024}, "at least 1600 is needed, got 1024"),
-        (("fkm", "plain"), {"size": 8, "horizon": 256}, "larger than the inner radius 1 of the set 'ball'"),
+        (("fkm", "plain"), {"size": 8, "horizon": 256}, "not below the inner radius 1 of the set 'ball'"),
         (
             ("garber-kretzu", "plain"),
             {"set_name": "polytope", "size": 3, "horizon": 4096},

@@ -1,0 +1,123 @@
+"""Empirical audit: from what is released, tell two neighbouring inputs apart, and say what that proves.
+
+Transcripts of two worlds are given, one row a run. On one half a statistic, an event {statistic on one side of a
+threshold} and its direction are chosen; on the other half the event is counted. Clopper-Pearson bounds of its two
+probabilities p, q hold together with probability 1 - `alarm`, whatever was chosen, and
+
+    epsilon >= ln( (p - delta) / q )        for every (epsilon, delta)-DP mechanism,
+    mu >= z(p) - z(q)                       for every mu-GDP mechanism (Dong, Roth & Su 2022), z the normal quantile.
+
+So a mechanism that keeps its claim is flagged with probability at most `alarm`; one that does not need not be.
+Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what is audited: features are rounded.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta, norm
+
+from dpregret.algorithms.arrays import Array
+
+ALARM = 1e-6
+DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Lower bounds proved by one pair of worlds, and the operating points that prove them.
+
+    epsilon: at the delta that was asked for. mu: for mechanisms that are Gaussian. event, mu_event: frequencies of the
+    event of each in the world where it is likely, and in the other. samples: held-out runs a world.
+    """
+
+    epsilon: float
+    mu: float
+    event: tuple[float, float]
+    mu_event: tuple[float, float]
+    samples: int
+
+
+def audit(first: Array, second: Array, delta: float = 0.0, alarm: float = ALARM) -> Evidence:
+    """What transcripts (runs, features) of two worlds prove. Even rows choose the event, odd rows count it.
+
+    Raises ValueError for worlds of different shape, or of fewer than 100 runs.
+    """
+    if first.shape != second.shape or len(first) < 100:
+        raise ValueError(f"two worlds of one shape and at least 100 runs are needed, got {first.shape}, {second.shape}")
+    worlds = [np.round(world, DIGITS) for world in (first, second)]
+    chosen = [world[::2] for world in worlds]
+    counted = [world[1::2] for world in worlds]
+    statistic = Discriminant(chosen[0], chosen[1])
+    scores = [np.sort(statistic(world)) for world in chosen]
+    held = [statistic(world) for world in counted]
+    samples, found = len(held[0]), []
+    for kind in ("epsilon", "mu"):
+        threshold, above, likely = _best_event(scores, delta, alarm, kind)
+        hits = [int((world >= threshold).sum()) if above else int((world < threshold).sum()) for world in held]
+        low = _lowest(np.array(hits[likely]), samples, alarm / 2)
+        high = _highest(np.array(hits[1 - likely]), samples, alarm / 2)
+        value = _log_ratio(low, high, delta) if kind == "epsilon" else norm.ppf(low) - norm.ppf(high)
+        found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
+    (epsilon, event), (mu, mu_event) = found
+    return Evidence(epsilon, mu, event, mu_event, samples)
+
+
+class Discriminant:
+    """Linear discriminant on features and on features clipped to the interval between the two worlds' means.
+
+    The first part is the likelihood ratio of Gaussian noise, the second that of independent Laplace noises.
+    """
+
+    def __init__(self, first: Array, second: Array):
+        self.ends = np.sort(np.stack([first.mean(axis=0), second.mean(axis=0)]), axis=0)
+        both = [self._features(world) for world in (first, second)]
+        self.center = np.mean([each.mean(axis=0) for each in both], axis=0)
+        first_spread, second_spread = (np.cov(each, rowvar=False, ddof=0).reshape(each.shape[1], -1) for each in both)
+        spread = first_spread + second_spread
+        apart = both[1].mean(axis=0) - both[0].mean(axis=0)
+        # directions without any noise tell the worlds apart for certain: a small ridge keeps them in
+        ridge = 1e-9 * max(float(np.trace(spread)) / len(spread), float(apart @ apart), 1e-30)
+        self.weights = np.linalg.lstsq(spread + ridge * np.eye(len(spread)), apart, rcond=None)[0]
+
+    def __call__(self, world: Array) -> Array:
+        """Scores (runs,), larger in the second world."""
+        scores: Array = (self._features(world) - self.center) @ self.weights
+        return scores
+
+    def _features(self, world: Array) -> Array:
+        return np.concatenate([world, np.clip(world, self.ends[0], self.ends[1])], axis=1)
+
+
+def _best_event(scores: list[Array], delta: float, alarm: float, kind: str) -> tuple[float, bool, int]:
+    """Threshold, side and the world in which the event is likely; scores sorted."""
+    count = len(scores[0])
+    every = np.unique(np.concatenate(scores))
+    thresholds = every[np.unique(np.linspace(0, len(every) - 1, 400).astype(int))]
+    below = [np.searchsorted(world, thresholds) for world in scores]
+    best, found = -math.inf, (float(thresholds[0]), True, 1)
+    for above in (True, False):
+        hits = [count - each if above else each for each in below]
+        for likely in (0, 1):
+            low = _lowest(hits[likely], count, alarm / 2)
+            high = _highest(hits[1 - likely], count, alarm / 2)
+            value = norm.ppf(low) - norm.ppf(high) if kind == "mu" else _log_ratio(low, high, delta)
+            value = np.where(np.isfinite(value), value, -math.inf)
+            place = int(np.argmax(value))
+            if value[place] > best:
+                best, found = float(value[place]), (float(thresholds[place]), above, likely)
+    return found
+
+
+def _log_ratio(low: Array, high: Array, delta: float) -> Array:
+    return np.asarray(np.log(np.maximum(low - delta, 1e-300)) - np.log(high))
+
+
+def _lowest(hits: Array, samples: int, error: float) -> Array:
+    """Clopper-Pearson lower bound of a probability."""
+    return np.asarray(np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), samples - hits + 1), 0.0))
+
+
+def _highest(hits: Array, samples: int, error: float) -> Array:
+    """Clopper-Pearson upper bound of a probability."""
+    return np.asarray(np.where(hits < samples, beta.isf(error, hits + 1, np.maximum(samples - hits, 1)), 1.0))

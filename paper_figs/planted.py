@@ -1,0 +1,90 @@
+"""Synthetic results with planted laws, in the columns of real ones: what the ruler is checked with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs.claims import Claim
+from dpregret.paper_figs.fits import Array
+from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, check_columns
+
+HORIZONS = tuple(2**k for k in range(8, 16))
+Law = Callable[[Array, float], Array]
+"""(checkpoints, swept value) -> mean regret."""
+
+
+@dataclass
+class Sweep:
+    """One learner in one experiment; `law` gives the mean regret.
+
+    A run lies off by `spread` times one normal number in all cells, and by a log-normal factor of its own, of deviation
+    `scatter`, in each cell.
+    """
+
+    law: Law
+    learner: str = "wdp-cocop-gamma"
+    variant: str = "corrected"
+    experiment: str = "horizon"
+    stream: str = "norm-kink"
+    tight: bool = True
+    parameter: str = "horizon"
+    values: tuple[float, ...] = (0,)
+    horizon: int = HORIZONS[-1]
+    anytime: bool = True
+    runs: int = 16
+    spread: float = 0.1
+    displacement: Law = field(default=lambda checkpoints, value: 1.0 / checkpoints)
+    stay: float = 0.5
+    bound_factor: float = 2.0
+    delivered: float = 1.0
+    settings: dict[str, object] = field(default_factory=dict)
+    scatter: float = 0.0
+    seed: int | list[int] = 1
+
+    def frame(self) -> pd.DataFrame:
+        """Rows as `read_runs` gives them."""
+        checkpoints = np.array([2**k for k in range(4, int(np.log2(self.horizon)) + 1)])
+        generator = np.random.default_rng(self.seed)
+        shift = generator.normal(size=self.runs)  # common to all cells of a run
+        shift -= shift.mean()
+        frames = [self._cell(checkpoints, value, shift, generator) for value in self.values]
+        return check_columns(pd.concat(frames, ignore_index=True), "planted")
+
+    def _cell(self, checkpoints: Array, value: float, shift: Array, generator: np.random.Generator) -> pd.DataFrame:
+        run, position = (index.ravel() for index in np.indices((self.runs, len(checkpoints))))
+        checkpoint = checkpoints[position]
+        own = np.exp(self.scatter * generator.normal(size=checkpoint.shape) - self.scatter**2 / 2)
+        rows = {
+            "paper": "lou_cheung_2020", "experiment": self.experiment, "learner": self.learner,
+            "variant": self.variant, "stream": self.stream, "set": "ball", "tight": self.tight,
+            "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
+            "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
+            "regret": self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own,
+            "stay_regret": self.stay * checkpoint, "bound": self.bound_factor * self.law(checkpoint, value),
+            "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,
+            "violation": 0.0,
+            "noise_scale": 1.0, "noise_law": "gamma", "delivered_epsilon": 8.0 * self.delivered,
+            "projections": 1.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0, "seconds": 1e-5,
+            "seconds_projection": 2e-6, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
+            "status": "ok", "config_hash": "c", "code_hash": "k",
+        }  # fmt: skip
+        swept: dict[str, float] = {} if self.parameter == "horizon" else {self.parameter: value}
+        if self.parameter == "mu":
+            swept = {"mu_gdp": value, "epsilon": 8 * value}
+        frame = pd.DataFrame({**rows, **self.settings, **swept})[[*COLUMNS, *COST_COLUMNS]]
+        integers = ["horizon", "dimension", "window", "run", "checkpoint"]
+        return frame.astype(dict.fromkeys(integers, "int64"))
+
+
+def make_claim(**changes: object) -> Claim:
+    """A claim of regret T^0.5 from T = 256 on, with changes."""
+    base: dict[str, object] = {
+        "id": "test", "source": "nowhere", "statement": "a planted law", "learner": "wdp-cocop-gamma",
+        "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
+        "predicted": {"power": 0.5}, "asymptotic_from": 256,
+    }  # fmt: skip
+    return Claim.model_validate({**base, **changes})

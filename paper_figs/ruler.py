@@ -1,0 +1,145 @@
+"""Is the ruler straight? Planted laws, planted failures and the gate, simulated; what comes out are tables.
+
+`intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
+that they deserve, `gate` how often the comparison with a reference fails without need, and when it should.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
+from dpregret.paper_figs.planted import Law, Sweep, make_claim
+from dpregret.paper_figs.verdicts import BELOW, INCONCLUSIVE, REPRODUCED, VIOLATED, judge
+
+POWER, LOG_POWER = 0.5, 1.0
+REPLICATES = 400
+"""Bootstrap replicates a simulated data set; tables use `fits.REPLICATES`."""
+BATCH = 500
+"""Data sets simulated together."""
+CAPTIONS: Final = {
+    "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
+    "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
+    "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
+    "gate": "The gate on 40 exponents of 8 cells: how often it fails without a change (stated: "
+    f"{FALSE_ALARM:.0%}), and how often it notices that one exponent moved by {DRIFT:g}. Common is the share of noise "
+    "that both sides have in common.",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds."""
+
+    law: Law
+    verdict: str
+    words: str = ""
+    sweep: Mapping[str, object] = field(default_factory=dict)
+
+
+def _power(power: float, factor: float = 3.0) -> Law:
+    return lambda checkpoints, value: factor * checkpoints**power
+
+
+CASES: Final[Mapping[str, Case]] = MappingProxyType(
+    {
+        "as claimed": Case(_power(0.5), REPRODUCED),
+        "as claimed, on an easy stream": Case(_power(0.5), INCONCLUSIVE, "not tight", {"tight": False}),
+        "slower by 0.2": Case(_power(0.3), BELOW),
+        "faster by 0.2": Case(_power(0.7, 0.3), VIOLATED),
+        "at the edge of the tolerance": Case(_power(0.6), INCONCLUSIVE, "straddles"),
+        "saturated": Case(lambda checkpoints, value: 0.45 * checkpoints, INCONCLUSIVE, "12 saturated"),
+        "noise larger than the set until T = 2^13": Case(
+            _power(0.5), INCONCLUSIVE, "it would take", {"displacement": lambda checkpoints, value: 8192 / checkpoints}
+        ),
+        "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, BELOW),
+        "too few runs for the noise": Case(_power(0.5), INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
+    }
+)
+"""What a ruler must not be fooled by."""
+
+
+def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
+    """Mean error of the log-aware exponent, coverage and mean half-width; one row for runs, spread and cells."""
+    found = []
+    for runs, spread, cells in itertools.product((8, 16, 32), (0.2, 0.5), (4, 8)):
+        horizons = 2.0 ** np.arange(8, 8 + cells)
+        axis, factor = np.log(horizons), LOG_POWER * np.log(np.log(horizons))
+        generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
+        batches = []
+        for first in range(0, simulations, BATCH):
+            shape = (min(BATCH, simulations - first), runs)
+            noise = generator.normal(size=(*shape, cells)) + generator.normal(size=(*shape, 1))
+            responses = np.exp(POWER * axis + factor + spread * np.sqrt(0.5) * noise)
+            batches.append(fits.slope_intervals(responses, axis, factor, replicates=REPLICATES))
+        value, low, high = (np.concatenate(each) for each in zip(*batches, strict=True))
+        found.append(
+            {
+                "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,
+                "error": float(value.mean() - POWER), "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
+                "half_width": float((high - low).mean() / 2),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
+    """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
+    claim, found = make_claim(), []
+    for number, (name, case) in enumerate(CASES.items()):
+        right, others = 0, []
+        for simulation in range(simulations):
+            settings = {"spread": 0.1, "scatter": 0.1, "seed": [seed, number, simulation], **case.sweep}
+            said = judge(Sweep(case.law, **settings).frame(), claim)  # type: ignore[arg-type]
+            if said.verdict == case.verdict and case.words in said.reason:
+                right += 1
+            else:
+                others.append(said.verdict)
+        found.append(
+            {
+                "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
+                "simulations": simulations, "right": right / simulations,
+                "else": max(set(others), key=others.count) if others else formats.DASH,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def gate(simulations: int) -> pd.DataFrame:
+    """False-alarm rate and power of the gate; one row for runs, spread and share of common noise."""
+    found = []
+    for runs, spread, common in itertools.product((8, 16, 32), (0.2, 0.3), (0.0, 0.9)):
+        odds = simulate_gate(runs=runs, spread=spread, common=common, simulations=simulations)
+        found.append(
+            {
+                "runs": runs, "spread": spread, "common": common, "simulations": simulations,
+                "false_alarm": odds.false_alarm, "power": odds.power,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def write_ruler(out: Path, simulations: int) -> None:
+    """Write intervals, verdicts and gate as CSV, Markdown and HTML into `out`.
+
+    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth.
+    """
+    tables = {
+        "intervals": intervals(simulations),
+        "verdicts": verdicts(max(1, simulations // 20)),
+        "gate": gate(max(1, simulations // 10)),
+    }
+    for name, table in tables.items():
+        formats.write_csv(table, out / f"{name}.csv")
+        text = table.map(lambda cell: formats.significant(cell) if isinstance(cell, float) else str(cell))
+        (out / f"{name}.md").write_text(f"{CAPTIONS[name]}\n\n{formats.markdown(text)}", encoding="utf-8")
+        (out / f"{name}.html").write_text(formats.html(text, name, CAPTIONS[name]), encoding="utf-8")

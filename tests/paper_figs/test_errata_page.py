@@ -1,0 +1,51 @@
+"""One page with all errata: what is measured, what is not, and links that lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+from planted import planted_paper, write_runs
+
+from dpregret.paper_figs.errata_page import write_errata_page
+from dpregret.paper_figs.tables import write_tables
+
+PAPER = "lou_cheung_2020"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    results = tmp_path_factory.mktemp("results")
+    runs = write_runs(planted_paper(), results / PAPER / "runs")
+    claims, errata = repository / "workflows" / "claims", repository / "workflows" / "errata"
+    write_tables(runs, claims / f"{PAPER}.yaml", errata / f"{PAPER}.yaml", results / PAPER)
+    (results / PAPER / "figures").mkdir()
+    (results / PAPER / "figures" / "printed_errata.png").touch()
+    write_errata_page(results, [PAPER], claims, errata)
+    return results
+
+
+def test_measured_errata_show_their_effect_and_their_data(page: Path) -> None:
+    text = (page / "errata.md").read_text()
+    first = text.split("### L1:")[1].split("### L2:")[0]
+    assert "**measured:** T exponent of regret: 1.00" in first
+    assert "wdp-cocop-gamma.printed.parquet" in first
+    assert "**claims concerned:**" in first
+    third = text.split("### L3:")[1].split("### L4:")[0]
+    assert "**not measured:** a constant of a radius" in third
+    assert "**see:**" not in third
+
+
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for form, pattern in (("md", r"\]\(([^)]+)\)"), ("html", r'href="([^#"]+)"')):
+        links = re.findall(pattern, (page / f"errata.{form}").read_text())
+        assert len(links) >= 3
+        assert f"{PAPER}/figures/printed_errata.png" in links
+        assert [link for link in links if not (page / link).exists()] == []
+
+
+def test_formulas_are_neither_tags_nor_emphasis(page: Path) -> None:
+    assert "\\<g, x>" in (page / "errata.md").read_text()
+    assert "|x_1 - x\\*|" in (page / "errata.md").read_text()
+    html = (page / "errata.html").read_text()
+    assert "&lt;g, x&gt;" in html
+    assert "18 places in 1 papers" in html

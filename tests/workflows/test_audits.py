@@ -1,0 +1,202 @@
+"""The audit: it covers every private learner, says the right words, and sees what it should."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpregret.algorithms.coco.wdp_cocop import WdpCocopGaussian
+from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
+from dpregret.workflows.audits.online import AuditedOnline
+from dpregret.workflows.audits.plan import (
+    FAMILIES,
+    audits,
+    broken,
+    finding,
+    findings,
+    load_settings,
+)
+from dpregret.workflows.audits.planted import CASES, planted_rows
+from dpregret.workflows.audits.tables import faults, write_audit
+from dpregret.workflows.audits.worlds import rows
+
+SETTINGS = load_settings()
+ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reason(family: str) -> None:
+    found = {(name, variant) for name, variant, _ in ALL[family]}
+    for name, kind in FAMILIES[family].catalogue().items():
+        special = SETTINGS.learners.get(name)
+        wanted = set(kind.card.variants) if kind.card.private and not (special and special.skip) else set()
+        if special and special.variants:
+            wanted &= set(special.variants)
+        assert {variant for owner, variant in found if owner == name} == wanted
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_ledger_is_below_the_exact_loss(family: str) -> None:
+    for name, variant, audited in ALL[family]:
+        assert not audited.exact > audited.accounted * (1 + 1e-9), (name, variant)
+        assert audited.accounted > 0
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_pairs_are_three_and_the_rows_are_whole(family: str) -> None:
+    for name, variant, audited in ALL[family][:: 5 if family != "bandits" else 4]:
+        found = rows(audited, 100)
+        assert len(found) >= 3, (name, variant)
+        assert found["pair"].is_unique
+        assert (found["audited"] <= audited.accounted).all()
+        assert found[["claimed", "delta", "accounted", "audited", "likely", "unlikely"]].notna().all(axis=None)
+
+
+def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End to end: the ledger knows nothing of the mistake, the transcripts do."""
+
+    def audited() -> AuditedOnline:
+        return AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 9, 8, (5,))
+
+    assert broken(findings(tagged(rows(audited(), 4000)))) == []
+    real = NoisePlan.blocks
+
+    def quiet(self: NoisePlan, generators: list[np.random.Generator]):
+        for block in real(self, generators):
+            yield block / 4
+
+    monkeypatch.setattr(NoisePlan, "blocks", quiet)
+    wrong = broken(findings(tagged(rows(audited(), 4000))))
+    assert wrong
+    assert wrong[0].startswith("a.b: ledger 4, exact 3.26")
+
+
+def tagged(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(family="online", learner="a", variant="b")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_planted_bug_is_caught_and_the_right_code_is_not(name: str) -> None:
+    case = CASES[name]
+    assert case.flagged(np.random.default_rng(11), 20_000, planted=True)
+    assert not case.flagged(np.random.default_rng(12), 20_000, planted=False)
+
+
+def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
+    first, again = (planted_rows(3, 1, 500) for _ in range(2))
+    pd.testing.assert_frame_equal(first, again)
+    assert set(first["bug"]) == set(CASES)
+    assert first["caught"].isin([0.0, 1.0]).all()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((2.0, 2.0, 1.5, 1.0), "keeps its claim"),
+        ((2.0, 1.0, math.nan, 0.5), "keeps its claim, spends 0.5 of it"),
+        ((2.0, 4.0, 2.5, 1.0), "violates its claim: 1.25 times, exact; 2 times proved"),
+        ((2.0, 4.0, 2.5, 3.0), "violates its claim: 1.5 times is shown, 2 times proved"),
+        ((2.0, 4.0, math.nan, 1.0), "not proved: its ledger proves 2 times its claim"),
+        ((2.0, 2.0, 2.1, 1.0), "BROKEN: delivers more than its ledger says"),
+        ((2.0, 2.0, math.nan, 2.1), "BROKEN: delivers more than its ledger says"),
+    ],
+)
+def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: str) -> None:
+    assert finding(*numbers) == words
+
+
+def test_chains_have_the_law_that_they_are_drawn_from() -> None:
+    audited = AuditedExperts(FAMILIES["experts"].catalogue()["shrinking-dartboard"], "zcdp", 4.0, 1e-6, 4, (1,))
+    learner = audited._learner(1)
+    losses = next(iter(audited.tables.values())).first
+    start, moves = chain(learner, losses)
+    assert np.allclose(moves.sum(axis=-1), 1)
+    drawn = draw_chain(learner, losses, 100_000, np.random.default_rng(0))[:, :4]
+    marginal = start
+    for now, move in enumerate(moves):
+        marginal = marginal @ move
+        assert drawn[:, now + 1].mean() == pytest.approx(marginal[1], abs=0.01)
+    assert chain_epsilon(learner, losses, losses, 1e-6) == pytest.approx(0, abs=1e-9)
+
+
+def test_audited_bounds_of_window_learners_respect_age() -> None:
+    """The oldest protected loss is protected; the ledger is that of the tree over a window."""
+    audited = AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 20, 8, (5,))
+    assert audited.oldest == 12
+    assert audited.accounted == pytest.approx(4.0)
+    assert audited.settings[0].budget == Budget(4.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delta: 2\nlearners: {}", "mine.yaml: delta: Input should be less than 1, not 2"),
+        ("delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}", "learners.nobody: no private learner of this name"),
+        ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: no private learner of this name"),
+        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, printed"),
+        ("delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}", "learners.pqftl.epsilon: Input should be greater than 0"),
+        ("delta: 1.0e-6\nlearners: {pqftl: {round: 1}}", "learners.pqftl.round: Extra inputs"),
+    ],
+)
+def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+        load_settings(tmp_path / "mine.yaml")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    point = {
+        "delta": 0.0,
+        "exact": math.nan,
+        "audited_mu": 0.1,
+        "likely": 0.5,
+        "unlikely": 0.25,
+        "runs": 50,
+        "alarm": 1e-6,
+    }
+    pairs = [
+        {"pair": pair, "claimed": 2.0, "accounted": 2.0, "audited": audited, "learner": "l", "variant": "v",
+         "family": "online", **point}
+        for pair, audited in (("one", 0.5), ("other", 0.7))
+    ]  # fmt: skip
+    pd.DataFrame(pairs).to_parquet(tmp_path / "online.parquet")
+    bugs = {
+        "bug": ["b"],
+        "repeats": [20],
+        "runs": [500],
+        "caught": [1.0],
+        "caught_at_least": [0.86],
+        "false_alarms": [0.0],
+    }
+    pd.DataFrame(bugs).to_parquet(tmp_path / "planted.parquet")
+    write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
+    return tmp_path
+
+
+def test_tables_show_the_pair_that_proves_most(written: Path) -> None:
+    found = pd.read_csv(written / "audit.csv")
+    assert found[["pair", "pairs", "audited"]].to_numpy().tolist() == [["other", 2, 0.7]]
+    assert "| keeps its claim" in (written / "audit.md").read_text()
+    assert "<caption>" in (written / "planted.html").read_text()
+    assert len(pd.read_csv(written / "audit_pairs.csv")) == 2
+
+
+def test_gate_tells_what_is_wrong(written: Path) -> None:
+    found, bugs = pd.read_csv(written / "audit.csv"), pd.read_csv(written / "planted.csv")
+    assert faults(found, bugs, found) == []
+    assert faults(found, bugs, found.assign(audited=0.1)) == []
+    assert faults(found, bugs, found.assign(accounted=1.99)) == ["l.v: accounted eps was 1.99 and is 2"]
+    assert faults(found, bugs, found.assign(variant="w")) == [
+        "l.v: only in the new audit",
+        "l.w: only in the reference",
+    ]
+    assert faults(found, bugs.assign(caught=0.9), found) == ["planted bug 'b': caught 90% of the time"]
+    assert faults(found, bugs.assign(false_alarms=0.05), found) == ["planted bug 'b': the right code was accused"]
+    worse = found.assign(finding="BROKEN: x")
+    assert faults(worse, bugs, found) == ["l.v: ledger 2, exact nan, audited 0.7"]

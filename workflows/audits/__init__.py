@@ -1,0 +1,1 @@
+"""The audit: every private learner against neighbouring inputs chosen to expose it."""

@@ -1,0 +1,104 @@
+"""Bandits: released are the points around which the learner plays, and the directions that it tries.
+
+That is more than the played points, and what the proofs of privacy give away. Neighbours differ in one observed number:
+its smallest or its largest admissible value (what is beyond is clipped). It enters along the direction of its own
+round, so the audit looks at all later points along that direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy import Budget
+from dpregret.workflows.audits.worlds import Pair, along_tree, exact_epsilon, generators
+
+EXTREME = 1e6
+TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
+"""Sums that are looked at: the first sixteen, then those of a single tree node."""
+
+
+@dataclass
+class Numbers:
+    """Losses that do not look at the point, one number a round; the points that were played are kept."""
+
+    numbers: Array
+
+    def __post_init__(self) -> None:
+        self.played: list[Array] = []
+        self.next = 0
+
+    def __call__(self, rounds: int) -> _Batch:
+        """The next rounds."""
+        batch = _Batch(self, self.numbers[self.next : self.next + rounds])
+        self.next += rounds
+        return batch
+
+
+@dataclass
+class _Batch:
+    source: Numbers
+    numbers: Array
+
+    @property
+    def rounds(self) -> int:
+        return len(self.numbers)
+
+    def value(self, points: Array) -> Array:
+        """(settings, runs, rounds)."""
+        self.source.played.append(points[0])
+        return np.broadcast_to(self.numbers, points.shape[:-1])
+
+
+class AuditedBandit:
+    """One learner on the unit disc. Raises what the learner raises."""
+
+    def __init__(
+        self, kind: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int, seed: Sequence[int]
+    ):
+        self.kind, self.variant, self.rounds, self.seed = kind, variant, rounds, seed
+        self.budget = Budget(epsilon, delta)
+        learner = self._learner(1)
+        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
+        self.accounted, self.exact = learner.delivered_epsilon()[0], math.nan
+        self.gaussian = isinstance(learner, NoisyLeader) and learner.law == "gaussian"
+        if isinstance(learner, NoisyLeader):
+            sums = learner.batches - 1 - learner.lag
+            self.exact = exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)
+        elif learner.pure:
+            self.exact = self.accounted  # every number is released once, with Laplace noise
+
+    def _learner(self, runs: int) -> BanditLearner:
+        problem = BanditProblem(make_set("ball", 2), self.rounds, 1.0, linear=True)
+        return self.kind(problem, [self.budget], runs, self.variant)
+
+    def pairs(self, runs: int) -> Iterator[Pair]:
+        """The first number is replaced, in three surroundings: smallest, middle and largest admissible ones."""
+        for number, (name, around) in enumerate({"small": -EXTREME, "middle": 1.0, "large": EXTREME}.items()):
+            worlds = []
+            for value in (-EXTREME, EXTREME):
+                numbers = np.full(self.rounds, around)
+                numbers[0] = value
+                worlds.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
+            yield Pair(f"the first number among {name} ones", *worlds)
+
+    def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
+        learner, source = self._learner(runs), Numbers(numbers)
+        directions = np.random.SeedSequence([*self.seed, 2]).spawn(runs)  # the same in all worlds
+        learner.play(source, [np.random.default_rng(each) for each in directions], generators(seed, runs))
+        points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
+        if isinstance(learner, NoisyLeader):
+            sphere = unit_sphere([np.random.default_rng(each) for each in directions], self.rounds, 2) @ learner.basis.T
+            points = points - learner.zeta * sphere
+            first, points = sphere[:, 0], points[:, :: learner.batch]
+        else:
+            first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
+        along = np.einsum("rtn,rn->rt", points, first)[:, 1:]
+        return along_tree(along[:, TELLING[along.shape[1] > TELLING]])

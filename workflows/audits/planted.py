@@ -1,0 +1,226 @@
+"""Bugs planted on purpose: does the audit see them, and leave the right code alone?
+
+Every case is a mechanism of this project made twice, as it should be and with one mistake that has been made
+somewhere. One generator draws all runs at once, as independent coordinates of one vector of noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy import (
+    BLOCK,
+    Budget,
+    NoiseLaw,
+    NoisePerItem,
+    NoisePlan,
+    PrefixSums,
+    WindowTree,
+    calibrate,
+    gaussian_mu,
+    unit_noise,
+)
+from dpregret.algorithms.privacy.distinguish import audit
+from dpregret.algorithms.privacy.threshold import AboveThreshold
+from dpregret.workflows.audits.worlds import along_tree
+
+PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)
+MU = gaussian_mu(APPROXIMATE)
+QUERIES = 64
+RUNS = 20_000
+Generator = np.random.Generator
+Release = Callable[[Generator, int, float, bool], Array]
+"""(generator, runs, value of the changed item: -1 or 1, planted) -> transcripts (runs, features)."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A bug by its name. limit: what the right mechanism keeps, of mu where `gaussian`, else of a pure epsilon.
+
+    size: how many times the usual number of runs it takes.
+    """
+
+    release: Release
+    limit: float
+    gaussian: bool = True
+    size: int = 1
+
+    def flagged(self, generator: Generator, runs: int, planted: bool) -> bool:
+        """Whether the audit proves that the limit is exceeded."""
+        worlds = [self.release(generator, self.size * runs, side, planted) for side in (-1.0, 1.0)]
+        evidence = audit(worlds[0], worlds[1])
+        return (evidence.mu if self.gaussian else evidence.epsilon) > self.limit
+
+
+def noise(law: NoiseLaw, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator) -> Array:
+    """Noise of the first outputs, (runs, rounds), by the code that learners use."""
+    plan = NoisePlan(law, [mechanism], [scale], 1.0, runs)
+    return np.asarray(next(plan.blocks([_seeded(generator)]))[:rounds, 0, 0].T)
+
+
+def _seeded(generator: Generator) -> Generator:
+    return np.random.default_rng(np.random.SeedSequence(int(generator.integers(2**63))))
+
+
+def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generator) -> Array:
+    """A plain tree whose first item is the changed one."""
+    return along_tree(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
+
+
+def _scale(law: NoiseLaw, nodes: int, sensitivity: float = 2.0) -> float:
+    return calibrate(law, APPROXIMATE if law == "gaussian" else PURE, sensitivity, nodes)
+
+
+def halved(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Half the scale."""
+    return _tree(8, item, _scale("gaussian", 4) * (0.5 if planted else 1.0), runs, generator)
+
+
+def located(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """normal(scale) draws N(scale, 1)."""
+    scale = _scale("gaussian", 1)
+    drawn = scale + generator.standard_normal((runs, 1)) if planted else scale * generator.standard_normal((runs, 1))
+    return np.asarray(item + drawn)
+
+
+def removed(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The norm bound 1 where replacing an item moves it by 2."""
+    return _tree(8, item, _scale("gaussian", 4, 1.0 if planted else 2.0), runs, generator)
+
+
+def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Nodes get new noise each time they are used."""
+    if not planted:
+        return _tree(64, item, _scale("gaussian", 7), runs, generator)
+    nodes = np.bitwise_count(np.arange(1, 65))
+    return along_tree(item + _scale("gaussian", 7) * np.sqrt(nodes) * generator.standard_normal((runs, 64)))
+
+
+def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Blocks of 4 rounds, each with a tree of its own; here with the noise of the first."""
+    own = [noise("gaussian", WindowTree(4), _scale("gaussian", 3), 4, runs, generator) for _ in range(2)]
+    sums = np.concatenate([own[0], item + own[0 if planted else 1]], axis=1)
+    return np.concatenate([sums, sums[:, 4:] - sums[:, :4]], axis=1)
+
+
+def expired(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The window before enters clean one block too early: its suffixes carry no noise."""
+    scale, window = _scale("gaussian", 5), WindowTree(16)
+    units, own = unit_noise("gaussian", [generator], BLOCK, runs), _seeded(generator)
+
+    def fresh(count: int) -> Array:
+        return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [own], count, runs)
+
+    drawn = scale * window.arranger()(units, fresh)[:24, 0].T
+    sums = drawn + np.where(np.arange(1, 25) >= 9, item, 0.0)  # item 9 is protected until round 24
+    telling = np.array([8, 9, 10, 12, 16, 17, 18, 20, 24]) - 1  # where a node ends that holds the item, and round 8
+    return np.asarray(sums[:, telling])
+
+
+def shared(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Data are public but for one item; their generator and that of the noise start from one seed."""
+    seed = int(generator.integers(2**63))
+    public = np.random.default_rng(seed).standard_normal((8, runs))
+    drawn = np.random.default_rng(seed if planted else seed + 1).standard_normal((8, runs))
+    sums = item + np.cumsum(_scale("gaussian", 1) * drawn, axis=0)
+    return np.concatenate([sums, np.cumsum(public, axis=0)]).T
+
+
+def unwatched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """AboveThreshold without noise on the threshold: all queries but the last go down where the last goes up."""
+    test = AboveThreshold(PURE.epsilon, 0.0)
+    gap = 4 / PURE.epsilon * np.log(0.5 * QUERIES / 6)  # about six halts are expected among all queries
+    level = np.zeros(runs) if planted else generator.laplace(scale=2 / PURE.epsilon, size=runs)
+    early, last = (gap + level + 0.5 * item), level - 0.5 * item
+    spent = generator.standard_exponential(runs)
+    rates = test.rates(early)
+    rounds = np.minimum(np.floor(spent / np.maximum(rates, 1e-300)), QUERIES)
+    halts_last = spent - QUERIES * rates < test.rates(last)
+    return np.where(rounds < QUERIES, rounds, QUERIES + 1.0 - halts_last)[:, None]
+
+
+def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Two draws of the exponential mechanism for the price of one; the first candidate trails."""
+    scores = np.array([2.5 + 0.5 * item, -0.5 * item])  # each moves by 1
+    chance = 1 / (1 + np.exp(PURE.epsilon / 2 * (scores[0] - scores[1])))
+    return np.asarray((generator.random((runs, 2 if planted else 1)) < chance).sum(axis=1, keepdims=True) * 1.0)
+
+
+def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
+    mean = item / 4
+    return np.asarray(mean + _scale("gaussian", 1) / (16 if planted else 4) * generator.standard_normal((runs, 1)))
+
+
+def unclipped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """An item three times as long as it may be."""
+    value = 3 * item if planted else float(np.clip(3 * item, -1, 1))
+    return _tree(8, value, _scale("gaussian", 4), runs, generator)
+
+
+def doubled(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Two mechanisms share a budget, and each gets twice its half."""
+    share = Budget(PURE.epsilon * (1.0 if planted else 0.5))
+    scale = calibrate("laplace", share, 2.0, 1)
+    return np.asarray(item + generator.laplace(scale=scale, size=(runs, 2)))
+
+
+def measured(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Laplace noise for the l2 length of a change in 4 coordinates, in place of its l1 length."""
+    scale = calibrate("laplace", PURE, 4.0 if planted else 8.0, 1)
+    return np.asarray(item + generator.laplace(scale=scale, size=(runs, 4)))
+
+
+def levelled(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """A tree whose noise is that of a single node."""
+    return _tree(8, item, _scale("gaussian", 1 if planted else 4), runs, generator)
+
+
+def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Fresh noise on every one of 16 prefixes, at the price of noise on every item."""
+    if not planted:
+        return along_tree(item + noise("gaussian", NoisePerItem(), _scale("gaussian", 1), 16, runs, generator))
+    return along_tree(item + _scale("gaussian", 1) * generator.standard_normal((runs, 16)))
+
+
+CASES: Mapping[str, Case] = MappingProxyType(
+    {
+        "noise halved": Case(halved, MU),
+        "scale passed as location": Case(located, MU),
+        "sensitivity without the factor of replacement": Case(removed, MU),
+        "noise of a single node in a whole tree": Case(levelled, MU),
+        "node noise redrawn at each use": Case(redrawn, MU),
+        "node noise reused across blocks": Case(reused, MU),
+        "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
+        "expiry one block early": Case(expired, MU, size=2),
+        "seed shared between noise and data": Case(shared, MU),
+        "threshold noise forgotten": Case(unwatched, PURE.epsilon, gaussian=False, size=60),
+        "one draw too many": Case(overdrawn, PURE.epsilon, gaussian=False, size=20),
+        "noise scaled for the wrong batch": Case(batched, MU),
+        "clipping forgotten": Case(unclipped, MU),
+        "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False, size=4),
+        "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
+    }
+)
+
+
+def planted_rows(seed: int, repeats: int, runs: int = RUNS) -> pd.DataFrame:
+    """How often the audit flags every case, right and wrong, with 95 % Clopper-Pearson bounds; one row a case."""
+    found = []
+    for number, (name, case) in enumerate(CASES.items()):
+        row: dict[str, object] = {"bug": name, "repeats": repeats, "runs": case.size * runs}
+        for planted, column in ((True, "caught"), (False, "false_alarms")):
+            seeds = np.random.SeedSequence([seed, number, int(planted)]).spawn(repeats)
+            hits = sum(case.flagged(np.random.default_rng(each), runs, planted) for each in seeds)
+            row[column] = hits / repeats
+            if planted:
+                row["caught_at_least"] = float(beta.ppf(0.05, hits, repeats - hits + 1)) if hits else 0.0
+        found.append(row)
+    return pd.DataFrame(found)

@@ -1,0 +1,104 @@
+"""Empirical risk: released is one point.
+
+Records are slopes of linear losses (with a ridge where a learner needs strong convexity); neighbours differ in one
+record, of the largest admissible slope to one side or the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import GeneralFrankWolfe
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent
+from dpregret.algorithms.erm.perturbation import OutputPerturbation
+from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
+from dpregret.workflows.audits.worlds import Pair, generators
+
+SAMPLES, DIMENSION = 20, 4
+DOMAINS: Mapping[str, str] = MappingProxyType(
+    {
+        "noisy-eg": "l1-ball", "noisy-qnorm": "l1-ball", "private-fw": "l1-ball", "noisy-grouped": "grouped-l1",
+        "noisy-nuclear": "nuclear",
+    }
+)  # fmt: skip
+"""The set of a learner, where it is not the Euclidean ball."""
+GAUSSIAN = (MirrorDescent, GeneralFrankWolfe, OutputPerturbation)
+"""Learners whose output is post-processing of Gaussian releases, ..."""
+SAMPLED = frozenset({("noisy-sgd", "sampled")})
+"""... all of which use the changed record, but for these."""
+PURE = frozenset({("chaudhuri", "plain"), ("output-perturbation", "gamma")})
+"""Guarantees with delta = 0."""
+
+
+class LinearRisk:
+    """(1/n) sum_i <a_i, theta> + (mu/2) |theta|^2 for slopes a_i of l2 norm at most 1; see Risk."""
+
+    hessian_rank: int | None = 1
+    samples, dimension = SAMPLES, DIMENSION
+
+    def __init__(self, slopes: Array, domain: ConstraintSet, ridge: float):
+        reach = domain.reach(np.zeros(DIMENSION))
+        self.slopes, self.strong_convexity = slopes, ridge
+        self.lipschitz = self.lipschitz_l1 = 1 + ridge * reach
+        self.smoothness = ridge + 0.25  # larger than need be: learners may know a bound only
+        self.curvature = self.smoothness * domain.diameter**2
+
+    def value(self, points: Array) -> Array:
+        """Risk."""
+        return np.asarray(
+            points @ self.slopes.mean(axis=0) + self.strong_convexity / 2 * np.square(points).sum(axis=-1)
+        )
+
+    def gradient(self, points: Array) -> Array:
+        """Mean slope and ridge."""
+        return np.asarray(self.slopes.mean(axis=0) + self.strong_convexity * points)
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """Slopes of single records, and ridge."""
+        return np.asarray(self.slopes[records] + self.strong_convexity * points)
+
+
+class AuditedRisk:
+    """One learner on twenty records. Raises what the learner raises."""
+
+    def __init__(self, kind: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]):
+        self.kind, self.variant, self.seed = kind, variant, seed
+        self.budget = Budget(epsilon, delta)
+        self.domain = make_set(DOMAINS.get(kind.card.name, "ball"), DIMENSION)
+        needs = kind.card.needs
+        self.ridge = 0.5 if "strongly-convex" in needs else 0.0
+        learner = self._learner(self._slopes(1.0, 0.0), 1)
+        self.claimed, self.delta = epsilon, 0.0 if (kind.card.name, variant) in PURE else delta
+        self.accounted = learner.delivered_epsilon()[0]
+        self.gaussian = (kind.card.name, variant) not in PURE | SAMPLED and isinstance(learner, GAUSSIAN)
+        self.exact = math.nan
+        if self.gaussian:  # slopes turn by 2, the declared sensitivity is 2 L
+            mu = gaussian_mu(Budget(self.accounted, delta)) / (1 + self.ridge * self.domain.diameter / 2)
+            self.exact = gaussian_epsilon(mu, delta)
+
+    def _learner(self, slopes: Array, runs: int) -> ErmLearner:
+        problem = ErmProblem(self.domain, LinearRisk(slopes, self.domain, self.ridge))
+        return self.kind(problem, [self.budget], runs, self.variant)
+
+    def _slopes(self, side: float, around: float) -> Array:
+        slopes = np.zeros((SAMPLES, DIMENSION))
+        slopes[1:, 0] = around * np.where(np.arange(1, SAMPLES) % 2, 1.0, -1.0)
+        slopes[1:, 1] = around < 0
+        slopes[0, 0] = side
+        return slopes
+
+    def pairs(self, runs: int) -> Iterator[Pair]:
+        """Record 0 pulls to either side, the others not at all, to both sides in turn, or to a third one."""
+        for number, (name, around) in enumerate({"silent": 0.0, "balanced": 1.0, "tilted": -0.5}.items()):
+            worlds = []
+            for side in (-1.0, 1.0):
+                learner = self._learner(self._slopes(side, around), runs)
+                worlds.append(learner.fit(generators((*self.seed, number, int(side > 0)), runs))[0])
+            yield Pair(f"one record turns among {name} ones", *worlds)

@@ -1,0 +1,91 @@
+"""What every family of learners is audited on: pairs of neighbouring inputs, and the transcripts of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+
+from dpregret.algorithms.arrays import Array
+from dpregret.algorithms.privacy import Budget, NoisePlan, gaussian_epsilon
+from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
+from dpregret.algorithms.privacy.distinguish import ALARM, audit
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two neighbouring inputs and what a learner released on each, (runs, features), one row a run."""
+
+    name: str
+    first: Array
+    second: Array
+
+
+class Audited(Protocol):
+    """One learner and variant on its adversarial inputs.
+
+    claimed: the epsilon that it was asked for. delta: 0 where the guarantee is pure. accounted: what its ledger
+    delivers. exact: the loss of the whole transcript of its mechanism on neighbours like those of the audit, for the
+    worst protected item; NaN where no closed form is known. gaussian: everything released is post-processing of
+    Gaussian noise, so that the audited mu may be turned into an epsilon.
+    """
+
+    claimed: float
+    delta: float
+    accounted: float
+    exact: float
+    gaussian: bool
+
+    def pairs(self, runs: int) -> Iterator[Pair]:
+        """At least three pairs."""
+
+
+def rows(audited: Audited, runs: int) -> pd.DataFrame:
+    """One row a pair: claimed, accounted, exact and audited epsilon, audited mu, and the operating point."""
+    found = []
+    for pair in audited.pairs(runs):
+        evidence = audit(pair.first, pair.second, audited.delta)
+        proved, event = evidence.epsilon, evidence.event
+        if audited.gaussian and (converted := gaussian_epsilon(evidence.mu, audited.delta)) > proved:
+            proved, event = converted, evidence.mu_event
+        found.append(
+            {
+                "pair": pair.name, "claimed": audited.claimed, "delta": audited.delta, "accounted": audited.accounted,
+                "exact": audited.exact, "audited": proved, "audited_mu": evidence.mu,
+                "likely": event[0], "unlikely": event[1], "runs": evidence.samples, "alarm": ALARM,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def exact_epsilon(
+    plan: NoisePlan, rounds: int, protected: Sequence[int], budget: Budget, attained: float = 1.0
+) -> float:
+    """Loss of all outputs of the plan's first setting for the worst of the protected items (counted from 1).
+
+    attained: how far the changed item moves, as a share of the sensitivity.
+    Gaussian: exact at the budget's delta. Gamma and Laplace: pure, NaN where the outputs do not determine the noises.
+    """
+    mechanism, scale = plan.mechanisms[0], plan.scales[0]
+    if scale == 0:
+        return float("inf")
+    items = np.asarray(protected) - 1
+    if plan.law == "gaussian":
+        loss = float(item_mu(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
+        return gaussian_epsilon(loss, budget.delta)
+    return float(item_pure_loss(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
+
+
+def generators(label: Sequence[int], runs: int) -> list[np.random.Generator]:
+    """One generator a run; labels of numbers keep worlds, pairs and learners apart."""
+    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(list(label)).spawn(runs)]
+
+
+def along_tree(values: Array) -> Array:
+    """Values (runs, rounds) beside their differences to the prefix whose nodes they share, t & (t - 1)."""
+    rounds = np.arange(1, values.shape[1] + 1)
+    padded = np.concatenate([np.zeros((len(values), 1)), values], axis=1)
+    return np.concatenate([values, values - padded[:, rounds & (rounds - 1)]], axis=1)

@@ -1,0 +1,102 @@
+# Is what is called private private? Every private learner, and bugs planted to see whether the audit sees.
+
+
+rule audit_family:
+    output:
+        f"{RESULTS}/audit/pairs/{{family}}.parquet",
+    log:
+        f"{RESULTS}/log/audit/{{family}}.log",
+    benchmark:
+        f"{RESULTS}/benchmark/audit/{{family}}.tsv"
+    wildcard_constraints:
+        family="|".join(FAMILIES),
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=30,
+    params:
+        seed=CONFIG.seed,
+        runs=AUDIT.runs,
+        code=fingerprint.audit_fingerprint(),
+    script:
+        "../scripts/audit.py"
+
+
+rule planted:
+    output:
+        f"{RESULTS}/audit/planted.parquet",
+    log:
+        f"{RESULTS}/log/audit/planted.log",
+    benchmark:
+        f"{RESULTS}/benchmark/audit/planted.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1500,
+        runtime=30,
+    params:
+        seed=CONFIG.seed,
+        repeats=AUDIT.repeats,
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.audits.planted", "planted.py"
+        ),
+    script:
+        "../scripts/planted.py"
+
+
+rule audit_tables:
+    input:
+        families=[f"{RESULTS}/audit/pairs/{family}.parquet" for family in FAMILIES],
+        planted=f"{RESULTS}/audit/planted.parquet",
+    output:
+        [trust_table(name) for name in AUDIT_TABLES],
+    log:
+        f"{RESULTS}/log/audit/tables.log",
+    benchmark:
+        f"{RESULTS}/benchmark/audit/tables.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.audits.tables", "audit_tables.py"
+        ),
+    script:
+        "../scripts/audit_tables.py"
+
+
+rule audit:
+    input:
+        [f"{RESULTS}/{name}" for name in AUDIT_TABLES],
+
+
+# Outside the default run: fails when a ledger is wrong, or an accounting left the committed reference.
+rule audit_gate:
+    input:
+        audit=f"{RESULTS}/audit/audit.csv",
+        planted=f"{RESULTS}/audit/planted.csv",
+        reference=f"{RESULTS.replace('results', 'results/reference', 1)}/audit/audit.csv",
+    output:
+        f"{RESULTS}/audit/gate.txt",
+    log:
+        f"{RESULTS}/log/audit/gate.log",
+    benchmark:
+        f"{RESULTS}/benchmark/audit/gate.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.audits.tables", "audit_gate.py"
+        ),
+    script:
+        "../scripts/audit_gate.py"
