@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import log_ndtr
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
@@ -41,8 +41,10 @@ def planar_delta(epsilon: float, shift: float) -> float:
     e^(-r0^2 / 2) - e^epsilon (e^(-(r0 + u)^2 / 2) - u sqrt(2 pi) Phi(-(r0 + u))). epsilon any real number.
     """
     least = max(0.0, epsilon / shift - 0.5 * shift)
-    tail = math.exp(-0.5 * (least + shift) ** 2) - shift * math.sqrt(2 * math.pi) * float(ndtr(-least - shift))
-    return math.exp(-0.5 * least**2) - math.exp(epsilon) * tail
+    # both exponents are at most 0 although e^epsilon alone may overflow
+    first = math.exp(epsilon - 0.5 * (least + shift) ** 2)
+    second = math.exp(epsilon + float(log_ndtr(-least - shift))) * shift * math.sqrt(2 * math.pi)
+    return math.exp(-0.5 * least**2) - first + second
 
 
 def planar_shift(epsilon: float, delta: float) -> float:

@@ -138,7 +138,8 @@ def sampled_epsilon(samples: int, iterations: int, multiplier: float, delta: flo
 def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
     """The smallest standard deviation over sensitivity (to 1e-4) that the accountant accepts; 0 for epsilon = inf.
 
-    Three times what full releases would need is enough.
+    Three times what full releases would need is enough, except for an epsilon so small that the accountant's orders do
+    not reach it: ValueError.
     """
     if math.isinf(budget.epsilon) or iterations == 0:
         return 0.0
@@ -146,6 +147,12 @@ def sampled_multiplier(samples: int, iterations: int, budget: Budget) -> float:
 
     tolerance = 1e-4
     full = math.sqrt(iterations) / gaussian_mu(budget)
+    least = sampled_epsilon(samples, iterations, 3.0 * full, budget.delta)
+    if least > budget.epsilon:
+        raise ValueError(
+            f"the accountant of sampled releases proves no epsilon below {least:.3g} at delta = {budget.delta:g}, "
+            f"not {budget.epsilon:g}: give a larger epsilon, or run the variant without sampling"
+        )
     found = dp_accounting.calibrate_dp_mechanism(
         _accountant,
         lambda multiplier: _composed(samples, iterations, multiplier),

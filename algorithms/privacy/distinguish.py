@@ -1,13 +1,14 @@
 """Empirical audit: from what is released, tell two neighbouring inputs apart, and say what that proves.
 
 Transcripts of two worlds are given, one row a run. On one half a statistic, an event {statistic on one side of a
-threshold} and its direction are chosen; on the other half the event is counted. Clopper-Pearson bounds of its two
-probabilities p, q hold together with probability 1 - `alarm`, whatever was chosen, and
+threshold} and its direction are chosen, for each of the two bounds below; on the other half the event is counted. With
+p and q the Clopper-Pearson bounds of its two probabilities,
 
     epsilon >= ln( (p - delta) / q )        for every (epsilon, delta)-DP mechanism,
-    mu >= z(p) - z(q)                       for every mu-GDP mechanism (Dong, Roth & Su 2022), z the normal quantile.
+    mu >= z(p) - z(q)                       for every mu-GDP mechanism (Dong, Roth & Su 2022), z the normal quantile,
 
-So a mechanism that keeps its claim is flagged with probability at most `alarm`; one that does not need not be.
+hold together with probability 1 - `alarm`, whatever was chosen: a mechanism that keeps its claim is hardly ever accused;
+one that does not need not be.
 Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what is audited: features are rounded.
 """
 
@@ -55,8 +56,8 @@ def audit(first: Array, second: Array, delta: float = 0.0, alarm: float = ALARM)
     for kind in ("epsilon", "mu"):
         threshold, above, likely = _best_event(scores, delta, alarm, kind)
         hits = [int((world >= threshold).sum()) if above else int((world < threshold).sum()) for world in held]
-        low = _lowest(np.array(hits[likely]), samples, alarm / 2)
-        high = _highest(np.array(hits[1 - likely]), samples, alarm / 2)
+        low = _lowest(np.array(hits[likely]), samples, alarm / 4)
+        high = _highest(np.array(hits[1 - likely]), samples, alarm / 4)
         value = _log_ratio(low, high, delta) if kind == "epsilon" else norm.ppf(low) - norm.ppf(high)
         found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
     (epsilon, event), (mu, mu_event) = found
@@ -99,8 +100,8 @@ def _best_event(scores: list[Array], delta: float, alarm: float, kind: str) -> t
     for above in (True, False):
         hits = [count - each if above else each for each in below]
         for likely in (0, 1):
-            low = _lowest(hits[likely], count, alarm / 2)
-            high = _highest(hits[1 - likely], count, alarm / 2)
+            low = _lowest(hits[likely], count, alarm / 4)
+            high = _highest(hits[1 - likely], count, alarm / 4)
             value = norm.ppf(low) - norm.ppf(high) if kind == "mu" else _log_ratio(low, high, delta)
             value = np.where(np.isfinite(value), value, -math.inf)
             place = int(np.argmax(value))

@@ -79,7 +79,9 @@ class AuditedRisk:
         self.accounted = learner.delivered_epsilon()[0]
         self.gaussian = (kind.card.name, variant) not in PURE | SAMPLED and isinstance(learner, GAUSSIAN)
         self.exact = math.nan
-        if self.gaussian:  # slopes turn by 2, the declared sensitivity is 2 L
+        if self.gaussian and self.accounted == 0:
+            self.exact = 0.0
+        elif self.gaussian:  # slopes turn by 2, the declared sensitivity is 2 L
             mu = gaussian_mu(Budget(self.accounted, delta)) / (1 + self.ridge * self.domain.diameter / 2)
             self.exact = gaussian_epsilon(mu, delta)
 

@@ -56,7 +56,7 @@ def test_a_leak_of_probability_delta_is_allowed_at_delta_only() -> None:
 def test_worlds_that_are_told_apart_for_certain_prove_what_their_number_allows() -> None:
     found = audit(np.zeros((RUNS, 2)), np.ones((RUNS, 2)))
     assert found.event == found.mu_event == (1.0, 0.0)
-    most = math.log((ALARM / 2) ** (2 / RUNS) / (1 - (ALARM / 2) ** (2 / RUNS)))
+    most = math.log((ALARM / 4) ** (2 / RUNS) / (1 - (ALARM / 4) ** (2 / RUNS)))
     assert found.epsilon == pytest.approx(most, rel=1e-9)
 
 

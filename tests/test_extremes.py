@@ -1,0 +1,147 @@
+"""Every learner at the edges: tiny and huge epsilon, one round, one run, one dimension, losses all alike or nil.
+
+Either the learner says in one sentence what it needs, or its numbers are finite and its points in the set. Warnings are
+errors here as everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.realizable import DirectionSquare
+from dpregret.workflows.audits.bandits import Numbers
+from dpregret.workflows.audits.experts import Table
+from dpregret.workflows.audits.online import LOSSES
+from dpregret.workflows.audits.plan import FAMILIES, Special, load_settings
+from dpregret.workflows.audits.risks import DIMENSION, DOMAINS, SAMPLES, LinearRisk
+from dpregret.workflows.audits.worlds import generators
+
+SETTINGS = load_settings().learners
+EPSILONS = (1e-3, 1e3, math.inf)
+
+
+def every(family: str) -> list[tuple[str, str]]:
+    return [(name, variant) for name, kind in FAMILIES[family].catalogue().items() for variant in kind.card.variants]
+
+
+def budget(epsilon: float) -> Budget:
+    return Budget(epsilon, 1e-6)
+
+
+def started(make: Callable[[], Any], *refusals: str) -> Any:
+    """The learner, or None where it says one of these sentences."""
+    try:
+        return make()
+    except ValueError as refusal:
+        if not any(words in str(refusal) for words in refusals):
+            raise
+        return None
+
+
+def _square(side: float) -> DirectionSquare:
+    return DirectionSquare(np.ones(1), np.full(1, side), 1.0)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "variant"), every("online"))
+def test_online(name: str, variant: str, epsilon: float) -> None:
+    """One run on an interval; the optimum is an end of it, inside it, or everywhere."""
+    kind = FAMILIES["online"].catalogue()[name]
+    needs = kind.card.needs
+    usual = "squared" if "quadratic" in needs else "quadratic" if "smooth" in needs else "kink"
+    special = SETTINGS.get(name, Special())
+    losses = LOSSES[special.losses if special.losses != "kink" else usual]
+    make = _square if name == "sampled-sparse-vector" else losses.make  # which needs a quadratic form
+    for rounds, window in ((1, 1), (2, 1), (64, 16)):
+        problem = Problem(
+            make_set("ball", 1), rounds, losses.lipschitz, losses.strong_convexity, losses.smoothness, float(rounds)
+        )
+        for pull in ([1.0] * rounds, [0.0] * rounds, [(-1.0) ** now for now in range(rounds)]):
+            learner = kind(problem, [Setting(window, budget(epsilon))], 1, variant)
+            record = play(learner, [make(side) for side in pull], generators((1,), 1), [rounds])
+            assert np.isfinite(record.losses).all()
+            assert record.violation < 1e-9
+            assert not (learner.bound(rounds) < 0).any()
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "variant"), every("experts"))
+def test_experts(name: str, variant: str, epsilon: float) -> None:
+    """Two experts that never lose, one that always does, and both in turn."""
+    kind = FAMILIES["experts"].catalogue()[name]
+    for rounds in (1, 2, 100):
+        worse = np.tile([1.0, 0.0], (rounds, 1))
+        turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
+        for losses in (worse, 0 * worse, turns):
+            problem = ExpertProblem(np.ones(2), rounds, 0.0)
+            learner = started(lambda: kind(problem, budget(epsilon), 1, variant), "leaves no switch")  # noqa: B023
+            if learner is None:
+                assert epsilon == 1e-3
+                continue
+            found = learner.play([Table(losses[:, None])], generators((1,), 1))
+            assert np.isfinite(found.losses).all()
+            assert (found.losses >= 0).all()
+            assert (found.losses <= rounds).all()
+            assert learner.delivered_epsilon() >= 0
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "variant"), every("bandits"))
+def test_bandits(name: str, variant: str, epsilon: float) -> None:
+    """Observed numbers that are nil, or far outside their range."""
+    kind = FAMILIES["bandits"].catalogue()[name]
+    played = 0
+    for rounds, size in ((1, 1), (4, 2), (256, 1), (1024, 2)):
+        for number in (0.0, 1e6):
+            problem = BanditProblem(make_set("ball", size), rounds, 1.0, linear=True)
+            learner = started(
+                lambda: kind(problem, [budget(epsilon)], 1, variant),  # noqa: B023
+                "longer horizon than", "a horizon of at least",
+            )  # fmt: skip
+            if learner is None:
+                assert rounds < 256
+                continue
+            played += 1
+            found = learner.play(Numbers(np.full(rounds, number)), generators((1,), 1), generators((2,), 1))
+            assert np.isfinite(found.losses).all()
+            assert found.violation < 1e-9
+            if isinstance(learner, NoisyLeader) and variant != "printed":  # whose bound nobody knows
+                assert not np.isnan(learner.bound()).any()
+    assert played >= 4
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "variant"), every("risks"))
+def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The optimum is a vertex (or an end), or every point; one data set, one run."""
+    monkeypatch.setattr(MirrorDescent, "MAX_ITERATIONS", 64)
+    monkeypatch.setattr(FrankWolfe, "MAX_ITERATIONS", 64)
+    kind = FAMILIES["risks"].catalogue()[name]
+    domain = make_set(DOMAINS.get(name, "ball"), DIMENSION)
+    ridge = 0.5 if "strongly-convex" in kind.card.needs else 0.0
+    for slope in (0.0, 1.0):
+        slopes = np.zeros((SAMPLES, DIMENSION))
+        slopes[:, 0] = slope
+        problem = ErmProblem(domain, LinearRisk(slopes, domain, ridge))
+        learner = started(lambda: kind(problem, [budget(epsilon)], 1, variant), "proves no epsilon below")  # noqa: B023
+        if learner is None:
+            assert (variant, epsilon) == ("sampled", 1e-3)
+            continue
+        points = learner.fit(generators((3,), 1))
+        assert np.isfinite(points).all()
+        assert domain.violation(points).max() < 1e-9
+        assert all(each >= 0 for each in learner.bound())
