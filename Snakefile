@@ -51,6 +51,7 @@ rule all:
     default_target: True
     input:
         [paper_outputs(paper) for paper in CONFIG.papers],
+        [f"{RESULTS}/{paper}/complete.txt" for paper in CONFIG.papers],
         [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit],
         [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler],
         [f"{RESULTS}/errata.{form}" for form in ("md", "html")],
@@ -63,3 +64,4 @@ for paper in CONFIG.papers:
             paper.rstrip("0123456789").rstrip("_").removesuffix("_et_al")
         input:
             paper_outputs(paper),
+            f"{RESULTS}/{paper}/complete.txt",

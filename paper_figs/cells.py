@@ -15,6 +15,7 @@ import pandas as pd
 from dpregret.paper_figs.claims import Asymptotic, Claim, Prediction, Twin
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Array
+from dpregret.paper_figs.runs import crashes
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the regret of never moving, ..."""
@@ -105,12 +106,15 @@ def select_rows(
     rows = frame
     wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
     for column, value in wanted.items():
+        before = rows
         if column not in rows.columns:
             raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
         kept = rows[column] == value if isinstance(value, str) else np.isclose(rows[column].astype(float), value)
         rows = rows.loc[kept]
         if rows.empty:
             shown = value if isinstance(value, str) else f"{value:g}"
+            if broken := crashes(before):
+                raise NotRun(broken[0])
             raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
     return rows.copy()
 

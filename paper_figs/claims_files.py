@@ -15,8 +15,16 @@ from dpregret.paper_figs.claims import ClaimsFile, ErrataFile, Strict
 NOUNS = {"claims": "claim", "rows": "table row", "errata": "erratum", "figures": "figure"}
 
 
-FastLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The same language; the compiled reader is ten times as fast on a file of two thousand lines."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Refuses a key that stands twice. The compiled reader is ten times as fast on a file of two thousand lines."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """As the safe loader."""
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and names.count(key.value) > 1:
+                raise yaml.YAMLError(f"line {key.start_mark.line + 1}: key {key.value!r} occurs twice")
+        return dict(super().construct_mapping(node, deep))
 
 
 class ClaimsError(ValueError):
@@ -56,8 +64,10 @@ def load_errata(path: Path | str, claims: ClaimsFile | None = None) -> ErrataFil
 
 def _load(path: Path, model: type[Model]) -> Model:
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=FastLoader)
-    except yaml.YAMLError as fault:
+        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except UnicodeDecodeError as fault:
+        raise ClaimsError(f"{path}: not UTF-8 text (byte {fault.start})") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as fault:
         raise ClaimsError(f"{path}: not YAML: {' '.join(str(fault).split())}") from fault
     try:
         return model.model_validate(data)
@@ -76,7 +86,10 @@ def _one_line(fault: ValidationError, model: type[Strict], data: Any) -> str:
     if first["type"] == "value_error":
         return f"{place}{str(first['msg']).removeprefix('Value error, ')}"
     dotted = ".".join(str(part) for part in location if isinstance(part, str))
-    return f"{place}key {dotted!r}: {first['msg']}"
+    if first["type"] == "missing":
+        return f"{place}key {dotted!r} is missing"
+    shown = repr(first["input"])
+    return f"{place}key {dotted!r}: {first['msg']}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
 
 
 def _place(location: Sequence[int | str], data: Any) -> str:

@@ -65,6 +65,20 @@ def read_runs(runs_dir: Path | str) -> pd.DataFrame:
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
 
 
+def empty_row() -> pd.DataFrame:
+    """The row of a learner that crashed: no stream, no number."""
+    values = {TEXT: "", FLAG: False, INTEGER: 0, NUMBER: float("nan")}
+    return pd.DataFrame([{name: values[kind] for name, kind in COLUMNS.items()}])
+
+
+def crashes(frame: pd.DataFrame) -> list[str]:
+    """Learners that crashed, in words."""
+    rows = frame.loc[frame["stream"] == ""]
+    return [
+        f"{row['learner']}.{row['variant']} in {row['experiment']} {row['status']}" for row in rows.to_dict("records")
+    ]
+
+
 def _read(file: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(file)
@@ -73,8 +87,9 @@ def _read(file: Path) -> pd.DataFrame:
 
 
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
-    """Return the declared columns of `frame` with plain dtypes; raise RunsError naming a missing or odd one.
+    """Return the declared columns of `frame` with plain dtypes.
 
+    Raises RunsError naming a missing or odd one, and for a finished row without a finite regret.
     Cost columns are always there afterwards, the other optional ones where `frame` has them.
     """
     missing = [name for name in COLUMNS if name not in frame.columns]
@@ -89,6 +104,9 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
         raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
+    regret = frame.loc[frame["status"] == "ok", "regret"]
+    if not regret.abs().lt(float("inf")).all():
+        raise RunsError(f"{origin}: a row with status ok has no finite regret")
     missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
     return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
 
@@ -96,8 +114,8 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
 def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     """Check what only shows across files; return the rows sorted by `KEY`.
 
-    Raises RunsError for two configurations of one experiment (half of the files are stale then), for a row
-    that occurs twice, and for a finished row without a finite regret.
+    Raises RunsError for two configurations of one experiment (half of the files are stale then), and for a row that
+    occurs twice.
     """
     hashes = frame.groupby(["paper", "experiment"])["config_hash"].nunique()
     mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
@@ -109,9 +127,6 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
         first = frame.loc[twice].iloc[0]
         where = ", ".join(f"{name}={first[name]}" for name in key)
         raise RunsError(f"{origin}: the same row twice: {where}")
-    regret = frame.loc[frame["status"] == "ok", "regret"]
-    if not regret.abs().lt(float("inf")).all():
-        raise RunsError(f"{origin}: a row with status ok has no finite regret")
     return frame.sort_values(key, kind="stable", ignore_index=True)
 
 

@@ -7,8 +7,8 @@ p and q the Clopper-Pearson bounds of its two probabilities,
     epsilon >= ln( (p - delta) / q )        for every (epsilon, delta)-DP mechanism,
     mu >= z(p) - z(q)                       for every mu-GDP mechanism (Dong, Roth & Su 2022), z the normal quantile,
 
-hold together with probability 1 - `alarm`, whatever was chosen: a mechanism that keeps its claim is hardly ever accused;
-one that does not need not be.
+hold together with probability 1 - `alarm`, whatever was chosen: a mechanism that keeps its claim is hardly ever
+accused; one that does not need not be.
 Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what is audited: features are rounded.
 """
 

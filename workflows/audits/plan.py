@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from dpregret.algorithms import bandits, coco, erm, experts
@@ -17,6 +16,7 @@ from dpregret.workflows.audits.experts import AuditedExperts
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.risks import AuditedRisk
 from dpregret.workflows.audits.worlds import Audited, rows
+from dpregret.workflows.yaml_source import read_source
 
 Family = Literal["online", "experts", "bandits", "risks"]
 FAMILIES: dict[Family, Any] = {"online": coco, "experts": experts, "bandits": bandits, "risks": erm}
@@ -49,7 +49,7 @@ class AuditSettings(BaseModel):
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
     """Read and check the file. Raises ValueError for a wrong key or value, and for what does not exist."""
     try:
-        settings = AuditSettings.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        settings = AuditSettings.model_validate(read_source(path, path.name).data)
     except ValidationError as error:
         lines = [
             f"{path.name}: {'.'.join(map(str, each['loc']))}: {each['msg']}, not {each['input']!r}"

@@ -62,3 +62,24 @@ rule ages:
         code=fingerprint.module_fingerprint("dpregret.workflows.ages", "ages.py"),
     script:
         "../scripts/ages.py"
+
+
+# The last word on a paper: fails when a learner crashed, after the tables have said so.
+rule complete:
+    input:
+        runs=run_files,
+        shown=lambda wildcards: paper_outputs(wildcards.paper),
+    output:
+        f"{RESULTS}/{{paper}}/complete.txt",
+    log:
+        f"{RESULTS}/log/{{paper}}/complete.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/complete.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    script:
+        "../scripts/complete.py"

@@ -1,0 +1,142 @@
+"""Under fire: crashed learners, a full disk, results that cannot be written, kills at random moments, other cores."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+MINE = ("--config", "profile=mine.yaml")
+RESULTS = Path("results") / "mine" / "lou_cheung_2020"
+KILLS = 3
+
+
+def tables(root: Path) -> dict[str, bytes]:
+    """Everything that equal runs share, byte for byte."""
+    folder = root / RESULTS
+    found = {path.name: path.read_bytes() for path in folder.glob("*.*") if not path.name.startswith("costs")}
+    assert {"claims.csv", "table_1.csv", "errata.csv", "complete.txt"} <= set(found)
+    figures = {path.name: path.read_bytes() for path in (folder / "figures").glob("*.png") if "cost" not in path.name}
+    assert figures
+    return {**found, **figures}
+
+
+def numbers(root: Path) -> pd.DataFrame:
+    """All rows of all runs, without timings."""
+    frame = pd.concat([pd.read_parquet(path) for path in sorted((root / RESULTS / "runs").rglob("*.parquet"))])
+    return frame.drop(columns=[name for name in frame.columns if name.startswith("seconds")]).reset_index(drop=True)
+
+
+@pytest.fixture
+def mine(finished: Any, checkout: Any) -> Any:
+    shutil.copy(finished.root / "mine.yaml", checkout.root)
+    return checkout
+
+
+@pytest.mark.parametrize("cores", ["1", "4"])
+def test_tables_do_not_depend_on_the_number_of_cores(finished: Any, mine: Any, cores: str) -> None:
+    done = mine.snakemake(*MINE, "--cores", cores)
+    assert done.returncode == 0, done.stderr
+    assert tables(mine.root) == tables(finished.root)
+    pd.testing.assert_frame_equal(numbers(mine.root), numbers(finished.root))
+
+
+def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: Any) -> None:
+    module = mine.root / "algorithms" / "coco" / "ftal.py"
+    text = module.read_text()
+    assert text.count("    def observe(") == 1
+    head, tail = text.split("    def observe(")
+    body = tail.index('"""', tail.index('"""') + 3) + 3
+    module.write_text(f"{head}    def observe({tail[:body]}\n        raise ZeroDivisionError('planted')\n{tail[body:]}")
+    done = mine.snakemake(*MINE, "--cores", "2")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "ftal.plain in horizon failed: ZeroDivisionError: planted" in said
+    rows = pd.read_parquet(mine.root / RESULTS / "runs" / "horizon" / "ftal.plain.parquet")
+    assert rows["status"].tolist() == ["failed: ZeroDivisionError: planted"]
+    assert rows[["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
+    claims = pd.read_csv(mine.root / RESULTS / "claims.csv", keep_default_na=False)
+    told = claims.loc[claims["reason"].str.contains("ftal.plain in horizon failed"), "verdict"]
+    assert set(told) <= {"not run"}
+    assert not (mine.root / RESULTS / "complete.txt").exists()
+    assert mine.snakemake(*MINE, "--cores", "2").returncode != 0, "the same command fails as long as it is broken"
+    module.write_text(text)
+    assert mine.snakemake(*MINE, "--cores", "2").returncode == 0
+    assert tables(mine.root) == tables(finished.root)
+
+
+def test_results_that_cannot_be_written_are_told(mine: Any) -> None:
+    (mine.root / "results").write_text("in the way")
+    done = mine.snakemake(*MINE, "--cores", "2")
+    assert done.returncode != 0
+    assert "results" in done.stderr
+    assert (mine.root / "results").read_text() == "in the way"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """A file system of 256 KiB; not every machine lets us make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True)
+    if done.returncode:
+        pytest.skip("no right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(mine: Any, small_disk: Path) -> None:
+    (mine.root / "results").mkdir()
+    (mine.root / "results" / "mine").symlink_to(small_disk)
+    (small_disk / "ballast").write_bytes(b"x" * (200 << 10))
+    done = mine.snakemake(*MINE, "--cores", "2")
+    assert done.returncode != 0
+    assert "No space left on device" in done.stdout + done.stderr
+    assert not list(small_disk.rglob(".*.parquet.*"))
+    for path in small_disk.rglob("*.parquet"):
+        assert pd.read_parquet(path)["status"].eq("ok").all()
+    (small_disk / "ballast").unlink()
+
+
+def test_a_read_only_disk_is_told(mine: Any, small_disk: Path) -> None:
+    (mine.root / "results").mkdir()
+    (mine.root / "results" / "mine").symlink_to(small_disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    done = mine.snakemake(*MINE, "--cores", "2")
+    assert done.returncode != 0
+    assert "Read-only file system" in done.stdout + done.stderr
+
+
+def _kill(process: "subprocess.Popen[bytes]", whole_group: bool) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if whole_group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_kills_at_random_moments_change_nothing(finished: Any, mine: Any) -> None:
+    """The main process alone, or with its jobs; the same command goes on."""
+    chance = random.Random(3)
+    for number in range(KILLS):
+        process = subprocess.Popen(
+            mine.command(*MINE, "--cores", "2"), cwd=mine.root, env=mine.environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(2 + 6 * chance.random())
+        _kill(process, whole_group=number % 2 == 0)
+    done = mine.snakemake(*MINE, "--cores", "2")
+    assert done.returncode == 0, done.stderr
+    assert tables(mine.root) == tables(finished.root)
+    pd.testing.assert_frame_equal(numbers(mine.root), numbers(finished.root))
+    assert not list((mine.root / RESULTS).rglob(".*.parquet.*"))

@@ -1,0 +1,174 @@
+"""Whatever stands in a configuration, a claims file, an errata file or a results file: it is read, or refused in words.
+
+Files are mutated at random places with random values; loaders may raise their own error with the file's name, never
+another one.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.planted import Sweep
+from dpregret.paper_figs.runs import RunsError, read_runs
+from dpregret.workflows.audits.plan import load_settings
+from dpregret.workflows.config import load_config
+from dpregret.workflows.errors import ConfigError
+
+WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
+fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+NUMBERS = (10**30, -(10**30), 2**63, 1e308, math.inf, math.nan)
+WORDS = ("horizon", "window", "ball", "norm-kink", "corrected", "1e3", "\u202e")
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(NUMBERS), st.floats(), st.text(max_size=6),
+    st.sampled_from(WORDS),
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+def places(data: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Paths to everything in a tree of mappings and lists."""
+    found = [here] if here else []
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        found += places(value, (*here, key))
+    return found
+
+
+def mutated(data: Any, where: tuple[Any, ...], value: Any, how: str) -> Any:
+    changed = copy.deepcopy(data)
+    target = changed
+    for part in where[:-1]:
+        target = target[part]
+    if how == "drop":
+        del target[where[-1]]
+    elif how == "rename" and isinstance(target, dict):
+        target[f"{where[-1]}x"] = target.pop(where[-1])
+    else:
+        target[where[-1]] = value
+    return changed
+
+
+def refusal(load: Callable[[Path], object], path: Path, error: type[Exception]) -> str:
+    """What is said of the file; nothing where it is accepted. Any other exception fails the test."""
+    try:
+        load(path)
+    except error as fault:
+        return str(fault)
+    return ""
+
+
+def smoke() -> Any:
+    return yaml.safe_load((WORKFLOWS / "config" / "smoke.yaml").read_text())
+
+
+def claims() -> Any:
+    """A few claims of each kind: a file as small as it is whole."""
+    data = yaml.safe_load((WORKFLOWS / "claims" / "talwar_2015.yaml").read_text())
+    rows = [{key: value for key, value in row.items() if key not in ("exponents", "also")}
+            for row in data["tables"][0]["rows"][:2]]  # fmt: skip
+    return {**data, "tables": [{**data["tables"][0], "rows": rows}], "claims": data["claims"][:6]}
+
+
+def errata() -> Any:
+    return yaml.safe_load((WORKFLOWS / "errata" / "talwar_2015.yaml").read_text())
+
+
+FILES: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Exception]]] = {
+    "config": (smoke, load_config, ConfigError),
+    "claims": (claims, load_claims, ClaimsError),
+    "errata": (errata, load_errata, ClaimsError),
+    "audit": (lambda: yaml.safe_load((WORKFLOWS / "audits" / "settings.yaml").read_text()), load_settings, ValueError),
+}
+DATA = {kind: (content(), load, error) for kind, (content, load, error) in FILES.items()}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_the_untouched_file_is_read(kind: str, tmp_path: Path) -> None:
+    data, load, error = DATA[kind]
+    path = tmp_path / "smoke.yaml"
+    path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+    assert refusal(load, path, error) == ""
+
+
+@pytest.mark.parametrize("kind", FILES)
+@fuzz
+@given(data=st.data())
+def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.DataObject, tmp_path: Path) -> None:
+    tree, load, error = DATA[kind]
+    where = data.draw(st.sampled_from(places(tree)))
+    changed = mutated(tree, where, data.draw(VALUES), data.draw(st.sampled_from(["set", "set", "drop", "rename"])))
+    path = tmp_path / "smoke.yaml"
+    path.write_text(yaml.safe_dump(changed, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    said = refusal(load, path, error)
+    assert not said or "smoke.yaml" in said
+    assert "Traceback" not in said
+    assert all(len(line) < 2000 for line in said.splitlines())
+
+
+@pytest.mark.parametrize("kind", FILES)
+@fuzz
+@given(
+    content=st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
+)
+def test_any_bytes_are_refused_with_the_name_of_the_file(kind: str, content: bytes, tmp_path: Path) -> None:
+    _, load, error = DATA[kind]
+    path = tmp_path / "smoke.yaml"
+    path.write_bytes(content)
+    assert "smoke.yaml" in refusal(load, path, error)
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_no_file_or_a_folder_is_refused_in_words(kind: str, tmp_path: Path) -> None:
+    _, load, _ = DATA[kind]
+    for path in (tmp_path / "none.yaml", tmp_path):
+        with pytest.raises((ConfigError, ClaimsError, OSError, ValueError)) as fault:
+            load(path)
+        assert str(path.name) in str(fault.value)
+
+
+ROWS = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
+
+
+@fuzz
+@given(data=st.data())
+def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.DataObject, tmp_path: Path) -> None:
+    column = data.draw(st.sampled_from(list(ROWS.columns)))
+    value = data.draw(st.one_of(st.floats(), st.integers(-5, 5), st.text(max_size=4), st.booleans(), st.none()))
+    rows = data.draw(st.sampled_from([slice(None), slice(0, 1)]))
+    frame = ROWS.astype({column: object})
+    frame.iloc[rows, frame.columns.get_loc(column)] = value
+    try:
+        frame.to_parquet(tmp_path / "rows.parquet")
+    except Exception:
+        return
+    said = refusal(read_runs, tmp_path, RunsError)
+    assert not said or "rows.parquet" in said or "horizon" in said
+
+
+@given(content=st.binary(max_size=200))
+@fuzz
+def test_any_bytes_are_no_results(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "rows.parquet").write_bytes(content)
+    assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)
+
+
+def test_cut_off_results_are_refused(tmp_path: Path) -> None:
+    ROWS.to_parquet(tmp_path / "rows.parquet")
+    whole = (tmp_path / "rows.parquet").read_bytes()
+    (tmp_path / "rows.parquet").write_bytes(whole[: len(whole) // 2])
+    assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)
