@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import optimize, stats
 
 from dpregret.paper_figs import fits
 
@@ -81,3 +82,75 @@ def test_joint_intervals_widen() -> None:
     alone, joint = fits.mean_interval(samples), fits.mean_interval(samples, comparisons=10)
     assert alone.value == joint.value == pytest.approx(samples.mean())
     assert joint.high - joint.low > alone.high - alone.low
+
+
+IRREGULAR = np.array([1.0, 2.0, 2.5, 4.0, 7.0])
+RATIO = np.array([0.3, -0.1, 0.4, 0.2, 1.1])
+
+
+def test_ends_are_the_slopes_without_an_end_cell() -> None:
+    fit = fits.fit_power(np.exp(np.tile(RATIO, (3, 1))), IRREGULAR, np.zeros(5), 0.0)
+    ends = [np.polyfit(IRREGULAR[1:], RATIO[1:], 1)[0], np.polyfit(IRREGULAR[:-1], RATIO[:-1], 1)[0]]
+    assert (fit.end_low, fit.end_high) == pytest.approx((min(ends), max(ends)))
+
+
+def test_local_slopes_stand_in_the_middle_and_skip_equal_coordinates() -> None:
+    coordinate = np.array([1.0, 2.0, 2.0, 5.0])
+    middles, slopes = fits.local_slopes(np.array([0.0, 3.0, 4.0, 10.0]), coordinate)
+    assert middles.tolist() == [1.5, 3.5]
+    assert slopes.tolist() == [3.0, 2.0]
+
+
+def test_interval_is_that_of_a_plain_bootstrap() -> None:
+    responses = noisy(IRREGULAR, 6, 0.2, seed=8)[0]
+    law = 0.3 * IRREGULAR**2
+    value, low, high = fits.slope_intervals(responses, IRREGULAR, law, replicates=40)
+    slopes = []
+    for counts in fits.resampling_counts(6, 40):
+        chosen = np.repeat(responses, counts.astype(int), axis=0)
+        assert len(chosen) == 6
+        slopes.append(np.polyfit(IRREGULAR, np.log(chosen.mean(axis=0)), 1)[0])
+    reach = stats.t(5).ppf(0.975) * np.std(slopes) * np.sqrt(6 / 5)
+    assert float(value) == pytest.approx(np.polyfit(IRREGULAR, np.log(responses.mean(axis=0)) - law, 1)[0])
+    assert (float(value - low), float(high - value)) == pytest.approx((reach, reach))
+
+
+def test_rare_replicates_below_zero_are_left_out_and_many_are_refused() -> None:
+    """One run in twelve pulls a cell below zero when it is drawn several times."""
+    responses = np.ones((12, 4))
+    responses[0, 2] = -1.5
+    value, low, high = fits.slope_intervals(responses, np.arange(4.0))
+    assert np.isfinite([value, low, high]).all()
+    responses[0, 2] = -9.0
+    with pytest.raises(fits.NoExponent, match=r"^the response is not resolved from zero in some cell: more runs"):
+        fits.slope_intervals(responses, np.arange(4.0))
+    responses[0, 2] = -11.0
+    with pytest.raises(fits.NoExponent, match=r"^the mean response is not positive in some cell$"):
+        fits.slope_intervals(responses, np.arange(4.0))
+
+
+def test_means_have_student_intervals() -> None:
+    samples = np.array([0.2, 1.5, 0.9, 3.1, 1.1])
+    for comparisons in (1, 7):
+        found = fits.mean_interval(samples, comparisons)
+        known = stats.ttest_1samp(samples, 0.0).confidence_interval(1 - 0.05 / comparisons)
+        assert (found.value, found.low, found.high) == pytest.approx((samples.mean(), known.low, known.high))
+    assert fits.mean_interval(samples[:2]).value == pytest.approx(0.85)
+    with pytest.raises(fits.NoExponent, match=r"^1 run: an interval needs at least two$"):
+        fits.mean_interval(samples[:1])
+
+
+def test_comparison_of_laws_is_that_of_two_least_squares() -> None:
+    horizons, means = np.array([4.0, 16.0, 32.0, 256.0]), np.array([0.3, 0.8, 0.7, 1.9])
+    logs = np.log(horizons)
+    by_log, _ = optimize.curve_fit(lambda _, c, s: (c + s * logs) / means, logs, np.ones(4))
+    by_power, _ = optimize.curve_fit(lambda _, c, a: np.exp(c + a * logs) / means, logs, np.ones(4))
+    residuals = [np.square((by_log[0] + by_log[1] * logs) / means - 1).sum(),
+                 np.square(np.exp(by_power[0] + by_power[1] * logs) / means - 1).sum()]  # fmt: skip
+    found = fits.compare_log_law(horizons, means)
+    assert found.delta_aic == pytest.approx(4 * np.log(residuals[1] / residuals[0]), rel=1e-4)
+    assert found.per_octave == pytest.approx(by_log[1] * np.log(2), rel=1e-5)
+    assert found.increments == pytest.approx((0.25, -0.1, 0.4))
+    for wrong in (means[:3], np.array([0.3, 0.0, 0.7, 1.9])):
+        with pytest.raises(fits.NoExponent, match=r"^the comparison of laws needs four cells with positive mean$"):
+            fits.compare_log_law(horizons[: len(wrong)], wrong)

@@ -15,6 +15,8 @@ from dpregret.algorithms.privacy import (
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
+    largest_within,
+    smallest_epsilon,
     zcdp_rho,
 )
 
@@ -102,3 +104,38 @@ def test_extreme_budgets_stay_finite():
         mu = gaussian_mu(Budget(epsilon, 1e-6))
         assert math.isfinite(mu)
         assert gaussian_epsilon(mu, 1e-6) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_edges_of_the_gaussian_profile():
+    assert gaussian_epsilon(0.0, 1e-6) == 0.0
+    assert gaussian_epsilon(math.inf, 1e-6) == math.inf
+    assert gaussian_epsilon(1e-9, 1e-6) == 0.0
+    assert gaussian_mu(Budget(math.inf, 0.0)) == math.inf
+    with pytest.raises(ValueError, match=r"^Gaussian noise needs delta > 0$"):
+        gaussian_mu(Budget(1.0))
+
+
+@pytest.mark.parametrize("mu", [1e-3, 0.02, 1.0, 30.0, 100.0])
+def test_gaussian_epsilon_agrees_with_dp_accounting(mu):
+    """Within 1e-6, from far below one to thousands; the reference is what the library computes for one release."""
+    for delta in (1e-12, 1e-6, 1e-3):
+        reference = dp_accounting.get_epsilon_gaussian(1 / mu, delta)
+        assert gaussian_epsilon(mu, delta) == pytest.approx(reference, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize(("nodes", "sensitivity", "scale"), [(1, 2.0, 3.0), (9, 0.5, 0.25), (4, 3.0, 1.0)])
+def test_ledger_of_pure_noise_is_the_sum_of_its_releases(nodes, sensitivity, scale):
+    accountant = dp_accounting.pld.PLDAccountant()
+    accountant.compose(dp_accounting.LaplaceDpEvent(scale / sensitivity), nodes)
+    found = Release("laplace", scale, sensitivity, nodes).epsilon(0.0)
+    assert found == pytest.approx(nodes * sensitivity / scale)
+    assert found >= accountant.get_epsilon(1e-12) - 1e-4 * nodes  # the library rounds every loss up to its grid
+    assert Release("gaussian", scale, sensitivity, nodes).mu() == pytest.approx(math.sqrt(nodes) * sensitivity / scale)
+    assert Release("gaussian", 0.0, sensitivity, nodes).mu() == math.inf
+
+
+@pytest.mark.parametrize("root", [1e-8, 1e-3, 0.5, 1.0, 77.0, 1e6])
+def test_searches_reach_far(root):
+    assert largest_within(lambda parameter: parameter**2, root**2) == pytest.approx(root, rel=1e-12)
+    assert smallest_epsilon(lambda epsilon: 1 / (1 + epsilon), 1 / (1 + root)) == pytest.approx(root, rel=1e-7)
+    assert smallest_epsilon(lambda epsilon: 0.5 / (1 + epsilon), 0.5) == 0.0

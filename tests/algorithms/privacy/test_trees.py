@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy import BLOCK
-from dpregret.algorithms.privacy.audit import item_mu, materialise
+from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix
+from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree, node_variance
 
 TREES = (BinaryTree, PaddedTree, VarianceReducedTree)
@@ -71,3 +71,25 @@ def test_noise_of_a_prefix_uses_the_nodes_of_its_own_rounds_only() -> None:
 def test_bad_horizons() -> None:
     with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
         BinaryTree(0)
+
+
+def test_pure_loss_of_items_is_that_of_the_nodes_that_hold_them() -> None:
+    """Of a plain tree: node t covers (t & (t - 1), t]; with one noise a round the transcript tells all nodes."""
+    rounds = 11
+    nodes = [sum(1 for end in range(item, rounds + 1) if (end & (end - 1)) < item) for item in range(1, rounds + 1)]
+    assert item_pure_loss(BinaryTree(rounds + 1), rounds) == pytest.approx(nodes)
+    assert item_pure_loss(NoisePerItem(), rounds) == pytest.approx(np.ones(rounds))
+    assert item_pure_loss(NoisePerPrefix(rounds), rounds) == pytest.approx(np.arange(rounds, 0, -1))
+    assert np.isnan(item_pure_loss(PaddedTree(rounds + 1), rounds)).all()
+
+
+def test_pure_loss_is_attained_and_never_passed() -> None:
+    """The log ratio of the density of the outputs under independent Laplace noises, drawn and extreme ones."""
+    rounds, generator = 6, np.random.default_rng(0)
+    noise = materialise(BinaryTree(rounds + 1), rounds)
+    noise = noise[:, noise.any(axis=0)]
+    for item, loss in enumerate(item_pure_loss(BinaryTree(rounds + 1), rounds)):
+        shift = np.linalg.solve(noise, (np.arange(rounds) >= item).astype(float))
+        drawn = np.concatenate([generator.laplace(size=(500, rounds)), [-100 * np.sign(shift)]])
+        ratios = np.abs(drawn - shift).sum(axis=1) - np.abs(drawn).sum(axis=1)
+        assert ratios.max() == pytest.approx(loss)
