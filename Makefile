@@ -70,6 +70,10 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
+	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
+	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
+	@mkdir -p results/reference/ruler && cp results/ruler/*.{csv,md} results/reference/ruler
+	@cp results/errata.md results/reference/errata.md
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
 	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png
 	@cp results/asi_et_al_2023/figures/winners.png docs/asi_et_al_2023_winners.png

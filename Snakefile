@@ -32,6 +32,9 @@ RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 
 
+report: "workflows/report/front.rst"
+
+
 wildcard_constraints:
     paper="|".join(CONFIG.papers),
     experiment="[a-z0-9_-]+",
