@@ -6,7 +6,6 @@ Preprocessing uses the data themselves and is not covered by any privacy guarant
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.datasets.files import atomic_write
+from dpregret.datasets.files import atomic_write, read_arrays
 from dpregret.datasets.losses import Array
 
 
@@ -90,12 +89,11 @@ def load(name: str, cache_dir: Path) -> Examples:
 
 def read(path: Path) -> Examples:
     """Read and check one .npz of examples; see ``load``."""
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            features = np.asarray(archive["features"], dtype=np.float64)
-            labels = np.asarray(archive["labels"], dtype=np.float64)
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a readable .npz of features and labels ({error})") from error
+    features, labels = read_arrays(path, "features and labels", "features", "labels")
+    for array in (features, labels):
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{path}: features and labels are numbers, not {array.dtype}")
+    features, labels = features.astype(np.float64), labels.astype(np.float64)
     if features.ndim != 2 or labels.shape != features.shape[:1] or not features.size:
         raise ValueError(f"{path}: features {features.shape} and labels {labels.shape} do not fit together")
     check_finite(features, labels, str(path))

@@ -10,7 +10,6 @@ only the losses of the rounds are.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.datasets.files import atomic_write
+from dpregret.datasets.files import atomic_write, read_arrays
 
 Table = NDArray[np.uint8]
 """Errors of classifiers, (samples, experts): 1 is wrong, 0 is right."""
@@ -100,11 +99,7 @@ def load(name: str, cache_dir: Path) -> Table:
     path = cache_dir / f"{name}.npz"
     if not path.exists():
         prepare(name, path)
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            errors = archive["errors"]
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path}: not a readable .npz of errors ({error})") from error
+    (errors,) = read_arrays(path, "errors", "errors")
     if errors.dtype.kind not in "biuf":
         raise ValueError(f"{path}: errors of type {errors.dtype}, expected numbers")
     if errors.ndim != 2 or errors.shape[1] != EXPERTS or not len(errors):

@@ -1,4 +1,4 @@
-"""Whole files or none: writing that a crash or a second process cannot leave half done."""
+"""Whole files or none: writing that a crash cannot leave half done, reading that tells which file is damaged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
+
+import numpy as np
 
 
 @contextmanager
@@ -19,3 +22,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def read_arrays(path: Path, what: str, *names: str) -> list[np.ndarray[Any, Any]]:
+    """Arrays of an .npz by name. Raises ValueError that names the file and `what` it should hold."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return [np.asarray(archive[name]) for name in names]
+    except Exception as error:  # a damaged archive raises whatever its damage looks like
+        raise ValueError(f"{path}: not a readable .npz of {what} ({error})") from error

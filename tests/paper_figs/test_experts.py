@@ -12,7 +12,7 @@ from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
 from dpregret.paper_figs import comparison_figures
-from dpregret.paper_figs.cells import EDGE, best_regularisation, collect_cells
+from dpregret.paper_figs.cells import EDGE, NotRun, best_regularisation, collect_cells
 from dpregret.paper_figs.claims import Claim, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.planted import make_claim
@@ -145,6 +145,25 @@ def test_a_sweep_shows_the_twin_without_noise_where_asked(expert_runs: Path) -> 
     }
     assert lines["sparse-vector zcdp"].get_ydata() == pytest.approx(4000.0, rel=0.05)
     assert lines["sparse-vector without noise"].get_ydata() == pytest.approx(1000.0, rel=0.05)
+
+
+@pytest.mark.parametrize(("parameter", "lines"), [("horizon", 2), ("epsilon", 1)])
+def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str, lines: int) -> None:
+    from dpregret.paper_figs.runs import read_runs
+
+    runs = read_runs(expert_runs)
+    free = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")].assign(epsilon=np.inf)
+    free = free.loc[free["learner"] == "sparse-vector"]
+    noisy = [free.assign(epsilon=epsilon, regret=free["regret"] + 80 / epsilon) for epsilon in (1.0, 4.0)]
+    entry = FigureEntry(kind="overhead", experiment="experts-horizon", parameter=parameter)
+    figure = comparison_figures.overhead_figure(pd.concat([free, *noisy], ignore_index=True), entry)
+    drawn = figure.axes[0].containers
+    assert len(drawn) == lines
+    found = [np.asarray(each[0].get_ydata(), dtype=float) for each in drawn]
+    assert found[0] == pytest.approx(80.0 if lines == 2 else [80.0, 20.0])
+    assert found[-1] == pytest.approx(20.0 if lines == 2 else [80.0, 20.0])
+    with pytest.raises(NotRun, match="no learner of experts-horizon has a twin without noise"):
+        comparison_figures.overhead_figure(pd.concat(noisy), entry)
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:

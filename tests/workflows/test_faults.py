@@ -125,16 +125,24 @@ def _kill(process: "subprocess.Popen[bytes]", whole_group: bool) -> None:
     process.wait()
 
 
+def _finished_runs(root: Path) -> dict[str, int]:
+    """Files of runs and when they were written."""
+    return {str(path): path.stat().st_mtime_ns for path in (root / RESULTS / "runs").rglob("*.parquet")}
+
+
 def test_kills_at_random_moments_change_nothing(finished: Any, mine: Any) -> None:
-    """The main process alone, or with its jobs; the same command goes on."""
+    """The main process alone, or with its jobs; the same command goes on, and loses what was in work at most."""
     chance = random.Random(3)
     for number in range(KILLS):
+        before = _finished_runs(mine.root)
         process = subprocess.Popen(
             mine.command(*MINE, "--cores", "2"), cwd=mine.root, env=mine.environment, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         time.sleep(2 + 6 * chance.random())
         _kill(process, whole_group=number % 2 == 0)
+        now = _finished_runs(mine.root)
+        assert sum(now.get(name) != date for name, date in before.items()) <= 2, "one a core"
     done = mine.snakemake(*MINE, "--cores", "2")
     assert done.returncode == 0, done.stderr
     assert tables(mine.root) == tables(finished.root)
