@@ -27,7 +27,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
 def read_arrays(path: Path, what: str, *names: str) -> list[np.ndarray[Any, Any]]:
     """Arrays of an .npz by name. Raises ValueError that names the file and `what` it should hold."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return [np.asarray(archive[name]) for name in names]
     except Exception as error:  # a damaged archive raises whatever its damage looks like
         raise ValueError(f"{path}: not a readable .npz of {what} ({error})") from error

@@ -100,7 +100,7 @@ def test_atomic_write_keeps_the_old_file_on_failure(tmp_path: Path) -> None:
         ({"features": [[0.9, 0.9]], "labels": [1.0]}, r"norm 1\.27279 or label 1 exceeds 1"),
         ({"features": [[0.1, 0.9]], "labels": [3.0]}, "or label 3 exceeds 1"),
         ({"features": [[0.1, 0.9]]}, "not a readable"),
-        ({"features": [["a"]], "labels": [1.0]}, "not a readable"),
+        ({"features": [["a"]], "labels": [1.0]}, "are numbers, not <U1"),
     ],
 )
 def test_damaged_copies_are_named(arrays: dict[str, list[float]], message: str, tmp_path: Path) -> None:
