@@ -93,3 +93,8 @@ def test_both_conventions_of_the_exponential_mechanism() -> None:
         ledger = Selection("gumbel", scale, 1.0, 1)
         assert ledger.epsilon(0.0) == pytest.approx(convention * eta)
         assert ledger.rho() == pytest.approx((convention * eta) ** 2 / 8)
+
+
+def test_only_what_is_proved_has_a_bound() -> None:
+    finite = {variant for variant in CALIBRATIONS if math.isfinite(plan(variant).bound())}
+    assert finite == {"pure", "approximate", "zcdp"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix
+from dpregret.algorithms.privacy import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss, materialise
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree, node_variance
 
@@ -93,3 +93,16 @@ def test_pure_loss_is_attained_and_never_passed() -> None:
         drawn = np.concatenate([generator.laplace(size=(500, rounds)), [-100 * np.sign(shift)]])
         ratios = np.abs(drawn - shift).sum(axis=1) - np.abs(drawn).sum(axis=1)
         assert ratios.max() == pytest.approx(loss)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [NoisePerItem(), NoisePerPrefix(90), WindowTree(1), WindowTree(8), WindowTree(64), WindowTree(128)]
+)
+def test_numbers_of_noises_are_those_that_are_added(mechanism: PrefixSums) -> None:
+    assert mechanism.noisy_nodes(90) == pytest.approx(np.square(materialise(mechanism, 90)).sum(axis=1))
+
+
+def test_a_horizon_is_at_least_one_round() -> None:
+    assert BinaryTree(1).nodes_per_item == 1
+    with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
+        BinaryTree(0)
