@@ -43,13 +43,16 @@ def allowed_drift(reference: pd.DataFrame, false_alarm: float = FALSE_ALARM) -> 
 def compare(current: pd.DataFrame, reference: pd.DataFrame, false_alarm: float = FALSE_ALARM) -> pd.DataFrame:
     """One row per reference exponent: claim, reference, current, change, allowed, status (ok, moved, missing).
 
-    Raises GateError when the reference holds no exponent or a claim changed what it measures.
+    Raises GateError when the reference holds no exponent or a claim changed what it measures or stands twice.
     """
     kept = reference.loc[reference["fitted"].notna()].reset_index(drop=True)
     if kept.empty:
         raise GateError("the reference holds no fitted exponent")
     same = ["claim", "learner", "variant", "experiment", "stream", "parameter", "response"]
-    both = kept.merge(current, on="claim", how="left", suffixes=("", "_now"), validate="one_to_one")
+    for frame in (kept, current):
+        if frame["claim"].duplicated().any():
+            raise GateError(f"claim {frame.loc[frame['claim'].duplicated(), 'claim'].iloc[0]!r} stands twice")
+    both = kept.merge(current, on="claim", how="left", suffixes=("", "_now"))
     for column in same[1:]:
         changed = both[f"{column}_now"].notna() & (both[f"{column}_now"] != both[column])
         if changed.any():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -26,9 +25,7 @@ from dpregret.paper_figs.cells import (
     log_factor,
 )  # fmt: skip
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction
-from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.formats import number
-from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.words import words_of
 
 REPRODUCED, BELOW, ABOVE, VIOLATED = "reproduced", "below bound", "above bound", "violated"
@@ -66,16 +63,6 @@ class Judgement:
     runs: int = 0
     cells_used: str = ""
     cells_excluded: str = ""
-
-
-def write_claims(
-    runs_dir: Path | str, claims_file: Path | str, out_file: Path | str, experiments: Collection[str] | None = None
-) -> pd.DataFrame:
-    """Judge every claim of `claims_file` on the runs below `runs_dir`; write claims.csv and return its frame."""
-    frame = judge_claims(read_runs(runs_dir), load_claims(claims_file), experiments)
-    Path(out_file).parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(out_file, index=False, float_format="%.6g", lineterminator="\n")
-    return frame
 
 
 def judge_claims(runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None) -> pd.DataFrame:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from dpregret.paper_figs.gate import GateError, compare, main, simulate_gate
 
@@ -62,3 +64,53 @@ def test_without_noise_only_rounding_is_forgiven() -> None:
     exact = reference(half=0.0)
     assert set(compare(exact.assign(fitted=0.5 + 1e-7), exact)["status"]) == {"ok"}
     assert set(compare(exact.assign(fitted=0.501), exact)["status"]) == {"moved"}
+
+
+@pytest.mark.parametrize("count", [1, 10])
+def test_allowance_is_the_stated_quantile(count: int) -> None:
+    """q sqrt(2) s: s from the reference's 95 % interval, q for a rate of 1 % over all exponents, both of a t law."""
+    law = stats.t(15)
+    error = 0.02 / law.ppf(0.975)
+    wanted = law.ppf(1 - 0.01 / (2 * count)) * np.sqrt(2) * error + 2e-5
+    assert compare(reference(count), reference(count))["allowed"].tolist() == pytest.approx([wanted] * count)
+
+
+@pytest.mark.parametrize("column", ["learner", "variant", "experiment", "stream", "parameter", "response"])
+def test_a_claim_that_measures_something_else_is_refused(column: str) -> None:
+    changed = reference().assign(**{column: "other"})
+    with pytest.raises(GateError, match=f"claim 'c0' has another {column} than the reference"):
+        compare(changed, reference())
+
+
+def test_claims_without_an_exponent_in_the_reference_are_left_out() -> None:
+    old = reference()
+    old.loc[0, "fitted"] = float("nan")
+    found = compare(reference(), old)
+    assert found["claim"].tolist() == [f"c{number}" for number in range(1, 10)]
+    assert set(found["status"]) == {"ok"}
+
+
+def test_the_same_claim_twice_is_refused() -> None:
+    for pair in ((pd.concat([reference(), reference()]), reference()), (reference(), pd.concat([reference()] * 2))):
+        with pytest.raises(GateError, match="claim 'c0' stands twice"):
+            compare(*pair)
+
+
+def test_what_is_printed_counts_the_exponents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, fitted in (("old", 0.5), ("new", 0.9)):
+        frame = reference()
+        frame.loc[3, "fitted"] = fitted
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    assert main(["compare", str(tmp_path / "new.csv"), str(tmp_path / "old.csv"), "--false-alarm", "0.5"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.endswith("9 of 10 exponents agree with the reference\n")
+    assert "   c3     0.5000   0.9000  0.4000" in printed.out
+    assert printed.err == "gate: moved or missing: c3\n"
+
+
+def test_simulations_are_the_same_every_time_and_know_the_direction_of_a_drift() -> None:
+    settings = {"runs": 8, "spread": 0.3, "exponents": 3, "simulations": 60}
+    assert simulate_gate(**settings) == simulate_gate(**settings)
+    assert simulate_gate(**settings, seed=8) != simulate_gate(**settings)
+    powers = [simulate_gate(**settings, drift=drift).power for drift in (0.0, 0.1, 0.3)]
+    assert powers[0] < 0.1 < powers[1] < powers[2]

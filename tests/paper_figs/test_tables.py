@@ -5,11 +5,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.formats import number, significant
 from dpregret.paper_figs.readme import BEGIN, END, ReadmeError, main, readme_text, update_readme
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
-from dpregret.paper_figs.verdicts import write_claims
+from dpregret.paper_figs.verdicts import judge_claims
 
 FILES = ["claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md",
          "table_1.csv", "table_1.html", "table_1.md", "table_1.tex"]  # fmt: skip
@@ -82,7 +83,7 @@ def test_costs_count_calls_and_microseconds(tables: Path) -> None:
 
 def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
     claims = repository / "workflows/claims/lou_cheung_2020.yaml"
-    frame = write_claims(paper_runs, claims, tmp_path / "claims.csv", experiments=["horizon"])
+    frame = judge_claims(read_runs(paper_runs), load_claims(claims), experiments=["horizon"])
     assert set(frame.loc[frame["experiment"] != "horizon", "verdict"]) == {"not run"}
     assert (frame.loc[frame["claim"] == "thm3-T", "verdict"] == "reproduced").all()
     assert len(read_runs(paper_runs)) > 0

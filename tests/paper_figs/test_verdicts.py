@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.cells import collect_cells
+from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.claims_files import ClaimsError
-from dpregret.paper_figs.fits import Estimate
+from dpregret.paper_figs.fits import Estimate, mean_interval
 from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.verdicts import decide, judge
+from dpregret.paper_figs.verdicts import decide, judge, judge_claims, predicted_text
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
@@ -214,3 +215,87 @@ def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
     assert (verdict, reason) == ("inconclusive", "interval too wide: [-0.300, 0.300]; about 144 runs would decide")
     verdict, reason = decide(Estimate(0.09, 0.05, 0.13), 0.1, True, 16)
     assert (verdict, reason) == ("inconclusive", "[0.050, 0.130] straddles +0.1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({}, "T^0.5"),
+        ({"predicted": {"power": 0.5, "log_power": 1}}, "T^0.5 ln T"),
+        ({"predicted": {"power": 0.5, "log_power": 2, "log_argument": "T/delta"}}, "T^0.5 ln(T/delta)^2"),
+        ({"predicted": {"power": 1, "log_power": 1.5}, "parameter": "dimension"}, "d^1 log2(d)^1.5"),
+        (
+            {"predicted": {"power": 1, "log_power": 0.5, "log_argument": "2p"}, "parameter": "dimension"},
+            "d^1 ln(2p)^0.5",
+        ),
+        ({"predicted": {"power": -1}, "parameter": "epsilon"}, "eps^-1"),
+        ({"side": "lower"}, ">= T^0.5"),
+        ({"kind": "linear", "predicted": None}, "T^1"),
+        ({"kind": "below", "bound": "explicit", "predicted": None}, "<= explicit bound"),
+        ({"kind": "private", "predicted": None}, "delivered eps <= eps"),
+    ],
+)
+def test_predictions_are_told_in_plain_text(changes: dict[str, object], text: str) -> None:
+    assert predicted_text(make_claim(**changes)) == text
+
+
+def test_rows_of_the_claims_table_are_whole() -> None:
+    claim = make_claim(errata=["L1", "L2"])
+    claims = ClaimsFile.model_construct(claims=(claim,))
+    (row,) = judge_claims(Sweep(root).frame(), claims).to_dict("records")
+    told = {"claim": "test", "source": "nowhere", "origin": "paper", "kind": "exponent", "learner": "wdp-cocop-gamma",
+            "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
+            "response": "regret", "predicted": "T^0.5", "tolerance": 0.1, "verdict": "reproduced", "errata": "L1 L2",
+            "statement": "a planted law", "runs": 16}  # fmt: skip
+    assert {key: row[key] for key in told} == told
+    assert row["cells_used"] == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
+    assert list(row)[:5] == ["claim", "source", "origin", "kind", "learner"]
+    assert row["normalised"] == 0.0
+
+
+def test_verdicts_on_explicit_bounds_say_how_far_they_hold() -> None:
+    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    holds = judge(Sweep(root, bound_factor=2).frame(), claim)
+    assert holds.reason == "at most 0.5 of the bound in 12 cells"
+    broken = judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), claim)
+    assert broken.reason == "mean regret above the bound at 16; 32"
+    near = judge(Sweep(root, bound_factor=1.0).frame(), claim)
+    assert near.reason == "an interval of the mean regret contains the bound, or runs failed"
+    excess = make_claim(kind="below", bound="explicit", predicted=None, response="excess", parameter="samples")
+    assert judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), excess).reason.startswith("mean excess above")
+
+
+def test_joint_intervals_decide_about_explicit_bounds() -> None:
+    """Twelve intervals hold together with 95 %: a bound between the single and the joint one decides nothing."""
+    frame = Sweep(root, scatter=0.3, spread=0.0, seed=3).frame()
+    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    cells = collect_cells(frame, claim)
+    worst = cells.responses[:, -1]
+    single, joint = (mean_interval(worst, count).high for count in (1, len(cells.values)))
+    others = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), (single + joint) / 2)
+    assert judge(frame.assign(bound=others * 1.0), claim).verdict == "inconclusive"
+    wide = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), joint * 1.001)
+    assert judge(frame.assign(bound=wide), claim).verdict == "reproduced"
+
+
+def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:
+    claim = make_claim(kind="private", predicted=None, where={"epsilon": 8.0})
+    good = Sweep(root).frame()
+    for other in ({"learner": "x"}, {"variant": "x"}, {"stream": "x"}, {"experiment": "x"}, {"epsilon": np.inf}):
+        bad = Sweep(root, delivered=3.0).frame().assign(**other)
+        found = judge(pd.concat([good, bad], ignore_index=True), claim)
+        assert (found.verdict, found.runs) == ("reproduced", 16), other
+        assert found.reason == "delivers 1 to 1 times the claimed eps"
+    upper = judge(Sweep(root, delivered=1.5).frame(), make_claim(kind="private", predicted=None, accounting="upper"))
+    assert upper.verdict == "inconclusive"
+    assert upper.reason.startswith("the ledger proves 1.5 times the claimed eps only")
+    silent = judge(good.assign(delivered_epsilon=np.inf), claim)
+    assert (silent.verdict, silent.reason) == ("inconclusive", "the runs carry no delivered epsilon")
+
+
+def test_what_it_would_take_is_estimated_from_the_grid() -> None:
+    """Only 2^15 is usable: three more cells of the same spacing. None is: from the round at which one would be."""
+    one = judge(Sweep(root, displacement=lambda checkpoints, value: 30000 / checkpoints).frame(), make_claim())
+    assert one.reason == "no exponent: 1 of 12 cells usable (11 saturated); it would take T of about 2^18"
+    few = judge(Sweep(root, horizon=64).frame(), make_claim(asymptotic_from=16))
+    assert few.reason == "no exponent: 3 of 3 cells usable"
