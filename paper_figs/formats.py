@@ -60,6 +60,12 @@ def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
     return str(styler.to_html(table_uuid=identifier, table_attributes='class="dpregret-table"'))
 
 
+def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
+    """A frame of text as {name}.md, below its caption, and as {name}.html."""
+    (out / f"{name}.md").write_text(f"{caption}\n\n{markdown(frame)}", encoding="utf-8")
+    (out / f"{name}.html").write_text(html(frame, name, caption), encoding="utf-8")
+
+
 def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
     """A LaTeX table with booktabs rules; columns in `raw` already hold LaTeX, all others are escaped."""
     styler = frame.style.hide(axis="index").format(escape="latex")

@@ -141,5 +141,4 @@ def write_ruler(out: Path, simulations: int) -> None:
     for name, table in tables.items():
         formats.write_csv(table, out / f"{name}.csv")
         text = table.map(lambda cell: formats.significant(cell) if isinstance(cell, float) else str(cell))
-        (out / f"{name}.md").write_text(f"{CAPTIONS[name]}\n\n{formats.markdown(text)}", encoding="utf-8")
-        (out / f"{name}.html").write_text(formats.html(text, name, CAPTIONS[name]), encoding="utf-8")
+        formats.write_captioned(text, CAPTIONS[name], out, name)

@@ -56,8 +56,8 @@ def audit(first: Array, second: Array, delta: float = 0.0, alarm: float = ALARM)
     for kind in ("epsilon", "mu"):
         threshold, above, likely = _best_event(scores, delta, alarm, kind)
         hits = [int((world >= threshold).sum()) if above else int((world < threshold).sum()) for world in held]
-        low = _lowest(np.array(hits[likely]), samples, alarm / 4)
-        high = _highest(np.array(hits[1 - likely]), samples, alarm / 4)
+        low = least_probability(np.array(hits[likely]), samples, alarm / 4)
+        high = largest_probability(np.array(hits[1 - likely]), samples, alarm / 4)
         value = _log_ratio(low, high, delta) if kind == "epsilon" else norm.ppf(low) - norm.ppf(high)
         found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
     (epsilon, event), (mu, mu_event) = found
@@ -100,8 +100,8 @@ def _best_event(scores: list[Array], delta: float, alarm: float, kind: str) -> t
     for above in (True, False):
         hits = [count - each if above else each for each in below]
         for likely in (0, 1):
-            low = _lowest(hits[likely], count, alarm / 4)
-            high = _highest(hits[1 - likely], count, alarm / 4)
+            low = least_probability(hits[likely], count, alarm / 4)
+            high = largest_probability(hits[1 - likely], count, alarm / 4)
             value = norm.ppf(low) - norm.ppf(high) if kind == "mu" else _log_ratio(low, high, delta)
             value = np.where(np.isfinite(value), value, -math.inf)
             place = int(np.argmax(value))
@@ -114,11 +114,11 @@ def _log_ratio(low: Array, high: Array, delta: float) -> Array:
     return np.asarray(np.log(np.maximum(low - delta, 1e-300)) - np.log(high))
 
 
-def _lowest(hits: Array, samples: int, error: float) -> Array:
-    """Clopper-Pearson lower bound of a probability."""
+def least_probability(hits: Array, samples: int, error: float) -> Array:
+    """Clopper-Pearson lower bound of a probability, wrong with probability `error` at most."""
     return np.asarray(np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), samples - hits + 1), 0.0))
 
 
-def _highest(hits: Array, samples: int, error: float) -> Array:
-    """Clopper-Pearson upper bound of a probability."""
+def largest_probability(hits: Array, samples: int, error: float) -> Array:
+    """Clopper-Pearson upper bound of a probability, wrong with probability `error` at most."""
     return np.asarray(np.where(hits < samples, beta.isf(error, hits + 1, np.maximum(samples - hits, 1)), 1.0))

@@ -83,10 +83,9 @@ def audits(family: Family, seed: int, settings: AuditSettings) -> Iterator[tuple
             continue
         for number, variant in enumerate(special.variants or kind.card.variants):
             key = (seed, list(FAMILIES).index(family), place, number)
-            made = _audited(family, kind, variant, 4.0, settings.delta, special, key)
-            epsilon = special.epsilon or (2.0 if made.delta == 0 else 4.0)
-            if epsilon != made.claimed:
-                made = _audited(family, kind, variant, epsilon, settings.delta, special, key)
+            made = _audited(family, kind, variant, special.epsilon or 4.0, settings.delta, special, key)
+            if special.epsilon is None and made.delta == 0:  # only a learner that was made tells that it is pure
+                made = _audited(family, kind, variant, 2.0, settings.delta, special, key)
             yield name, variant, made
 
 
@@ -94,9 +93,8 @@ def _audited(
     family: Family, kind: Any, variant: str, epsilon: float, delta: float, special: Special, seed: tuple[int, ...]
 ) -> Audited:
     if family == "online":
-        window = WINDOW
         rounds = special.rounds or (WINDOW + 1 if kind.card.windowed else 8)
-        return AuditedOnline(kind, variant, epsilon, delta, special.losses, rounds, window, seed)
+        return AuditedOnline(kind, variant, epsilon, delta, special.losses, rounds, WINDOW, seed)
     if family == "experts":
         return AuditedExperts(kind, variant, epsilon, delta, special.rounds or 8, seed)
     if family == "bandits":

@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from scipy.stats import beta
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import (
@@ -27,7 +26,7 @@ from dpregret.algorithms.privacy import (
     gaussian_mu,
     unit_noise,
 )
-from dpregret.algorithms.privacy.distinguish import audit
+from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
 from dpregret.workflows.audits.worlds import along_tree
 
@@ -221,6 +220,6 @@ def planted_rows(seed: int, repeats: int, runs: int = RUNS) -> pd.DataFrame:
             hits = sum(case.flagged(np.random.default_rng(each), runs, planted) for each in seeds)
             row[column] = hits / repeats
             if planted:
-                row["caught_at_least"] = float(beta.ppf(0.05, hits, repeats - hits + 1)) if hits else 0.0
+                row["caught_at_least"] = float(least_probability(np.array(hits), repeats, 0.05))
         found.append(row)
     return pd.DataFrame(found)

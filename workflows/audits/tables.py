@@ -30,13 +30,13 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     found = findings(pairs)
     formats.write_csv(pairs, out / "audit_pairs.csv")
     formats.write_csv(found, out / "audit.csv")
-    _write_text(_audit_text(found), CAPTION, out, "audit")
+    formats.write_captioned(_audit_text(found), CAPTION, out, "audit")
     bugs = pd.read_parquet(planted)
     formats.write_csv(bugs, out / "planted.csv")
     shown = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):
         shown[column] = [formats.significant(value) for value in bugs[column]]
-    _write_text(shown, PLANTED_CAPTION, out, "planted")
+    formats.write_captioned(shown, PLANTED_CAPTION, out, "planted")
 
 
 def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
@@ -52,11 +52,6 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
         "learner": found["learner"], "variant": found["variant"], **numbers, "finding": found["finding"],
         "worst pair": found["pair"], "operating point": point,
     })  # fmt: skip
-
-
-def _write_text(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
-    (out / f"{name}.md").write_text(f"{caption}\n\n{formats.markdown(frame)}", encoding="utf-8")
-    (out / f"{name}.html").write_text(formats.html(frame, name, caption), encoding="utf-8")
 
 
 def faults(found: pd.DataFrame, planted: pd.DataFrame, reference: pd.DataFrame) -> list[str]:

@@ -81,5 +81,7 @@ rule complete:
     resources:
         mem_mb=1000,
         runtime=5,
+    params:
+        code=fingerprint.module_fingerprint("dpregret.paper_figs.runs", "complete.py"),
     script:
         "../scripts/complete.py"

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpregret.algorithms.privacy import gaussian_delta
-from dpregret.algorithms.privacy.distinguish import ALARM, _highest, _lowest, audit
+from dpregret.algorithms.privacy.distinguish import ALARM, audit, largest_probability, least_probability
 
 RUNS = 40_000
 
@@ -75,8 +75,8 @@ def test_lowest_bits_are_not_looked_at() -> None:
 @pytest.mark.parametrize("hits", [0, 1, 17, 99, 100])
 def test_bounds_are_those_of_clopper_and_pearson(hits: int) -> None:
     exact = stats.binomtest(hits, 100).proportion_ci(0.9, method="exact")
-    assert float(_lowest(np.array(hits), 100, 0.05)) == pytest.approx(exact.low, abs=1e-12)
-    assert float(_highest(np.array(hits), 100, 0.05)) == pytest.approx(exact.high, abs=1e-12)
+    assert float(least_probability(np.array(hits), 100, 0.05)) == pytest.approx(exact.low, abs=1e-12)
+    assert float(largest_probability(np.array(hits), 100, 0.05)) == pytest.approx(exact.high, abs=1e-12)
 
 
 def test_worlds_must_be_comparable() -> None:
