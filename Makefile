@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report test lint bench ci-check reference schema unlock lock clean
+.PHONY: help setup reproduce report provenance test lint bench ci-check reference schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
@@ -41,10 +41,12 @@ $(READY):
 
 reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES=8)
 	$(SNAKEMAKE) --cores $(CORES)
-	$(SNAKEMAKE) --report $(RESULTS)/report.html
 
-report: setup ## write the report of a finished run
-	$(SNAKEMAKE) --report $(RESULTS)/report.html
+report: setup ## write the report of a run: results/report.html
+	$(SNAKEMAKE) --cores $(CORES) html_report
+
+provenance: setup ## write Snakemake's own report of a finished run: every file with its rule, code and time
+	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)

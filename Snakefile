@@ -1,6 +1,7 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
 import sys
+from pathlib import Path
 
 try:
     from dpregret.paper_figs.claims_files import ClaimsError, load_claims
@@ -48,6 +49,7 @@ include: "workflows/rules/runs.smk"
 include: "workflows/rules/tables.smk"
 include: "workflows/rules/audit.smk"
 include: "workflows/rules/ruler.smk"
+include: "workflows/rules/report.smk"
 
 
 rule all:
@@ -58,6 +60,7 @@ rule all:
         [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit],
         [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler],
         [f"{RESULTS}/errata.{form}" for form in ("md", "html")],
+        f"{RESULTS}/report.html",
 
 
 for paper in CONFIG.papers:

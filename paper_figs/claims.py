@@ -224,11 +224,15 @@ class ClaimsFile(Strict):
     """A claims file: the paper, its claims, the rows of its tables (table 1, table 2, ...), and its figures.
 
     `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
-    the words of tables, and the response of claims that name none.
+    the words of tables, and the response of claims that name none. `cite` is the paper's short name, `about` what it
+    is about in a few sentences, `glossary` its symbols with their meaning.
     """
 
     paper: str
     title: str
+    cite: str = ""
+    about: str = ""
+    glossary: dict[str, str] = Field(default_factory=dict)
     problem: Literal["online", "erm"] = "online"
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = Field(min_length=1)

@@ -60,7 +60,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
     files: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            files |= {each for each in path.rglob("*") if each.suffix in {".py", ".yaml", ".rst", ".j2"}}
+            files |= {each for each in path.rglob("*") if each.suffix in {".py", ".yaml", ".rst", ".j2", ".css", ".js"}}
         else:
             files.add(path)
     for path in sorted(files):
@@ -109,6 +109,9 @@ def data_fingerprint() -> str:
 
 
 def figures_fingerprint(script: str) -> str:
-    """Return the fingerprint of the code and the texts that decide tables and figures."""
-    folders = [ROOT / "paper_figs", *(ROOT / "workflows" / name for name in ("claims", "errata"))]
-    return fingerprint([*folders, ROOT / "workflows" / "scripts" / script])
+    """Return the fingerprint of the code, the templates and the texts that decide what a script writes."""
+    own = ROOT / "workflows" / "scripts" / script
+    code = imported_files(name for name in _imports(own) if not name.startswith(f"{PACKAGE}.workflows"))
+    templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
+    texts = (ROOT / "workflows" / name for name in ("claims", "errata"))
+    return fingerprint([*code, *templates, *texts, own])

@@ -24,6 +24,7 @@ def fingerprints() -> dict[str, str]:
         "pocp": fingerprint.learner_fingerprint(f"{COCO}.pocp"),
         "data": fingerprint.data_fingerprint(),
         "tables": fingerprint.figures_fingerprint("tables.py"),
+        "page": fingerprint.figures_fingerprint("html_report.py"),
     }
 
 
@@ -44,7 +45,10 @@ def fingerprints() -> dict[str, str]:
         ("datasets/fetch.py", {"cocop", "pocp", "data"}),
         ("workflows/scripts/run.py", {"cocop", "pocp"}),
         ("workflows/scripts/tables.py", {"tables"}),
-        ("paper_figs/fits.py", {"tables"}),
+        ("paper_figs/fits.py", {"tables", "page"}),
+        ("paper_figs/report/explorer.py", {"page"}),
+        ("workflows/scripts/html_report.py", {"page"}),
+        ("workflows/claims/talwar_2015.yaml", {"tables", "page"}),
         ("workflows/config.py", set()),
         ("workflows/checks.py", set()),
     ],
@@ -65,6 +69,16 @@ def test_touch_changes_nothing(copied: Path) -> None:
     for path in copied.rglob("*.py"):
         os.utime(path)
     assert fingerprints() == before
+
+
+def test_the_face_of_the_report_counts(copied: Path) -> None:
+    before = fingerprints()
+    for name in ("report.css", "report.js", "report.html.j2"):
+        with (copied / "paper_figs" / "report" / "templates" / name).open("a") as file:
+            file.write("\n")
+        after = fingerprints()
+        assert {each for each in before if before[each] != after[each]} == {"page"}
+        before = after
 
 
 def test_new_or_renamed_file_counts(copied: Path) -> None:

@@ -89,6 +89,25 @@ def paper_outputs(paper):
     return [f"{RESULTS}/{paper}/{name}" for name in names]
 
 
+def shown_files(wildcards):
+    """What the report shows: tables and figures of all papers with their runs, audit and ruler, and speed where known."""
+    files = [name for paper in CONFIG.papers for name in paper_outputs(paper)]
+    files += [
+        f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
+        for job in JOBS
+    ]
+    files += [
+        f"{RESULTS}/{paper}/oracles.parquet"
+        for paper in CONFIG.papers
+        if CONFIG.papers[paper].oracle_costs
+    ]
+    files += [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit]
+    files += [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler]
+    folders = [Path(RESULTS), Path("results") / "reference"]
+    measured = [sorted((folder / "speed").glob("*.md")) for folder in folders]
+    return files + [str(path) for paths in measured for path in paths]
+
+
 def captioned(name):
     """A table of a paper, marked for the report where it has a caption."""
     path = f"{RESULTS}/{{paper}}/{name}"

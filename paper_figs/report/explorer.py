@@ -1,0 +1,84 @@
+"""The data behind the interactive curves: means over runs with intervals, one row per cell of every experiment."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from dpregret.paper_figs import fits
+from dpregret.paper_figs.claims import ClaimsFile
+from dpregret.paper_figs.runs import OPTIONS
+from dpregret.paper_figs.words import words_of
+
+SERIES: Final = ("learner", "variant")
+VARIABLES: Final = ("stream", "set", "checkpoint", "dimension", "window", "epsilon", "delta", *OPTIONS)
+"""What may be on the horizontal axis or held fixed; `checkpoint` is T (or n)."""
+NUMBERS: Final = ("mean", "low", "high", "bound", "trivial", "runs")
+LABELS: Final = {
+    "stream": "losses", "set": "set", "dimension": "dimension", "window": "window W", "epsilon": "eps",
+    "delta": "delta", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",
+    "active": "active records", "kill": "rounds until an expert errs", "probability": "probability",
+}  # fmt: skip
+CHARTED: Final = {
+    "horizon": "checkpoint", "samples": "checkpoint", "experts": "dimension", "mu": "epsilon", "width": "dimension",
+}  # fmt: skip
+"""Swept parameter -> variable of the chart, where the names differ."""
+
+
+def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
+    """Experiment -> variables that vary, series and rows; numbers have five significant digits.
+
+    A learner that needs no new run for a shorter horizon shows its checkpoints; the others their last rounds. Learners
+    that protect everything have no window, learners without privacy no eps (null).
+    """
+    rows = runs.loc[runs["status"] == "ok"]
+    longest = rows.groupby(["experiment", *SERIES])["horizon"].transform("max")
+    shown = np.where(rows["anytime"], rows["horizon"] == longest, rows["checkpoint"] == rows["horizon"])
+    rows = rows.loc[shown & (rows["checkpoint"] > 1)]
+    rows = rows.assign(window=rows["window"].where(rows["window"].between(1, rows["horizon"] - 1)))
+    private = np.isfinite(rows["epsilon"])
+    rows = rows.assign(epsilon=rows["epsilon"].where(private), delta=rows["delta"].where(private))
+    words = words_of(claims.response)
+    length = words.axes["samples" if claims.problem == "erm" else "horizon"]
+    return {
+        "response": words.response, "labels": {**LABELS, "checkpoint": length},
+        "experiments": {str(name): _experiment(group) for name, group in rows.groupby("experiment", sort=True)},
+    }  # fmt: skip
+
+
+def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
+    varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
+    names = rows["learner"] + rows["variant"].map(lambda variant: "" if variant == "plain" else f" {variant}")
+    rows = rows.assign(series=names)
+    series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
+    cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
+        mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("stay_regret", "mean"),
+        runs=("regret", "size"),
+    ).reset_index()  # fmt: skip
+    reach = stats.t.ppf(0.5 + fits.LEVEL / 2, (cells["runs"] - 1).clip(lower=1)) * cells["spread"].fillna(0)
+    reach /= np.sqrt(cells["runs"])
+    cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
+    constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
+    return {
+        "series": series,
+        "printed": [name for name in series if "printed" in name],
+        "variables": varying,
+        "constant": {name: value for name, value in constant.items() if value is not None},
+        "rows": [
+            [series.index(record["series"]), *(_plain(record[name]) for name in (*varying, *NUMBERS))]
+            for record in cells.to_dict("records")
+        ],
+    }
+
+
+def _plain(value: Any) -> str | float | int | None:
+    """A JSON value: text, a short number, or null for what is not finite."""
+    if isinstance(value, str):
+        return value
+    number = float(value)
+    if not np.isfinite(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) < 2**53 else float(f"{number:.5g}")

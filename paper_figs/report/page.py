@@ -1,0 +1,155 @@
+"""Put the page together: read a folder of results, fill the template, write one file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import jinja2
+import pandas as pd
+
+from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.errata_page import TEMPLATES, section
+from dpregret.paper_figs.formats import DASH, significant
+from dpregret.paper_figs.report.explorer import explorer
+from dpregret.paper_figs.report.provenance import gather
+from dpregret.paper_figs.report.sections import VERDICTS, PaperView, paper_view, short, slug
+from dpregret.paper_figs.runs import read_runs
+
+OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
+AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
+RULER: Final = {
+    "ruler/intervals": "Intervals and bias of fitted exponents", "ruler/verdicts": "Verdicts on planted curves",
+    "ruler/gate": "Odds of the gate",
+}  # fmt: skip
+SPEED: Final = {
+    "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",
+    "speed/peers": "Against peers",
+}  # fmt: skip
+MEANING: Final = {
+    "reproduced": "grows like the bound, on losses where the bound's terms really appear",
+    "below bound": "grows more slowly: the bound is loose, or the losses easy",
+    "above bound": "stays above a lower bound with room",
+    "inconclusive": "the interval is too wide, or too few cells are usable; the reason says what it would take",
+    "violated": "grows faster than claimed, or delivers less privacy: a finding",
+    "not run": "not in this profile",
+}
+
+
+class ReportError(ValueError):
+    """A folder of results that cannot be shown; the message is one line."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of text with its caption."""
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def write_report(
+    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], claims: Path, errata: Path, out: Path,
+    profile: str = "full", config: str = "", reference: Path | None = None,
+) -> None:  # fmt: skip
+    """Write the report of a run to `out`, one HTML file that needs no network.
+
+    results: folder of the run's tables and figures; runs: folder of its runs, one folder a paper; papers: name ->
+    experiment -> title; claims, errata: folders of the YAML files; config: hash of the configuration; reference: folder
+    whose tables of speed stand in where the run has none. Raises ReportError, ClaimsError or RunsError in one line.
+    """
+    views, curves = [], {}
+    for paper, experiments in papers.items():
+        claims_file = load_claims(claims / f"{paper}.yaml")
+        if not (results / paper / "claims.csv").exists():
+            raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
+        views.append(paper_view(results, claims_file, section(results, claims_file, errata / f"{paper}.yaml")))
+        curves[paper] = {**explorer(read_runs(runs / paper), claims_file), "titles": dict(experiments)}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
+        lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+    )  # fmt: skip
+    environment.filters.update(slug=slug, short=short)
+    environment.globals["colour"] = dict(zip(VERDICTS, ("good", "below", "below", "open", "bad", "none"), strict=True))
+    page = environment.get_template("report.html.j2").render(
+        papers=views, provenance=gather(results, profile, config), meaning=MEANING,
+        verdicts=[verdict for verdict in VERDICTS if any(verdict in view.verdicts for view in views)],
+        privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
+        audit=_tables(results, AUDIT), ruler=_tables(results, RULER),
+        speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
+        oracles=_oracle_costs(results, list(papers)),
+        curves=_script_json(curves),
+        css=_own("report.css"), javascript=_own("report.js"), vega=vega_scripts(),
+    )  # fmt: skip
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page, encoding="utf-8")
+
+
+def vega_scripts() -> list[str]:
+    """The sources of Vega, Vega-Lite and Vega-Embed, as Snakemake carries them for its own report.
+
+    Their place inside Snakemake is not a public promise; a test opens the page in a browser.
+    """
+    assets = files("snakemake.assets") / "data"
+    scripts = (
+        (assets / name / f"{name}.js").read_text(encoding="utf-8") for name in ("vega", "vega-lite", "vega-embed")
+    )
+    return [re.sub(r"//# sourceMappingURL=\S+", "", script).replace("</script", r"<\/script") for script in scripts]
+
+
+def read_captioned(path: Path, title: str) -> TextTable:
+    """Read a Markdown table below its caption."""
+    text = path.read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    caption = text.split("|", 1)[0].strip()
+    rows = [tuple(cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
+    return TextTable(slug(path.stem), title, caption, rows[0], tuple(rows[2:]))
+
+
+def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
+    paths = {results / f"{name}.md": title for name, title in wanted.items()}
+    return tuple(read_captioned(path, title) for path, title in paths.items() if path.exists())
+
+
+def _privacy(view: PaperView) -> tuple[PaperView, int, int] | None:
+    """A paper, and how many of its claims of privacy hold and do not."""
+    private = [claim for claim in view.claims if claim.record["kind"] == "private"]
+    return (view, sum(claim.verdict == "reproduced" for claim in private), len(private)) if private else None
+
+
+def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
+    """Microseconds of every oracle of every set, and how many linear oracle calls one projection costs."""
+    found = [pd.read_parquet(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
+    if not found:
+        return None
+    costs = pd.concat(found).groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()
+    order = ("linear oracle", "local oracle", "projection", "projection (solver)")
+    operations = [name for name in order if name in costs.columns]
+    cheapest = costs[[name for name in operations if name.startswith("projection")]].min(axis=1)
+    ratio = cheapest / costs["linear oracle"]
+    rows = []
+    for (name, dimension), seconds, times in zip(costs.index, costs[operations].to_numpy(), ratio, strict=True):
+        rows.append((str(name), str(dimension), *(significant(1e6 * value) for value in seconds), significant(times)))
+    caption = (
+        "Microseconds of CPU time a vector, best of several warm batched calls (the solver takes one vector at a "
+        f"time). The last column is the cheapest projection over the linear oracle; {DASH} where there is none."
+    )
+    columns = ("set", "dimension", *operations, "projection / linear oracle")
+    return TextTable("oracles", "Projection against linear oracle", caption, columns, tuple(rows))
+
+
+def _own(name: str) -> str:
+    return (OWN_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _script_json(data: Any) -> str:
+    """JSON that can stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

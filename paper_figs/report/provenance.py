@@ -1,0 +1,85 @@
+"""Where a run's numbers come from: commit, configuration, machine, and what the jobs took."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+PACKAGES: Final = ("numpy", "scipy", "pandas", "scikit-learn", "dp-accounting", "snakemake")
+OTHER: Final = "other"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the first screen tells about a run. Times are those of its jobs, as Snakemake measured them."""
+
+    profile: str
+    config: str
+    commit: str
+    made: str
+    machine: str
+    python: str
+    packages: str
+    jobs: int
+    cpu_minutes: float
+    longest: str
+    memory_mb: float
+    per_part: dict[str, float]
+
+
+def gather(results: Path, profile: str, config: str) -> Provenance:
+    """Read the times of all jobs below `results`/benchmark and ask git and the machine for the rest."""
+    times = job_times(results / "benchmark")
+    longest = times.sort_values("s").to_dict("records")[-1] if len(times) else None
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return Provenance(
+        profile, config, commit(Path(__file__).resolve().parents[2]),
+        datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        machine(), platform.python_version(), ", ".join(versions), len(times), float(times["cpu_time"].sum()) / 60,
+        f"{longest['job']}, {longest['s']:.0f} s" if longest is not None else "",
+        float(times["max_rss"].max()) if len(times) else 0.0,
+        {str(part): float(group["cpu_time"].sum()) / 60 for part, group in times.groupby("part", sort=False)},
+    )  # fmt: skip
+
+
+def job_times(folder: Path) -> pd.DataFrame:
+    """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes)."""
+    frames = []
+    for file in sorted(folder.rglob("*.tsv")):
+        path = file.relative_to(folder)
+        frame = pd.read_csv(file, sep="\t", usecols=["s", "cpu_time", "max_rss"])
+        part = path.parts[0] if len(path.parts) > 1 else OTHER
+        numbers = frame.apply(pd.to_numeric, errors="coerce").tail(1)
+        frames.append(numbers.assign(part=part, job=str(path.with_suffix(""))))
+    columns = ["part", "job", "s", "cpu_time", "max_rss"]
+    return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+
+
+def commit(repository: Path) -> str:
+    """The commit that the code stands at, with a mark where files differ from it; empty outside of git."""
+    try:
+        command = ["git", "-C", str(repository), "describe", "--always", "--dirty=, with changes", "--abbrev=12"]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def machine() -> str:
+    """Processor, cores and memory in one line, as far as the system tells."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+        gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        memory = f", {gibibytes:.0f} GiB"
+    except (OSError, ValueError):
+        memory = ""
+    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}"

@@ -1,0 +1,178 @@
+"""What the page shows of one paper, put together from its tables, its claims file and its figures."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.errata_page import Section
+from dpregret.paper_figs.report.explorer import CHARTED
+from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
+from dpregret.paper_figs.verdicts import ABOVE, BELOW, INCONCLUSIVE, NOT_RUN, REPRODUCED, VIOLATED
+
+VERDICTS: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED, NOT_RUN)
+HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
+COLOURS: Final = 128
+"""Figures are embedded with a palette of so many colours: a third of the size, no difference to the eye."""
+
+Record = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table; `claims` are those that its number belongs to."""
+
+    text: str
+    claims: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a comparison table."""
+
+    cells: tuple[Cell, ...]
+    claims: tuple[str, ...]
+    errata: tuple[str, ...]
+    group: str
+
+
+@dataclass(frozen=True)
+class ComparisonTable:
+    """A table of the paper with measured columns."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """A claim with its verdict and with what leads to its data."""
+
+    id: str
+    verdict: str
+    record: Record
+    fitted: str
+    slopes: tuple[str, ...]
+    figures: tuple[str, ...]
+    axis: str
+    where: str
+    errata: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A static figure as a data address."""
+
+    name: str
+    source: str
+    width: int
+    height: int
+    experiment: str
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """Everything of one paper."""
+
+    paper: str
+    claims_file: ClaimsFile
+    verdicts: dict[str, int]
+    tables: tuple[ComparisonTable, ...]
+    claims: tuple[ClaimView, ...]
+    figures: tuple[FigureView, ...]
+    errata: Section
+    effects: tuple[Record, ...]
+    costs: tuple[Record, ...]
+
+
+def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
+    """Read the tables and figures of a paper below `results`."""
+    folder = results / claims.paper
+    judged = {record["claim"]: record for record in records(folder / "claims.csv")}
+    figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
+    drawn = {figure.name for figure in figures}
+    views = tuple(_claim(claim, judged[claim.id], claims, drawn) for claim in claims.claims if claim.id in judged)
+    counts = Counter(view.verdict for view in views)
+    return PaperView(
+        claims.paper, claims, {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
+        tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
+        views, figures, errata,
+        tuple(row for row in records(folder / "errata.csv") if row["status"] == "measured"),
+        records(folder / "costs.csv"),
+    )  # fmt: skip
+
+
+def records(path: Path) -> tuple[Record, ...]:
+    """The rows of a CSV file as text; none where there is no file."""
+    if not path.exists():
+        return ()
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return tuple({str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records"))
+
+
+def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
+    """Rows of the file stand in the order of the claims file: exponents then know their claims."""
+    table = claims.tables[number - 1]
+    found = records(folder / f"table_{number}.csv")
+    columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
+    rows = []
+    for record, entry in zip(found, table.rows, strict=True):
+        by_column: dict[str, list[str]] = {}
+        for parameter, claim in entry.exponents.items():
+            name = symbol_of(claims, "epsilon" if parameter == "mu" else parameter)
+            by_column.setdefault(f"{name} exponent", []).append(claim)
+        cells = tuple(Cell(record[name], tuple(by_column.get(name, ()))) for name in columns)
+        rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"]))
+    return ComparisonTable(table.caption, columns, tuple(rows))
+
+
+def _claim(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]) -> ClaimView:
+    fitted = ""
+    if record["fitted"]:
+        value, low, high = (float(record[name]) for name in ("fitted", "fitted_low", "fitted_high"))
+        fitted = f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
+    figures.sort(key=lambda entry: entry.parameter != claim.parameter)
+    where = ", ".join(f"{key} = {value}" for key, value in claim.where.items())
+    return ClaimView(
+        claim.id, record["verdict"], record, fitted,
+        tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
+        tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
+    )  # fmt: skip
+
+
+def _figure(path: Path, claims: ClaimsFile) -> FigureView:
+    experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
+    source, size = embedded(path)
+    return FigureView(path.stem, source, *size, experiment)
+
+
+def embedded(path: Path) -> tuple[str, tuple[int, int]]:
+    """A PNG file as a data address with fewer colours, and its size."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        reduced = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        buffer = io.BytesIO()
+        reduced.save(buffer, "PNG", optimize=True)
+        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size
+
+
+def slug(text: Any) -> str:
+    """Text as part of an address inside the page."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
+
+
+def short(cite: str) -> str:
+    """`Asi et al. 2023` for `Asi, Feldman, Koren & Talwar 2023`."""
+    return re.sub(r"^([^,&]+),.* (\d{4})$", r"\1 et al. \2", cite)

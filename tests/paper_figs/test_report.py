@@ -1,0 +1,291 @@
+"""The report: every number leads to its data, the curves are those of the runs, and a browser can use it offline."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from planted import planted_paper, write_runs
+from scipy import stats
+
+from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.figures import write_figures
+from dpregret.paper_figs.report.explorer import explorer
+from dpregret.paper_figs.report.page import ReportError, read_captioned, write_report
+from dpregret.paper_figs.report.provenance import job_times
+from dpregret.paper_figs.report.sections import short
+from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.tables import write_tables
+
+PAPER = "lou_cheung_2020"
+EXPERIMENTS = {name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon")}
+SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
+LARGEST = 15 * 10**6
+Write = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    runs = write_runs(planted_paper(), folder / "runs" / PAPER)
+    claims, errata = (repository / "workflows" / name / f"{PAPER}.yaml" for name in ("claims", "errata"))
+    write_tables(runs, claims, errata, folder / PAPER, EXPERIMENTS)
+    write_figures(runs, claims, folder / PAPER / "figures", experiments=EXPERIMENTS)
+    costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
+    frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
+    frame.to_parquet(folder / PAPER / "oracles.parquet")
+    (folder / "audit").mkdir()
+    (folder / "audit" / "audit.md").write_text("Privacy.\n\n| learner | eps |\n|:--|:--|\n| a\\|b | 1 |\n")
+    for name, seconds in (("lou_cheung_2020/horizon/one", 60.0), ("report", 30.0)):
+        path = folder / "benchmark" / f"{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"s\th:m:s\tmax_rss\tcpu_time\n{seconds}\t0:01:00\t12.5\t{seconds / 2}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def write(results: Path, repository: Path) -> Write:
+    def to(out: Path, papers: dict[str, dict[str, str]] | None = None) -> Path:
+        workflows = repository / "workflows"
+        wanted = papers or {PAPER: EXPERIMENTS}
+        write_report(
+            results, results / "runs", wanted, workflows / "claims", workflows / "errata", out, "mine", "0123456789ab"
+        )
+        return out
+
+    return to
+
+
+@pytest.fixture(scope="module")
+def page(results: Path, write: Write) -> Path:
+    return write(results / "report.html")
+
+
+def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"<script.*?</script>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    anchors = set(re.findall(r'\bid="([^"]+)"', text))
+    assert len(anchors) == len(re.findall(r'\bid="', text)), "an id stands twice"
+    addresses = set(re.findall(r'(?:href|src)="([^"]*)"', text))
+    assert {address[:5] for address in addresses if not address.startswith("#")} == {"data:"}
+    inside = {address[1:] for address in addresses if address.startswith("#")}
+    assert len(inside) > 100
+    assert inside <= anchors
+
+
+def test_size_is_that_of_a_mail_attachment(page: Path) -> None:
+    assert page.stat().st_size < LARGEST
+
+
+def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Path, repository: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    claims = load_claims(repository / "workflows" / "claims" / f"{PAPER}.yaml")
+    judged = pd.read_csv(page.parent / PAPER / "claims.csv").set_index("claim")
+    row = next(row for row in claims.rows if judged["fitted"].get(row.exponents.get("horizon"), np.nan) > -np.inf)
+    name = row.exponents["horizon"]
+    cell = re.search(rf'<td><a href="#claim-{PAPER}-{name}">([^<]+)</a>', text)
+    assert cell is not None
+    assert cell.group(1).startswith(f"{judged['fitted'][name]:.2f} [")
+    block = text.split(f'id="claim-{PAPER}-{name}"')[1].split("</details>")[0]
+    for slope in judged["local_slopes"][name].split("; "):
+        assert f"<span>{slope}</span>" in block
+    assert f'data-experiment="{judged["experiment"][name]}"' in block
+    assert f"#figure-{PAPER}-" in block
+    assert all(f"#erratum-{erratum}" in block for erratum in str(judged["errata"][name]).split() if erratum != "nan")
+
+
+def test_numbers_of_the_first_screen_are_those_of_the_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    counts = pd.read_csv(page.parent / PAPER / "claims.csv")["verdict"].value_counts()
+    bar = re.search(r'role="img" aria-label="([^"]*)"', text)
+    assert bar is not None
+    shown = dict(reversed(part.split(" ", 1)) for part in bar.group(1).split(", "))
+    assert shown == {str(verdict): str(count) for verdict, count in counts.items()}
+    assert "1 CPU minutes in 2 jobs; longest: lou_cheung_2020/horizon/one, 60 s" in text  # 45 seconds, rounded
+    assert "profile mine, hash 0123456789ab" in text
+    assert "a|b" in text
+
+
+def test_oracle_costs_compare_the_cheapest_projection(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "<tr><td>ball</td><td>8</td><td>1</td><td>4</td><td>4</td></tr>" in text
+    assert "<tr><td>flow</td><td>8</td><td>2</td><td>-</td><td>-</td></tr>" in text
+
+
+def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, repository: Path) -> None:
+    runs = read_runs(results / "runs" / PAPER)
+    found = explorer(runs, load_claims(repository / "workflows" / "claims" / f"{PAPER}.yaml"))
+    experiment = found["experiments"]["horizon"]
+    assert experiment["variables"][0] == "checkpoint"
+    place = experiment["series"].index("ftal")
+    rows = {row[1]: row[-6:] for row in experiment["rows"] if row[0] == place}
+    own = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "ftal")]
+    assert set(rows) == set(own["checkpoint"]) - {1}
+    for checkpoint, (mean, low, high, bound, trivial, count) in rows.items():
+        values = own.loc[own["checkpoint"] == checkpoint]
+        half = stats.t.ppf(0.975, len(values) - 1) * values["regret"].std() / np.sqrt(len(values))
+        expected = [values["regret"].mean(), values["regret"].mean() - half, values["regret"].mean() + half]
+        np.testing.assert_allclose([mean, low, high], expected, rtol=1e-4)
+        assert count == len(values)
+        assert (bound is None) == (not np.isfinite(values["bound"].mean()))
+        np.testing.assert_allclose(trivial, values["stay_regret"].mean(), rtol=1e-4)
+
+
+def test_learners_without_privacy_have_no_eps_and_without_window_no_window(results: Path, repository: Path) -> None:
+    found = explorer(read_runs(results / "runs" / PAPER), load_claims(repository / f"workflows/claims/{PAPER}.yaml"))
+    experiment = found["experiments"]["epsilon"]
+    column = 1 + experiment["variables"].index("epsilon")
+    by_series: dict[str, set[Any]] = {}
+    for row in experiment["rows"]:
+        by_series.setdefault(experiment["series"][row[0]], set()).add(row[column])
+    assert by_series["ftal"] == {None}
+    assert by_series["wdp-cocop-gamma corrected"] == {0.5, 1, 2, 4, 8}
+    json.dumps(found, allow_nan=False)
+
+
+def test_what_is_missing_is_told_in_one_line(write: Write, tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match=r"talwar_2015: no claims\.csv; run the paper first$"):
+        write(tmp_path / "report.html", {"talwar_2015": {}})
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_times_of_jobs_are_read_from_their_files(results: Path, tmp_path: Path) -> None:
+    times = job_times(results / "benchmark").set_index("job")
+    assert times.loc["lou_cheung_2020/horizon/one", ["part", "cpu_time", "max_rss"]].tolist() == [PAPER, 30.0, 12.5]
+    assert times.loc["report", "part"] == "other"
+    assert job_times(tmp_path / "nothing").empty
+
+
+@pytest.mark.parametrize(
+    ("cite", "expected"),
+    [("Asi, Feldman, Koren & Talwar 2023", "Asi et al. 2023"), ("Lou & Cheung 2020", "Lou & Cheung 2020"), ("", "")],
+)
+def test_short_names_of_papers(cite: str, expected: str) -> None:
+    assert short(cite) == expected
+
+
+def test_a_table_below_its_caption_is_read_back(results: Path) -> None:
+    table = read_captioned(results / "audit" / "audit.md", "Audit")
+    assert (table.caption, table.columns, table.rows) == ("Privacy.", ("learner", "eps"), (("a|b", "1"),))
+
+
+# In a browser ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def browser(page: Path) -> Iterator[Any]:
+    """Headless Chromium without a network, at the page."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.skip("needs Chromium and its driver (Debian: chromium, chromium-driver)")
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--incognito"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    session = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    session.set_window_size(1400, 1000)
+    session.get(page.as_uri())
+    yield session
+    session.quit()
+
+
+def show(browser: Any, place: str) -> None:
+    browser.execute_script("location.hash = arguments[0]", place)
+    await_true(browser, "return !document.querySelector('.page.shown .chart') || "
+               "!!document.querySelector('.page.shown .chart svg')")  # fmt: skip
+
+
+def await_true(browser: Any, script: str) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(browser, 20).until(lambda each: each.execute_script(script))
+
+
+def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: Any, page: Path) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    pages = browser.execute_script("return [...document.querySelectorAll('.page')].map((each) => each.id)")
+    assert pages[:2] == ["overview", PAPER]
+    for name in pages:
+        show(browser, name)
+        assert browser.execute_script("return [...document.querySelectorAll('.page.shown')].map((e) => e.id)") == [name]
+        browser.save_screenshot(str(SCREENSHOTS / f"{name}.png"))
+        wide = browser.execute_script("return document.documentElement.scrollWidth > innerWidth")
+        assert not wide, f"{name} is wider than the window"
+    assert browser.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    asked = {event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"}
+    assert {address.split("#")[0] for address in asked if not address.startswith("data:")} <= {page.as_uri()}
+
+
+def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.support.ui import Select
+
+    show(browser, f"{PAPER}-curves")
+    form = browser.find_element(By.CSS_SELECTOR, ".page.shown .explorer")
+    cells = "return +document.querySelector('.page.shown .numbers summary').textContent.match(/[0-9]+/)[0]"
+    shapes = "return document.querySelectorAll('.page.shown .chart svg .mark-symbol path').length"
+    first = browser.execute_script(cells)
+    assert first == browser.execute_script(shapes) > 0
+    Select(form.find_element(By.NAME, "experiment")).select_by_value("epsilon")
+    Select(form.find_element(By.NAME, "axis")).select_by_value("epsilon")
+    await_true(browser, "return /privacy|eps/.test(document.querySelector('.page.shown .chart svg').textContent)")
+    await_true(browser, f"{cells.replace('return ', 'return (')}) === 6")  # five budgets, one learner without
+    await_true(browser, f"{shapes.replace('return ', 'return (')}) === 5")  # which is a line across
+    form.find_element(By.NAME, "none").click()
+    await_true(browser, f"{cells.replace('return ', 'return (')}) === 0")
+    form.find_element(By.NAME, "all").click()
+    form.find_element(By.NAME, "logy").click()
+    await_true(browser, f"{shapes.replace('return ', 'return (')}) === 5")
+    assert browser.get_log("browser") == []
+
+
+def test_a_claim_is_found_by_its_words_and_leads_to_its_curve(browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, f"{PAPER}-claims")
+    words = browser.find_element(By.CSS_SELECTOR, ".page.shown input[type=search]")
+    words.send_keys("thm1-corrected")
+    shown = "return [...document.querySelectorAll('.page.shown details.claim:not([hidden])')].map((each) => each.id)"
+    assert browser.execute_script(shown) == [f"claim-{PAPER}-thm1-corrected"]
+    claim = browser.find_element(By.ID, f"claim-{PAPER}-thm1-corrected")
+    claim.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)  # by keyboard
+    link = claim.find_element(By.CSS_SELECTOR, "a.show")
+    link.send_keys(Keys.ENTER)
+    chosen = "return document.querySelector('.page.shown select[name=experiment]').value"
+    await_true(browser, f"{chosen} === '{link.get_attribute('data-experiment')}'")
+    words.send_keys(Keys.CONTROL, "a")
+    words.send_keys(Keys.DELETE)
+
+
+def test_tables_sort_and_colours_change_and_a_phone_can_read_it(browser: Any) -> None:
+    from selenium.webdriver.common.by import By
+
+    show(browser, "costs")
+    first = "return document.querySelector('#costs tbody td').textContent"
+    assert browser.execute_script(first) == "ball"
+    head = browser.find_element(By.CSS_SELECTOR, "#costs th button")
+    head.click()
+    head.click()
+    assert browser.execute_script(first) == "flow"
+    ink = "return getComputedStyle(document.body).backgroundColor"
+    light = browser.execute_script(ink)
+    browser.find_element(By.ID, "theme").click()
+    assert browser.execute_script(ink) != light
+    browser.set_window_size(500, 900)
+    for name in ("overview", PAPER, "errata"):
+        show(browser, name)
+        browser.save_screenshot(str(SCREENSHOTS / f"phone-{name}.png"))
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), name
+    assert browser.get_log("browser") == []

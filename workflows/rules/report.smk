@@ -1,0 +1,23 @@
+# The face of a run: one page that opens without a network.
+
+
+rule html_report:
+    input:
+        shown_files,
+    output:
+        f"{RESULTS}/report.html",
+    log:
+        f"{RESULTS}/log/report.log",
+    benchmark:
+        f"{RESULTS}/benchmark/report.tsv"
+    conda:
+        "../envs/bench.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
+        code=fingerprint.figures_fingerprint("html_report.py"),
+    script:
+        "../scripts/html_report.py"
