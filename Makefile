@@ -18,7 +18,7 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report provenance test lint bench ci-check reference schema unlock lock clean
+.PHONY: help setup reproduce report provenance test lint table compare bench ci-check reference schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
@@ -59,6 +59,13 @@ lint: setup ## check style, types and workflow
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint
+
+table: setup ## print a paper's table (PAPER=lou_cheung, talwar, asi or ene; NUMBER=2 for the second)
+	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=lou_cheung (or talwar, asi, ene)" >&2; exit 2; }
+	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
+
+compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
+	@$(BIN)/python -m dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
 bench: setup ## time the inner loops
 	$(BIN)/python -m pytest -p no:xdist --benchmark-only tests/benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from pandas.io.formats.style import Styler
 from dpregret.paper_figs.fits import Estimate
 
 DASH = "-"
+WIDE = 400
+"""Columns of a table that goes to a file or a pipe."""
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -76,3 +79,19 @@ def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()
     return str(
         styler.to_latex(hrules=True, column_format=rules, label=label, caption=caption, position_float="centering")
     )
+
+
+def terminal(frame: pd.DataFrame, title: str) -> str:
+    """A table of text for the terminal; one wider than the terminal folds its cells, in a file nothing folds."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", header_style="bold")
+    for name in frame.columns:
+        table.add_column(name, overflow="fold")
+    for row in frame.astype("str").to_numpy():
+        table.add_row(*row)
+    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, highlight=False)
+    with console.capture() as capture:
+        console.print(table, crop=False)
+    return capture.get()

@@ -1,0 +1,103 @@
+"""Two result folders: what moved, and what moved beyond its interval."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpregret.paper_figs import compare, show
+from dpregret.paper_figs.gate import SLACK
+
+
+def claims(**changes: object) -> pd.DataFrame:
+    record = {
+        "claim": "one", "learner": "ftal", "variant": "plain", "experiment": "horizon", "stream": "kink",
+        "parameter": "horizon", "response": "regret", "verdict": "reproduced", "fitted": 0.5, "fitted_low": 0.46,
+        "fitted_high": 0.54, "cells_used": "1; 2; 3; 4",
+    }  # fmt: skip
+    return pd.DataFrame([{**record, **changes}])
+
+
+def write(folder: Path, *frames: pd.DataFrame, paper: str = "paper_2020") -> Path:
+    (folder / paper).mkdir(parents=True, exist_ok=True)
+    pd.concat(frames).to_csv(folder / paper / "claims.csv", index=False)
+    return folder
+
+
+def differences(tmp_path: Path, first: list[pd.DataFrame], second: list[pd.DataFrame]) -> pd.DataFrame:
+    folders = write(tmp_path / "a", *first), write(tmp_path / "b", *second)
+    return compare.compare(*(compare.read_folder(folder) for folder in folders))
+
+
+def test_equal_folders_differ_in_nothing(tmp_path: Path) -> None:
+    assert differences(tmp_path, [claims()], [claims()]).empty
+
+
+@pytest.mark.parametrize(("change", "moved"), [(0.05, True), (0.05 - 1e-3, False), (-0.06, True)])
+def test_the_line_is_the_interval_of_the_difference(tmp_path: Path, change: float, moved: bool) -> None:
+    """Half widths 0.04 and 0.03: sqrt(0.04^2 + 0.03^2) = 0.05."""
+    value = 0.5 + change + 2 * SLACK
+    other = claims(fitted=value, fitted_low=value - 0.03, fitted_high=value + 0.03)
+    found = differences(tmp_path, [claims()], [other])
+    assert list(found["what"]) == ([compare.BEYOND] if moved else [])
+
+
+def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> None:
+    first = [claims(claim=name) for name in ("same", "gone", "verdict", "moved", "other")]
+    second = [
+        claims(claim="same"), claims(claim="new"), claims(claim="verdict", verdict="inconclusive", cells_used="1; 2"),
+        claims(claim="moved", fitted=0.9, fitted_low=0.86, fitted_high=0.94), claims(claim="other", stream="smooth"),
+        claims(claim="gone", verdict="not run", fitted=float("nan")),
+    ]  # fmt: skip
+    found = differences(tmp_path, first, second)
+    kinds = [compare.BEYOND, compare.VERDICT, compare.OTHER, compare.ONLY_A, compare.ONLY_B]
+    assert list(found["what"]) == kinds
+    assert list(found["claim"]) == ["moved", "verdict", "other", "gone", "new"]
+    assert list(found["cells"])[:2] == ["same", "other"]
+    assert found["change"][0] == "0.400"
+    a, b = (compare.read_folder(tmp_path / name) for name in "ab")
+    assert compare.summary(a, b, found) == (
+        "4 claims in common: 1 exponents moved beyond their intervals, 1 verdicts changed; "
+        "1 another measurement, 1 only in A, 1 only in B"
+    )
+
+
+def test_command_prints_the_differences_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = write(tmp_path / "a", claims()), write(tmp_path / "b", claims(verdict="violated"))
+    assert compare.main([str(first), str(second), "--csv", str(tmp_path / "moved.csv")]) == 0
+    printed = capsys.readouterr().out
+    assert "violated" in printed
+    assert "1 claims in common: 0 exponents moved beyond their intervals, 1 verdicts changed" in printed
+    assert list(pd.read_csv(tmp_path / "moved.csv")["claim"]) == ["one"]
+    assert compare.main([str(first / "paper_2020"), str(first / "paper_2020")]) == 0
+
+
+def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(tmp_path), str(tmp_path)]) == 2
+    assert "no claims.csv here, nor one folder below" in capsys.readouterr().err
+
+
+def test_papers_of_one_side_only_are_left_out(tmp_path: Path) -> None:
+    first, second = write(tmp_path / "a", claims()), write(tmp_path / "b", claims(), paper="another_2021")
+    a, b = compare.read_folder(first), compare.read_folder(second)
+    moved = compare.compare(a, b)
+    assert moved.empty
+    assert compare.summary(a, b, moved) == "the two folders have no claim in common"
+
+
+def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write(tmp_path / "results", claims(), paper="lou_cheung_2020")
+    table = pd.DataFrame([{"algorithm": "PFTAL", "group": "printed", "delivered eps": "2", "bound": "T"}])
+    table.to_csv(folder / "lou_cheung_2020" / "table_1.csv", index=False)
+    empty = str(tmp_path / "nothing")
+    assert show.main(["lou", "--results", empty, str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "PFTAL" in printed
+    assert "bound" not in printed
+    assert show.main(["lou_cheung_2020", "--all", "--results", str(folder)]) == 0
+    assert "bound" in capsys.readouterr().out
+    assert show.main(["lou_chung", "--results", str(folder)]) == 2
+    assert "did you mean 'lou_cheung_2020'?" in capsys.readouterr().err
+    assert show.main(["lou", "--number", "7", "--results", str(folder)]) == 2
