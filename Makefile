@@ -87,10 +87,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png
 	@cp results/asi_et_al_2023/figures/winners.png docs/asi_et_al_2023_winners.png
 	@cp results/ene_et_al_2021/figures/oracle_costs.png docs/ene_et_al_2021_costs.png
-	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/lou_cheung_2020/table_1.csv
-	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/talwar_2015/table_1.csv --mark talwar
-	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/asi_et_al_2023/table_1.csv --mark asi
-	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference/ene_et_al_2021/table_1.csv --mark ene
+	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
+	@for paper in lou_cheung_2020 talwar_2015 asi_et_al_2023 ene_et_al_2021; do \
+	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

@@ -51,15 +51,15 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     An exponent moved beyond its interval when the change is larger than the interval of a difference of two
     independent fits, sqrt(h_A^2 + h_B^2) with the half widths h of the two 95 % intervals. Runs with common random
-    numbers agree better than that; another grid of cells (`cells`: other) may move an exponent that is no exact power. Claims
+    numbers agree better than that; another grid of cells (`cells`: other) may move what is no exact power. Claims
     that measure something else on the two sides are named and not compared. Claims that were not run do not count.
     """
     papers = set(first["paper"]) & set(second["paper"])
     sides = [frame.loc[frame["paper"].isin(papers)] for frame in (first, second)]
     both = sides[0].merge(sides[1], on=["paper", "claim"], how="outer", suffixes=("_a", "_b"), indicator="side")
     change = both["fitted_b"] - both["fitted_a"]
-    halves = [(both[f"fitted_high_{side}"] - both[f"fitted_low_{side}"]) / 2 for side in ("a", "b")]
-    beyond = change.abs() > np.hypot(*halves) + SLACK
+    half_a, half_b = ((both[f"fitted_high_{side}"] - both[f"fitted_low_{side}"]) / 2 for side in ("a", "b"))
+    beyond = change.abs() > np.sqrt(half_a**2 + half_b**2) + SLACK
     other = np.zeros(len(both), dtype=bool)
     for column in SAME:
         other |= (both[f"{column}_a"] != both[f"{column}_b"]).to_numpy()

@@ -1,4 +1,6 @@
-"""Keep a results table of README.md equal to a committed table_1.csv."""
+"""Keep generated tables of the documents equal to the committed reference: verdicts in README.md, table 1 of each paper
+in its page.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +13,19 @@ from typing import Final
 import pandas as pd
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.errata import MEASURED
+from dpregret.paper_figs.verdicts import ABOVE, BELOW, INCONCLUSIVE, REPRODUCED, VIOLATED
 
 MARK: Final = "table-1"
-BEGIN: Final = f"<!-- {MARK}:begin -->"
-END: Final = f"<!-- {MARK}:end -->"
+SUMMARY: Final = "verdicts"
 COLUMNS: Final = (
     "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
     "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
     "errata",
 )  # fmt: skip
 """Columns that the README shows, of those that the table has."""
+VERDICTS: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED)
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
 GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "bracket")
 """Groups of the table that the README shows; the whole table is linked."""
@@ -35,16 +40,50 @@ def readme_text(readme: str, table: pd.DataFrame, mark: str = MARK) -> str:
 
     Raises ReadmeError when a marker is missing, doubled or out of order, or a column is missing.
     """
-    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
     missing = [name for name in REQUIRED if name not in table.columns]
     if missing:
         raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
+    shown = table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]]
+    return marked(readme, mark, formats.markdown(shown))
+
+
+def marked(readme: str, mark: str, text: str) -> str:
+    """`readme` with `text` between the two comments of `mark`; raises ReadmeError."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
     if readme.count(begin) != 1 or readme.count(end) != 1 or readme.index(begin) > readme.index(end):
         raise ReadmeError(f"expected one {begin} before one {end}")
     before, rest = readme.split(begin)
     after = rest.split(end)[1]
-    shown = table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]]
-    return f"{before}{begin}\n{formats.markdown(shown)}{end}{after}"
+    return f"{before}{begin}\n{text}{end}{after}"
+
+
+def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
+    """One row per paper of the reference: claims by verdict, errata and how many of them were measured.
+
+    `claims` is the folder of the claims files, which know the papers' names.
+    """
+    rows = []
+    for file in sorted(reference.glob("*/claims.csv")):
+        paper = file.parent.name
+        counts = pd.read_csv(file)["verdict"].value_counts()
+        errata = pd.read_csv(file.parent / "errata.csv")
+        title = load_claims(claims / f"{paper}.yaml").cite or paper
+        rows.append({
+            "paper": f"[{title}](docs/{paper}.md)", "claims": str(counts.sum()),
+            **{verdict: str(counts.get(verdict, 0)) for verdict in VERDICTS},
+            "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
+        })  # fmt: skip
+    frame = pd.DataFrame(rows)
+    return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
+
+
+def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
+    """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
+    old = readme.read_text(encoding="utf-8")
+    new = marked(old, SUMMARY, formats.markdown(verdict_table(reference, claims)))
+    if new != old and not check:
+        readme.write_text(new, encoding="utf-8")
+    return new == old
 
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:
@@ -58,16 +97,20 @@ def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Update README.md, or with --check exit 1 when its table is stale."""
+    """Update a document, or with --check exit 1 when its table is stale."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.readme", description=__doc__)
     parser.add_argument("readme", type=Path)
-    parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv")
+    parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv, or results/reference")
     parser.add_argument("--mark", default=MARK, help="name in the two markers")
+    parser.add_argument("--claims", type=Path, default=Path("workflows/claims"), help="folder of the claims files")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        current = update_readme(options.readme, options.table, options.check, options.mark)
-    except (ReadmeError, OSError) as fault:
+        if options.table.is_dir():
+            current = update_verdicts(options.readme, options.table, options.claims, options.check)
+        else:
+            current = update_readme(options.readme, options.table, options.check, options.mark)
+    except (ReadmeError, ClaimsError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2
     if not current:

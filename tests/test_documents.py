@@ -7,17 +7,12 @@ from pathlib import Path
 import pytest
 
 from dpregret.paper_figs.claims_files import load_claims, load_errata
-from dpregret.paper_figs.readme import update_readme
+from dpregret.paper_figs.readme import update_readme, update_verdicts
 from dpregret.workflows.config import load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
-PAPERS = {
-    "lou_cheung_2020": "table-1",
-    "talwar_2015": "talwar",
-    "asi_et_al_2023": "asi",
-    "ene_et_al_2021": "ene",
-}  # paper -> mark of its table in the README
+PAPERS = ("lou_cheung_2020", "talwar_2015", "asi_et_al_2023", "ene_et_al_2021")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -27,9 +22,24 @@ def test_links_of_the_documents_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
-@pytest.mark.parametrize(("paper", "mark"), PAPERS.items())
-def test_readme_table_is_the_reference_table(paper, mark):
-    assert update_readme(ROOT / "README.md", ROOT / f"results/reference/{paper}/table_1.csv", check=True, mark=mark)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_places_in_documents_exist(page):
+    for target, place in re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        text = (page.parent / target).read_text(encoding="utf-8") if target else page.read_text(encoding="utf-8")
+        heads = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+        assert place in {re.sub(r"[^a-z0-9 -]", "", head.lower()).replace(" ", "-") for head in heads}, (
+            page.name,
+            place,
+        )
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_table_of_a_paper_is_the_reference_table(paper):
+    assert update_readme(ROOT / f"docs/{paper}.md", ROOT / f"results/reference/{paper}/table_1.csv", check=True)
+
+
+def test_readme_counts_the_verdicts_of_the_reference():
+    assert update_verdicts(ROOT / "README.md", ROOT / "results/reference", ROOT / "workflows/claims", check=True)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

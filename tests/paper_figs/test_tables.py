@@ -7,7 +7,7 @@ import pytest
 
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.formats import number, significant
-from dpregret.paper_figs.readme import BEGIN, END, ReadmeError, main, readme_text, update_readme
+from dpregret.paper_figs.readme import MARK, ReadmeError, main, readme_text, update_readme
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
 from dpregret.paper_figs.verdicts import judge_claims
@@ -96,13 +96,13 @@ def test_numbers_have_no_negative_zero() -> None:
 
 def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readme, table = tmp_path / "README.md", tables / "table_1.csv"
-    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    readme.write_text(f"before\n<!-- {MARK}:begin -->\nold\n<!-- {MARK}:end -->\nafter\n")
     assert main([str(readme), str(table), "--check"]) == 1
     assert "old" in readme.read_text()
     assert main([str(readme), str(table)]) == 0
     text = readme.read_text()
     assert text.startswith("before\n")
-    assert text.endswith(f"{END}\nafter\n")
+    assert text.endswith(f"<!-- {MARK}:end -->\nafter\n")
     assert "| WDP-COCOP, Gamma" in text
     assert update_readme(readme, table, check=True)
     assert main([str(readme), str(table), "--check"]) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
+from zlib import crc32
 
 import numpy as np
 import pandas as pd
@@ -77,12 +78,12 @@ def family_rows(family: Family, seed: int, runs: int) -> pd.DataFrame:
 
 def audits(family: Family, seed: int, settings: AuditSettings) -> Iterator[tuple[str, str, Audited]]:
     """Learner, variant, and what is audited of them."""
-    for place, (name, kind) in enumerate(FAMILIES[family].catalogue().items()):
+    for name, kind in FAMILIES[family].catalogue().items():
         special = settings.learners.get(name, Special())
         if not kind.card.private or special.skip:
             continue
-        for number, variant in enumerate(special.variants or kind.card.variants):
-            key = (seed, list(FAMILIES).index(family), place, number)
+        for variant in special.variants or kind.card.variants:
+            key = (seed, crc32(f"{family}/{name}.{variant}".encode()))  # another learner leaves this one's draws alone
             made = _audited(family, kind, variant, special.epsilon or 4.0, settings.delta, special, key)
             if special.epsilon is None and made.delta == 0:  # only a learner that was made tells that it is pure
                 made = _audited(family, kind, variant, 2.0, settings.delta, special, key)
@@ -90,7 +91,7 @@ def audits(family: Family, seed: int, settings: AuditSettings) -> Iterator[tuple
 
 
 def _audited(
-    family: Family, kind: Any, variant: str, epsilon: float, delta: float, special: Special, seed: tuple[int, ...]
+    family: Family, kind: Any, variant: str, epsilon: float, delta: float, special: Special, seed: tuple[int, int]
 ) -> Audited:
     if family == "online":
         rounds = special.rounds or (WINDOW + 1 if kind.card.windowed else 8)

@@ -1,0 +1,79 @@
+"""The README's example of a new algorithm does what it says."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_LINES = 80
+AUDIT = """
+from dpregret.workflows.audits.plan import audits, findings, load_settings
+from dpregret.workflows.audits.worlds import rows
+for learner, variant, audited in audits("online", 1, load_settings()):
+    if learner == "noisy-descent":
+        pairs = rows(audited, 2000).assign(family="online", learner=learner, variant=variant)
+        print(learner, variant, findings(pairs)["finding"].iloc[0])
+"""
+
+
+def blocks() -> dict[str, str]:
+    """Path -> content of the code blocks of the README that begin with the comment of a path."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    return dict(found)
+
+
+@pytest.fixture
+def extended(checkout: Any) -> Any:
+    for name, content in blocks().items():
+        path = checkout.root / name
+        if path.exists():  # a part of a file, to be put below the line that ends its head
+            before, after = path.read_text().split("\nclaims:\n")
+            content = f"{before}\nclaims:\n{content}{after}"
+        path.write_text(content)
+    return checkout
+
+
+def test_example_is_short() -> None:
+    found = blocks()
+    assert set(found) == {
+        "algorithms/coco/noisy_descent.py", "mine.yaml", "workflows/claims/lou_cheung_2020.yaml",
+    }  # fmt: skip
+    assert sum(len(content.splitlines()) + 1 for content in found.values()) <= MOST_LINES
+
+
+@pytest.mark.workflow
+def test_example_gets_its_verdict_its_curve_and_its_audit(extended: Any) -> None:
+    done = extended.snakemake("--cores", "2", "--config", "profile=mine.yaml")
+    assert done.returncode == 0, done.stdout + done.stderr
+    claims = pd.read_csv(extended.root / "results" / "mine" / "lou_cheung_2020" / "claims.csv").set_index("claim")
+    assert claims.loc["descent-T", "verdict"] == "reproduced"
+    assert claims.loc["descent-bound", "verdict"] == "reproduced"
+    assert set(claims.loc[["descent-T", "descent-bound"], "runs"]) == {16}
+    page = (extended.root / "results" / "mine" / "report.html").read_text()
+    assert "noisy-descent corrected" in page
+
+
+@pytest.mark.workflow
+def test_example_is_audited_by_itself(extended: Any) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AUDIT], cwd=extended.root, env=extended.environment, capture_output=True, text=True,
+        check=False, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == ["noisy-descent corrected keeps its claim"], done.stderr
+
+
+def test_contract_of_learners_holds(extended: Any) -> None:
+    shutil.copytree(ROOT / "tests" / "algorithms", extended.root / "tests" / "algorithms")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "tests/algorithms/coco/test_learners.py", "-k", "noisy-descent"],
+        cwd=extended.root, env=extended.environment, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 4
