@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.errata_page import Section
 from dpregret.paper_figs.report.explorer import CHARTED
@@ -62,6 +63,7 @@ class ClaimView:
     verdict: str
     record: Record
     fitted: str
+    normalised: str
     slopes: tuple[str, ...]
     figures: tuple[str, ...]
     axis: str
@@ -137,18 +139,22 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
 
 
 def _claim(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]) -> ClaimView:
-    fitted = ""
-    if record["fitted"]:
-        value, low, high = (float(record[name]) for name in ("fitted", "fitted_low", "fitted_high"))
-        fitted = f"{value:.3f} [{low:.3f}, {high:.3f}]"
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     where = ", ".join(f"{key} = {value}" for key, value in claim.where.items())
     return ClaimView(
-        claim.id, record["verdict"], record, fitted,
+        claim.id, record["verdict"], record, _estimate(record, "fitted"), _estimate(record, "normalised"),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
     )  # fmt: skip
+
+
+def _estimate(record: Record, name: str) -> str:
+    """`value [low, high]` of a fitted column; empty where nothing was fitted."""
+    if not record[name]:
+        return ""
+    value, low, high = (float(record[column]) for column in (name, f"{name}_low", f"{name}_high"))
+    return formats.with_interval(fits.Estimate(value, low, high), 3)
 
 
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
