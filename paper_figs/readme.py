@@ -77,10 +77,26 @@ def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
 
 
+def cost_line(resources: Path) -> str:
+    """What a full run took, from its table of measured jobs (folder, rule, jobs, longest_seconds, ...)."""
+    table = pd.read_csv(resources)
+    full = table.loc[table["folder"] == table["folder"].iloc[0]]
+    minutes, longest, memory = (
+        full["cpu_seconds"].sum() / 60,
+        full["longest_seconds"].max(),
+        full["largest_rss_mb"].max(),
+    )
+    return (
+        f"\nThis took {minutes:.0f} CPU minutes in {full['jobs'].sum()} jobs, the longest of {longest:.0f} s, and at most "
+        f"{memory:.0f} MB of memory in one.\n"
+    )
+
+
 def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
     """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
     old = readme.read_text(encoding="utf-8")
-    new = marked(old, SUMMARY, formats.markdown(verdict_table(reference, claims)))
+    table = formats.markdown(verdict_table(reference, claims))
+    new = marked(old, SUMMARY, table + cost_line(reference / "resources.csv"))
     if new != old and not check:
         readme.write_text(new, encoding="utf-8")
     return new == old
