@@ -86,10 +86,8 @@ def cost_line(resources: Path) -> str:
         full["longest_seconds"].max(),
         full["largest_rss_mb"].max(),
     )
-    return (
-        f"\nThis took {minutes:.0f} CPU minutes in {full['jobs'].sum()} jobs, the longest of {longest:.0f} s, and at most "
-        f"{memory:.0f} MB of memory in one.\n"
-    )
+    took = f"This took {minutes:.0f} CPU minutes in {full['jobs'].sum()} jobs, the longest of {longest:.0f} s"
+    return f"\n{took}, and at most {memory:.0f} MB of memory in one.\n"
 
 
 def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
