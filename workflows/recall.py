@@ -1,7 +1,7 @@
 """What the main process has learnt about learners and streams, kept for its jobs.
 
-On a cluster every job starts Snakemake anew, twice. To import all learners costs each start as much CPU time as Snakemake
-itself does, and a job needs of them only names and traits, which are here.
+On a cluster every job starts Snakemake anew, twice. To import all learners costs each start as much CPU time as
+Snakemake itself does, and a job needs of them only names and traits, which are here.
 """
 
 from __future__ import annotations

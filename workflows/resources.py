@@ -1,7 +1,7 @@
 """What a job of each rule asks of a cluster: measured, enlarged by a stated margin, kept as data.
 
-`python -m dpregret.workflows.resources results/benchmark results/ci/benchmark` reads what Snakemake's `benchmark:` left of
-finished runs, writes the table of what was measured, and from it the file that the rules read.
+`python -m dpregret.workflows.resources results/benchmark results/ci/benchmark` reads what Snakemake's `benchmark:`
+left of finished runs, writes the table of what was measured, and from it the file that the rules read.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def rule_of(place: str) -> str:
 
 
 def measured(folder: Path) -> pd.DataFrame:
-    """One row a rule: jobs, the longest (s), their CPU time (s), the largest memory (MB; missing where all were short)."""
+    """One row a rule: jobs, the longest (s), their CPU time (s), the largest memory (MB; NaN where all were short)."""
     import pandas as pd
 
     rows = []
@@ -147,8 +147,9 @@ def write_needs(needs: Mapping[str, Need], path: Path) -> None:
     """Write the file that `load_needs` reads."""
     lines = [
         "# What a job asks of a cluster; written by `make resources` from results/reference/resources.csv.",
-        f"# mem_mb: {MARGIN:g} x the largest measured + {SNAKEMAKE_MB} for Snakemake itself, up to {MEMORY_STEP};",
-        f"# runtime (minutes): {MARGIN:g} x the longest measured, up to {RUNTIME_STEP}. Attempt n asks for n times as much.",
+        f"# mem_mb: {MARGIN:g} x the largest measured + {SNAKEMAKE_MB} for Snakemake, rounded up to {MEMORY_STEP}s;",
+        f"# runtime (minutes): {MARGIN:g} x the longest measured, rounded up to {RUNTIME_STEP}s.",
+        "# Attempt n asks for n times as much.",
         "rules:",
     ]
     for rule, need in needs.items():

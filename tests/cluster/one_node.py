@@ -54,7 +54,12 @@ class OneNode:
         SYSTEM_CONF.unlink(missing_ok=True)  # the dead link of a test that was killed
         SYSTEM_CONF.symlink_to(conf)
         try:
-            names = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid", "seed-file": "munge.seed"}
+            names = {
+                "key-file": "munge.key",
+                "socket": "munge.socket",
+                "pid-file": "munge.pid",
+                "seed-file": "munge.seed",
+            }
             options = [f"--{option}={self.state / name}" for option, name in names.items()]
             self.start("munged", "--foreground", "--force", *options)
             wait_for((self.state / "munge.socket").exists, "munged")
@@ -82,7 +87,11 @@ class OneNode:
     def start(self, name: str, *arguments: str) -> None:
         with (self.state / f"{name}.out").open("ab") as out:
             self.daemons[name] = subprocess.Popen(
-                [str(program(name)), *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+                [str(program(name)), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
             )
 
     def stop(self, name: str) -> None:
@@ -107,9 +116,7 @@ class OneNode:
         wait_for(lambda: bool(self.ask("sinfo", "-h", "-o", "%T")), "slurmctld again")
 
     def ask(self, name: str, *arguments: str) -> str:
-        done = subprocess.run(
-            [str(program(name)), *arguments], capture_output=True, text=True, timeout=30, check=False
-        )
+        done = subprocess.run([str(program(name)), *arguments], capture_output=True, text=True, timeout=30, check=False)
         return done.stdout.strip()
 
     def jobs(self, state: str = "PD,R,CG") -> list[str]:

@@ -1,4 +1,4 @@
-"""The ci profile through a real Slurm, with a job, Slurm's controller and Snakemake killed on the way: the same tables."""
+"""The ci profile through a real Slurm, with a job, the controller of Slurm and Snakemake killed: the same tables."""
 
 import contextlib
 import os
@@ -14,7 +14,10 @@ import one_node
 import pytest
 from checkout import ROOT, Checkout, make_checkout
 
-pytestmark = [pytest.mark.slurm, pytest.mark.skipif(bool(one_node.reason_to_skip()), reason=str(one_node.reason_to_skip()))]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(bool(one_node.reason_to_skip()), reason=str(one_node.reason_to_skip())),
+]
 
 PROFILE = ("--config", "profile=ci")
 # what the profile leaves to a cluster: smaller groups, and quicker questions

@@ -30,7 +30,9 @@ def spoil_code(path: Path) -> None:
     path.write_bytes(pickle.dumps(("other", "anything")))
 
 
-@pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_bytes(b""), lambda path: path.write_text("x"), spoil_code])
+@pytest.mark.parametrize(
+    "spoil", [Path.unlink, lambda path: path.write_bytes(b""), lambda path: path.write_text("x"), spoil_code]
+)
 def test_what_is_missing_spoilt_or_of_other_code_is_collected_anew(tmp_path: Path, spoil: object) -> None:
     path = tmp_path / "kept"
     recall.keep(REGISTRY, path)

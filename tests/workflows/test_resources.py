@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from checkout import ROOT
 
 from dpregret.workflows import resources
@@ -85,7 +86,10 @@ def test_benchmark_file_of_a_rule_is_known_as_its_own(rule: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rules: {run: {threads: 1, mem_mb: 0, runtime: 5}}", "needs.yaml:1: rules.run.mem_mb: .*greater than or equal"),
+        (
+            "rules: {run: {threads: 1, mem_mb: 0, runtime: 5}}",
+            "needs.yaml:1: rules.run.mem_mb: .*greater than or equal",
+        ),
         ("rules:\n  run: {threads: 1, mem_mb: 9}", "needs.yaml:2: rules.run.runtime: Field required"),
         ("rules:\n  run: {threads: 1, mem_mb: 9, runtime: 5, gpu: 1}", "needs.yaml:2: rules.run.gpu: Extra inputs"),
         ("rules: {}", "needs.yaml:1: rules: "),
@@ -98,8 +102,17 @@ def test_mistake_in_the_needs_is_told_with_its_line(tmp_path: Path, text: str, m
         resources.load_needs(path)
 
 
+def test_slurm_profile_keeps_what_the_default_profile_says() -> None:
+    default, slurm = (
+        yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text()) for name in ("default", "slurm")
+    )
+    assert {**slurm, **default} == slurm
+    grouped = {entry.split("=")[0] for entry in slurm["groups"]}
+    assert grouped <= set(RULES)
+
+
 def test_rule_without_an_entry_is_told_by_name() -> None:
-    with pytest.raises(ConfigError, match="unknown rule 'runn'.*did you mean 'run'"):
+    with pytest.raises(ConfigError, match=r"unknown rule .runn.*did you mean .run."):
         resources.load_needs()["runn"]
 
 
