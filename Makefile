@@ -18,9 +18,10 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report provenance test lint table compare bench ci-check reference schema unlock lock clean
+.PHONY: help setup reproduce report provenance test lint table compare bench ci-check slurm-check reference resources \
+  schema unlock lock clean
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.installed ## create .venv with the pinned packages
 
@@ -74,6 +75,9 @@ ci-check: setup ## run the small profile and compare its exponents with the refe
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate
 	@cat results/ci/*/gate.txt
 
+slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
+	timeout -s INT -k 60 900 $(BIN)/python -m pytest -m slurm -rs -s tests/cluster
+
 reference: setup ## keep the tables of the finished runs (full and ci) as the new reference, renew the README
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
@@ -90,6 +94,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
 	@for paper in lou_cheung_2020 talwar_2015 asi_et_al_2023 ene_et_al_2021; do \
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+
+resources: setup ## renew what jobs ask of a cluster, from the benchmark files of the finished runs (full and ci)
+	$(BIN)/python -m dpregret.workflows.resources results/benchmark results/ci/benchmark
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

@@ -6,25 +6,26 @@ from pathlib import Path
 try:
     from dpregret.paper_figs.claims_files import ClaimsError, load_claims
     from dpregret.workflows import config as configuration
-    from dpregret.workflows import fingerprint, locking, registry
+    from dpregret.workflows import fingerprint, locking, recall, registry, resources
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
 
 try:
-    REGISTRY = registry.load_registry()
     # jobs read the same file again: the main process has built every stream and learner by then
-    trials = REGISTRY if workflow.is_main_process else REGISTRY.trusting()
-    CONFIG = configuration.load_config(configuration.check_options(config), trials)
+    REGISTRY = registry.load_registry() if workflow.is_main_process else recall.recall()
+    CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
     CLAIMS = {
         paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
         for paper in CONFIG.papers
     }
+    NEEDS = resources.load_needs()
 except (configuration.ConfigError, ClaimsError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:
     locking.clear_stale_locks()
+    recall.keep(REGISTRY)
 
 config["settings"] = (
     CONFIG.to_json()
@@ -41,6 +42,16 @@ wildcard_constraints:
     experiment="[a-z0-9_-]+",
     learner="[a-z0-9-]+",
     variant="[a-z0-9-]+",
+
+
+# one or two seconds each: on a cluster not worth a job of their own
+localrules:
+    all,
+    complete,
+    errata_page,
+    audit_tables,
+    audit_gate,
+    compare,
 
 
 include: "workflows/rules/common.smk"

@@ -32,7 +32,7 @@ from dpregret.workflows.registry import Registry, load_registry
 from dpregret.workflows.yaml_source import KeyPath, Source, read_source
 
 PROFILES = Path(__file__).parent / "config"
-NOT_PROFILES = {"sources"}  # declared downloads, in the same folder
+NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
 
 
 class Paper(Settings):

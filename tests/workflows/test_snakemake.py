@@ -68,6 +68,17 @@ def test_edit_runs_again_what_depends_on_it(finished: Any, file: str, addition: 
     assert {rule: found.get(rule, 0) for rule in ("run", "tables")} == {"run": 0, "tables": 0, **jobs}
 
 
+def test_more_memory_runs_nothing_again(finished: Any) -> None:
+    path = finished.root / "workflows" / "config" / "resources.yaml"
+    text = path.read_text()
+    path.write_text(re.sub(r"mem_mb: \d+, runtime: \d+", "mem_mb: 9000, runtime: 90", text))
+    try:
+        assert path.read_text() != text
+        assert plan(finished) == {}
+    finally:
+        path.write_text(text)
+
+
 def test_new_learner_runs_alone(finished: Any) -> None:
     path = finished.root / "mine.yaml"
     text = path.read_text()

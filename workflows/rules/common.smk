@@ -34,6 +34,16 @@ TRUST_CAPTIONS = {
 }
 
 
+def memory(rule):
+    """Megabytes that a job of a rule asks for, more at every attempt."""
+    return lambda wildcards, attempt: NEEDS[rule].memory(attempt)
+
+
+def minutes(rule):
+    """Minutes that a job of a rule asks for, more at every attempt."""
+    return lambda wildcards, attempt: NEEDS[rule].minutes(attempt)
+
+
 def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)

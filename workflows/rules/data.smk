@@ -15,10 +15,10 @@ rule data:
         ),
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["data"].threads
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=memory("data"),
+        runtime=minutes("data"),
     params:
         code=fingerprint.data_fingerprint(),
     script:
@@ -37,9 +37,9 @@ rule fetch:
         name="|".join(configuration.declared_sources()),
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["fetch"].threads
     resources:
-        mem_mb=1000,
-        runtime=30,
+        mem_mb=memory("fetch"),
+        runtime=minutes("fetch"),
     script:
         "../scripts/fetch.py"

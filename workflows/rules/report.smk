@@ -12,10 +12,10 @@ rule html_report:
         f"{RESULTS}/benchmark/report.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["html_report"].threads
     resources:
-        mem_mb=2000,
-        runtime=10,
+        mem_mb=memory("html_report"),
+        runtime=minutes("html_report"),
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         code=fingerprint.figures_fingerprint("html_report.py"),

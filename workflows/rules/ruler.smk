@@ -10,10 +10,10 @@ rule ruler_tables:
         f"{RESULTS}/benchmark/ruler.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["ruler_tables"].threads
     resources:
-        mem_mb=1000,
-        runtime=20,
+        mem_mb=memory("ruler_tables"),
+        runtime=minutes("ruler_tables"),
     params:
         simulations=(CONFIG.ruler or configuration.RulerSize()).simulations,
         code=fingerprint.module_fingerprint("dpregret.paper_figs.ruler", "ruler.py"),

@@ -12,10 +12,10 @@ rule run:
         f"{RESULTS}/benchmark/{{paper}}/{{experiment}}/{{learner}}.{{variant}}.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["run"].threads
     resources:
-        mem_mb=1500,
-        runtime=60,
+        mem_mb=memory("run"),
+        runtime=minutes("run"),
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
         code=lambda wildcards: fingerprint.learner_fingerprint(
@@ -34,10 +34,10 @@ rule costs:
         f"{RESULTS}/benchmark/{{paper}}/oracles.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["costs"].threads
     resources:
-        mem_mb=1500,
-        runtime=20,
+        mem_mb=memory("costs"),
+        runtime=minutes("costs"),
     params:
         dimensions=lambda wildcards: CONFIG.papers[wildcards.paper].oracle_costs,
         code=fingerprint.module_fingerprint("dpregret.workflows.costs", "costs.py"),
@@ -54,10 +54,10 @@ rule ages:
         f"{RESULTS}/benchmark/{{paper}}/ages.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["ages"].threads
     resources:
-        mem_mb=1500,
-        runtime=20,
+        mem_mb=memory("ages"),
+        runtime=minutes("ages"),
     params:
         code=fingerprint.module_fingerprint("dpregret.workflows.ages", "ages.py"),
     script:
@@ -77,10 +77,10 @@ rule complete:
         f"{RESULTS}/benchmark/{{paper}}/complete.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["complete"].threads
     resources:
-        mem_mb=1000,
-        runtime=5,
+        mem_mb=memory("complete"),
+        runtime=minutes("complete"),
     params:
         code=fingerprint.module_fingerprint("dpregret.paper_figs.runs", "complete.py"),
     script:

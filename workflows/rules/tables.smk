@@ -12,10 +12,10 @@ rule tables:
         f"{RESULTS}/benchmark/{{paper}}/tables.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["tables"].threads
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=memory("tables"),
+        runtime=minutes("tables"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("tables.py"),
@@ -36,10 +36,10 @@ rule further_table:
         number="[2-9]",
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["further_table"].threads
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=memory("further_table"),
+        runtime=minutes("further_table"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("further_table.py"),
@@ -66,10 +66,10 @@ rule figures:
         f"{RESULTS}/benchmark/{{paper}}/figures.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["figures"].threads
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=memory("figures"),
+        runtime=minutes("figures"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("figures.py"),
@@ -98,10 +98,10 @@ rule errata_page:
         f"{RESULTS}/benchmark/errata_page.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["errata_page"].threads
     resources:
-        mem_mb=1000,
-        runtime=5,
+        mem_mb=memory("errata_page"),
+        runtime=minutes("errata_page"),
     params:
         papers=list(CONFIG.papers),
         code=fingerprint.figures_fingerprint("errata_page.py"),
@@ -122,10 +122,10 @@ rule compare:
         f"{RESULTS}/benchmark/{{paper}}/gate.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: 1
+    threads: NEEDS["compare"].threads
     resources:
-        mem_mb=1000,
-        runtime=5,
+        mem_mb=memory("compare"),
+        runtime=minutes("compare"),
     params:
         code=fingerprint.figures_fingerprint("gate.py"),
     script:

@@ -1,0 +1,132 @@
+"""The ci profile through a real Slurm, with a job, the controller of Slurm and Snakemake killed: the same tables."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import one_node
+import pytest
+from checkout import ROOT, Checkout, make_checkout
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.skipif(bool(one_node.reason_to_skip()), reason=str(one_node.reason_to_skip())),
+]
+
+PROFILE = ("--config", "profile=ci")
+# what the profile leaves to a cluster: smaller groups, and quicker questions
+ON_ONE_NODE = (
+    "--profile", "profiles/slurm", "--group-components", "runs=8", "pages=3",
+    "--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "20",
+)  # fmt: skip
+CPUS = 6
+
+
+@pytest.fixture
+def local() -> Path:
+    """The working tree with a finished ci profile: what `make test` has left there is not made again."""
+    command = [sys.executable, "-m", "snakemake", "--nocolor", "--cores", str(CPUS), *PROFILE]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return ROOT
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[one_node.OneNode]:
+    state = tmp_path / "node"
+    state.mkdir()
+    with one_node.OneNode(state, CPUS) as node:
+        yield node
+
+
+class Run:
+    """A Snakemake in the background, with its words in a file."""
+
+    def __init__(self, checkout: Checkout, log: Path, *arguments: str) -> None:
+        self.log = log
+        with log.open("wb") as out:
+            self.process = subprocess.Popen(
+                checkout.command(*arguments, *PROFILE), cwd=checkout.root, env=checkout.environment,
+                stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+            )  # fmt: skip
+
+    @property
+    def words(self) -> str:
+        return self.log.read_text(errors="replace")
+
+    def wait_until(self, pattern: str, seconds: float = 120) -> "re.Match[str]":
+        end = time.monotonic() + seconds
+        while not (match := re.search(pattern, self.words)):
+            assert self.process.poll() is None, f"ended before {pattern!r}:\n{self.words[-4000:]}"
+            assert time.monotonic() < end, f"{pattern!r} not within {seconds} s:\n{self.words[-4000:]}"
+            time.sleep(0.1)
+        return match
+
+    def finish(self, seconds: float) -> None:
+        assert self.process.wait(timeout=seconds) == 0, self.words[-8000:]
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def tables(root: Path) -> dict[str, bytes]:
+    """Every table of the run but costs, which are timings."""
+    results = root / "results" / "ci"
+    files = [path for form in ("csv", "md", "tex") for path in results.rglob(f"*.{form}")]
+    return {str(path.relative_to(results)): path.read_bytes() for path in files if not path.name.startswith("costs.")}
+
+
+def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
+    tmp_path: Path, local: Path, node: one_node.OneNode
+) -> None:
+    started = time.monotonic()
+
+    def tell(what: str) -> None:
+        print(f"{time.monotonic() - started:6.1f} s  {what}", flush=True)
+
+    cluster = make_checkout(tmp_path / "cluster")
+    runs: list[Run] = []
+    try:
+        runs.append(first := Run(cluster, tmp_path / "first.log", *ON_ONE_NODE))
+
+        one_node.wait_for(lambda: node.jobs("R"), "a running job", 60)
+        victim = node.jobs("R")[0]
+        node.ask("scancel", victim)
+        tell(f"cancelled Slurm job {victim}")
+        first.wait_until(rf"JOB {victim} ON \S+ CANCELLED")
+        first.wait_until("Trying to restart job")
+        tell("the loss was seen, the job is sent again")
+
+        node.crash_controller()
+        tell("slurmctld was killed and started again")
+        one_node.wait_for(lambda: len(list(cluster.root.rglob("*.parquet"))) >= 6, "six finished runs", 120)
+        os.kill(first.process.pid, signal.SIGKILL)
+        first.process.wait()
+        running, waiting = node.jobs("R"), node.jobs("PD")
+        assert running, "no job was left behind: killed too late"
+        for job in (*waiting, *running[:-1]):  # as docs/cluster.md advises, but for one, which goes on at its own risk
+            node.ask("scancel", job)
+        tell(f"killed Snakemake; of Slurm jobs {running} and {waiting} in the queue the last running one was left")
+
+        runs.append(second := Run(cluster, tmp_path / "second.log", *ON_ONE_NODE))
+        second.finish(seconds=240)
+        tell("the same command ended")
+    finally:
+        for run in runs:
+            run.kill()
+    expected = tables(local)
+    assert len(expected) > 40
+    found = tables(cluster.root)
+    assert sorted(found) == sorted(expected)
+    assert [name for name in expected if found[name] != expected[name]] == []
+    again = cluster.snakemake("--cores", "1", *PROFILE)
+    assert "Nothing to be done" in again.stderr, again.stderr
+    tell(f"{len(expected)} tables are equal, byte for byte")

@@ -1,0 +1,53 @@
+"""A private copy of the source tree for tests that start Snakemake."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
+
+
+@dataclass
+class Checkout:
+    """A private copy of the source tree, in which Snakemake runs with the installed packages."""
+
+    root: Path
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", "--nocolor", *arguments]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **os.environ,
+            "PYTHONPATH": str(self.root / "import"),
+            "OMP_NUM_THREADS": "1",
+            "XDG_CACHE_HOME": str(self.root / ".cache"),
+        }
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+
+def make_checkout(root: Path) -> Checkout:
+    root.mkdir(exist_ok=True)
+    for folder in (*FOLDERS, "profiles"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "Snakefile", root)
+    package = root / "import" / "dpregret"
+    shutil.copytree(ROOT / "dpregret", package, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in FOLDERS:
+        (package / folder).symlink_to(root / folder)
+    return Checkout(root)
