@@ -117,7 +117,7 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
         tell(f"killed Snakemake; of Slurm jobs {running} and {waiting} in the queue the last running one was left")
 
         runs.append(second := Run(cluster, tmp_path / "second.log", *ON_ONE_NODE))
-        second.finish(seconds=240)
+        second.finish(seconds=500)
         tell("the same command ended")
     finally:
         for run in runs:
