@@ -5,7 +5,7 @@ whole jobs. Features of `workflows/work.py` times non-negative rates explain bot
 
     loop of a play   = sum over features of rate(learner, set) x feature
     seconds of a job = start + sum over plays of (loop + what is done around it)
-    memory of a job  = start + the largest play's arrays
+    memory of a job  = start + the largest arrays of any play
 
 Non-negative least squares of relative errors, so that short plays count as much as long ones. Renew the table from the
 finished runs of three profiles:
@@ -16,19 +16,28 @@ finished runs of three profiles:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+import csv
+import math
+import tracemalloc
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
+from dpregret.algorithms import coco
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.privacy import Budget
 from dpregret.workflows.config import Job, experiment_jobs, load_config, profile_path
-from dpregret.workflows.work import Features, Play, plays
+from dpregret.workflows.work import Play, plays
 
 TABLE = Path(__file__).resolve().parents[1] / "results" / "reference" / "growth.csv"
 POOLED = "*"  # the key of what is known of a kind of learner as a whole
+CURVES = ("curve", "curves")  # features of memory whose rates `curve_rates` measures
 COLUMNS = ("part", "kind", "key", "feature", "rate")
 Rates = dict[tuple[str, str, str], dict[str, float]]
 """(part, kind, key) -> feature -> seconds, or megabytes, of one unit. Parts: loop, around, memory, error."""
@@ -82,33 +91,66 @@ def fit(features: Sequence[Mapping[str, float]], costs: Sequence[float]) -> dict
     return {name: float(rate) for name, rate in zip(table.columns, rates / scale.to_numpy(), strict=True) if rate > 0}
 
 
-def fit_all(jobs: Sequence[Measured]) -> Rates:
-    """Rates of every learner's loop, and for each kind those of what is around it, of memory, and of loops pooled."""
+def fit_all(jobs: Sequence[Measured], only: Collection[str] | None = None) -> Rates:
+    """Rates of every learner's loop, and for each kind those of what is around it, of memory, and of loops pooled.
+
+    only: the keys of loops that are wanted; all by default.
+    """
     rates: Rates = {}
     for kind in dict.fromkeys(play.kind for job in jobs for play in job.plays):
         own = [job for job in jobs if job.plays[0].kind == kind]
         loops = [(play, loop) for job in own for play, loop in zip(job.plays, job.loops, strict=True) if loop > 0]
-        for key in [POOLED, *dict.fromkeys(play.key for play, _ in loops)]:
+        for key in [POOLED, *dict.fromkeys(play.key for play, _ in loops if only is None or play.key in only)]:
             chosen = [(play.loop, loop) for play, loop in loops if key in (POOLED, play.key)]
             rates["loop", kind, key] = fit(*zip(*chosen, strict=True))
         rest = [max(job.seconds - sum(job.loops), 0.2) for job in own]
         rates["around", kind, POOLED] = fit([around(job.plays) for job in own], rest)
-        rates["memory", kind, POOLED] = fit([memory(job.plays) for job in own], [job.megabytes for job in own])
+        arrays = [{name: value for name, value in memory(job.plays).items() if name not in CURVES} for job in own]
+        rates["memory", kind, POOLED] = fit(arrays, [job.megabytes for job in own])
     return rates
 
 
-def around(counted: Iterable[Play]) -> Features:
+def curve_rates(rounds: int = 2**14) -> Rates:
+    """Arrays of one number a round that each online learner's bound and displacement hold at once.
+
+    They live for a moment only, which the benchmark files miss, so their peak is measured on its own.
+    """
+    rates: Rates = {}
+    for name, kind in coco.catalogue().items():
+        one, four = (_curve_peak(kind, rounds, settings) for settings in (1, 4))
+        each = (four - one) / 3
+        rates["memory", "online", name] = {"curve": max(0.0, one - each), "curves": each}
+    return rates
+
+
+def _curve_peak(kind: Any, rounds: int, settings: int) -> float:
+    """Most arrays of `rounds` numbers held at once."""
+    private, windowed = kind.card.private, kind.card.windowed
+    problem = Problem(make_set("ball", 2), rounds, 2.0, 1.0, 1.0, best_loss=0.0)
+    budget = Budget(8.0 if private else math.inf, 1e-6)
+    batch = [Setting(2 ** (4 + setting) if windowed else rounds, budget) for setting in range(settings)]
+    learner = kind(problem, batch, 1, next(iter(kind.card.variants)))
+    tracemalloc.start()
+    try:
+        for curve in (learner.displacement, learner.bound):
+            curve(rounds)
+        return tracemalloc.get_traced_memory()[1] / (8 * rounds)
+    finally:
+        tracemalloc.stop()
+
+
+def around(counted: Iterable[Play]) -> dict[str, float]:
     """Features of a whole job besides its loops: they add up."""
-    total: Features = {"start": 1.0}
+    total: dict[str, float] = {"start": 1.0}
     for play in counted:
         for name, value in play.around.items():
             total[name] = total.get(name, 0.0) + value
     return total
 
 
-def memory(counted: Iterable[Play]) -> Features:
+def memory(counted: Iterable[Play]) -> dict[str, float]:
     """Features of a job's memory: the largest arrays of any play, and the rows of all."""
-    total: Features = {"start": 1.0}
+    total: dict[str, float] = {"start": 1.0}
     for play in counted:
         for name, value in play.memory.items():
             before = total.get(name, 0.0)
@@ -128,7 +170,9 @@ def cost(counted: Sequence[Play], rates: Rates) -> tuple[float, float]:
     for play in counted:
         own = rates.get(("loop", kind, play.key)) or rates["loop", kind, POOLED]
         seconds += applied(play.loop, own)
-    return seconds, applied(memory(counted), rates["memory", kind, POOLED])
+    arrays = memory(counted)
+    own = rates.get(("memory", kind, counted[0].key.split()[0]), {})
+    return seconds, applied(arrays, rates["memory", kind, POOLED]) + applied(arrays, own)
 
 
 def left_out(jobs: Sequence[Measured]) -> pd.DataFrame:
@@ -136,8 +180,11 @@ def left_out(jobs: Sequence[Measured]) -> pd.DataFrame:
     lines = []
     for place in dict.fromkeys((job.profile, job.job.paper, job.job.experiment) for job in jobs):
         inside = [(job.profile, job.job.paper, job.job.experiment) == place for job in jobs]
-        rates = fit_all([job for job, out in zip(jobs, inside, strict=True) if not out])
-        for job in (job for job, out in zip(jobs, inside, strict=True) if out):
+        unseen = [job for job, out in zip(jobs, inside, strict=True) if out]
+        kinds = {job.plays[0].kind for job in unseen}
+        seen = [job for job, out in zip(jobs, inside, strict=True) if not out and job.plays[0].kind in kinds]
+        rates = fit_all(seen, {play.key for job in unseen for play in job.plays})
+        for job in unseen:
             seconds, megabytes = cost(job.plays, rates)
             known = all(("loop", play.kind, play.key) in rates for play in job.plays)
             lines.append((job.profile, *job.job, job.plays[0].kind, known, job.seconds, seconds,
@@ -173,8 +220,9 @@ def write(rates: Rates, path: Path = TABLE) -> None:
 def read(path: Path = TABLE) -> Rates:
     """Read what `write` wrote."""
     rates: Rates = {}
-    for line in pd.read_csv(path, dtype={"rate": float}).itertuples(index=False):
-        rates.setdefault((line.part, line.kind, line.key), {})[line.feature] = line.rate
+    with path.open(newline="", encoding="utf-8") as lines:
+        for line in csv.DictReader(lines):
+            rates.setdefault((line["part"], line["kind"], line["key"]), {})[line["feature"]] = float(line["rate"])
     return rates
 
 
@@ -187,7 +235,7 @@ def main() -> None:
     jobs = [job for results in options.results for job in measured_jobs(results)]
     unseen = left_out(jobs)
     found = errors(unseen)
-    write({**fit_all(jobs), **found}, options.output)
+    write({**fit_all(jobs), **curve_rates(), **found}, options.output)
     for (_, kind, _), values in found.items():
         print(f"{kind}: {values['jobs']:.0f} jobs, error factor {values['median']:.2f}, 90 % {values['ninety']:.2f}")
 

@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.algorithms.erm.sgd import NoisySgd
 from dpregret.algorithms.privacy.prefix_sums import BLOCK as NOISE_BLOCK
 from dpregret.datasets.base import BLOCK as LOSS_BLOCK
 from dpregret.workflows import bandit_job, erm_job, expert_job, online_job
 from dpregret.workflows.config import Config, Job
 from dpregret.workflows.experiments import BanditExperiment, ErmExperiment, ExpertExperiment
 from dpregret.workflows.registry import DATA_RISKS, Registry, load_registry
-
-Features = dict[str, float]
 
 FIXED_LOSSES = frozenset({"norm-kink", "realizable-quadratic", "drift"})  # nothing is drawn for a round
 BLOCKWISE = frozenset({"halving", "halving-transient", "halving-slow", "lower-bound"})  # many rounds are one row
@@ -40,9 +39,9 @@ class Play:
     key: str
     stream: str
     where: Mapping[str, Any]
-    loop: Features
-    around: Features
-    memory: Features
+    loop: Mapping[str, float]
+    around: Mapping[str, float]
+    memory: Mapping[str, float]
     shares: float
     iterations: float = field(default=math.nan)
 
@@ -86,6 +85,7 @@ def _online_plays(experiment: Any, job: Job) -> Iterator[Play]:
             "state": _MB * many * runs * size,
             "noise block": _MB * NOISE_BLOCK * many * runs * size * (mechanisms > 0),
             "loss block": _MB * LOSS_BLOCK * runs * size * random,
+            "curve": _MB * rounds,
             "curves": _MB * many * rounds,
         }
         table = many * runs * len(cell.checkpoints)
@@ -114,7 +114,7 @@ def _erm_plays(experiment: ErmExperiment, job: Job) -> Iterator[Play]:
             f"records {cell.risk}": records,
             f"record numbers {cell.risk}": runs * records * size * (cell.risk in RAW_RISKS),
         }
-        memory = {"state": _MB * many * runs * size, "data": _MB * runs * size, "curves": _MB * steps}
+        memory = {"state": _MB * many * runs * size, "data": _MB * runs * size, "steps": _MB * steps}
         where = {
             **{"set": cell.set_name, "stream": cell.risk, "dimension": size, "horizon": records},
             **dict(cell.options),
@@ -123,6 +123,7 @@ def _erm_plays(experiment: ErmExperiment, job: Job) -> Iterator[Play]:
         yield _play("erm", key, cell.risk, where, loop, around, memory, runs * many, many * runs, 0, steps)
 
 
+COSTLY_RISKS, FEW = frozenset({"lasso-easy"}), 4096  # many records take a minute to make, and decide no constant
 RAW_RISKS = frozenset({"lasso-easy", "fingerprint"})  # made record by record, not from sums in closed form
 
 
@@ -130,7 +131,11 @@ def _iterations(cell: erm_job.Cell, learner: str, variant: str, epsilons: tuple[
     """Steps of all settings: by the learner's own formula; one a fit where only the fit, or a file, tells."""
     if cell.risk in DATA_RISKS:
         return len(epsilons)
-    return _formula(cell, "noisy-gd" if learner == "noisy-sgd" else learner, variant, epsilons, delta)
+    if learner == "noisy-sgd":  # the same formula, without its accountant, which takes seconds
+        if variant == "sampled":
+            return sum(min(cell.samples**2, NoisySgd.MAX_SAMPLES) for _ in epsilons)
+        learner = "noisy-gd"
+    return _formula(cell, learner, variant, epsilons, delta)
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +149,9 @@ def _formula(cell: erm_job.Cell, learner: str, variant: str, epsilons: tuple[flo
     kind = erm.catalogue()[learner]
     name = variant if variant in kind.card.variants else next(iter(kind.card.variants))
     domain = make_set(cell.set_name, cell.dimension)
-    risk = make_risk(cell.risk, domain, cell.samples, [np.random.default_rng(0)], **dict(cell.options))
+    records = min(cell.samples, FEW) if cell.risk in COSTLY_RISKS else cell.samples
+    risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
+    risk.samples = cell.samples
     built = kind(erm.base.ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, name)
     return float(sum(max(1, steps) for steps in built.iterations()))
 
@@ -193,7 +200,7 @@ def _bandit_plays(experiment: BanditExperiment, job: Job) -> Iterator[Play]:
             "coordinates": rounds * many * runs * size,
         }
         around = {f"rounds {cell.stream}": rounds, f"numbers {cell.stream}": rounds * runs * size}
-        memory = {"state": _MB * many * runs * size * NOISE_BLOCK, "curves": _MB * many * math.sqrt(rounds)}
+        memory = {"state": _MB * many * runs * size * NOISE_BLOCK}
         where = {"set": cell.set_name, "stream": cell.stream, "dimension": size, "horizon": rounds}
         key = f"{job.learner}.{job.variant} {cell.set_name}"
         yield _play("bandit", key, cell.stream, where, loop, around, memory, rounds * runs * many, many * runs, 0)
@@ -207,9 +214,9 @@ def _play(
     key: str,
     stream: str,
     where: Mapping[str, Any],
-    loop: Features,
-    around: Features,
-    memory: Features,
+    loop: Mapping[str, float],
+    around: Mapping[str, float],
+    memory: Mapping[str, float],
     shares: float,
     table: float,
     curves: float,
