@@ -20,7 +20,8 @@ from dpregret.workflows.growth import POOLED, Rates, cost, read
 from dpregret.workflows.registry import load_registry
 from dpregret.workflows.work import plays
 
-MEMORY_MARGIN, MEMORY_FLOOR = 1.5, 500.0  # arrays for a moment, and what the interpreter takes on another machine
+MEMORY_MARGINS, MEMORY_FLOOR = {"online": 1.5}, 500.0  # of kind; the arrays of the others are known less well
+OTHER_MARGIN = 2.5
 LEAST_SECONDS = 300.0
 
 
@@ -44,7 +45,7 @@ def predicted(config: Config, paper: str, experiment: str, learner: str, variant
     seconds, megabytes = estimate(config, job, rates)
     kind = config.experiment(paper, experiment).kind
     margin = rates["error", kind, POOLED]["ninety"]
-    return max(LEAST_SECONDS, margin * seconds), MEMORY_MARGIN * megabytes + MEMORY_FLOOR
+    return max(LEAST_SECONDS, margin * seconds), MEMORY_MARGINS.get(kind, OTHER_MARGIN) * megabytes + MEMORY_FLOOR
 
 
 def job_costs(config: Config) -> pd.DataFrame:
