@@ -18,8 +18,8 @@ unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report provenance test lint table compare bench ci-check slurm-check reference resources \
-  schema unlock lock clean
+.PHONY: help setup reproduce report provenance test lint table compare bench growth predict ci-check slurm-check \
+  reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
@@ -70,6 +70,14 @@ compare: setup ## which exponents and verdicts differ (A=results/reference B=res
 
 bench: setup ## time the inner loops
 	$(BIN)/python -m pytest -p no:xdist --benchmark-only tests/benchmarks
+
+predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
+	@$(BIN)/python -m dpregret.workflows.predict $(PROFILE) --cores $(CORES)
+
+growth: setup ## measure what runs, rounds and dimensions cost; needs finished runs of full and ci
+	$(BIN)/snakemake --config profile=growth --cores $(CORES) --until run
+	$(BIN)/python -m dpregret.workflows.growth results results/ci results/growth
+	$(BIN)/python -m dpregret.workflows.large_page
 
 ci-check: setup ## run the small profile and compare its exponents with the reference
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate

@@ -136,7 +136,7 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
     ("arguments", "message"),
     [
         (("--config", "profile=bad.yaml"), "bad.yaml:2: seed: must be a whole number, not 'x'"),
-        (("--config", "profile=fulll"), "unknown profile 'fulll', allowed: ci, full, smoke; did you mean 'full'?"),
+        (("--config", "profile=fulll"), "ci, full, growth, large, large-slice, smoke; did you mean 'full'?"),
         (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile; did you mean 'profile'?"),
     ],
 )

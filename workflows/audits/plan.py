@@ -83,7 +83,8 @@ def audits(family: Family, seed: int, settings: AuditSettings) -> Iterator[tuple
         if not kind.card.private or special.skip:
             continue
         for variant in special.variants or kind.card.variants:
-            key = (seed, crc32(f"{family}/{name}.{variant}".encode()))  # another learner leaves this one's draws alone
+            # another learner leaves this one's draws alone; four words, since shorter labels are padded with zeros
+            key = (seed, *(crc32(word.encode()) for word in (family, name, variant)))
             made = _audited(family, kind, variant, special.epsilon or 4.0, settings.delta, special, key)
             if special.epsilon is None and made.delta == 0:  # only a learner that was made tells that it is pure
                 made = _audited(family, kind, variant, 2.0, settings.delta, special, key)
@@ -91,7 +92,7 @@ def audits(family: Family, seed: int, settings: AuditSettings) -> Iterator[tuple
 
 
 def _audited(
-    family: Family, kind: Any, variant: str, epsilon: float, delta: float, special: Special, seed: tuple[int, int]
+    family: Family, kind: Any, variant: str, epsilon: float, delta: float, special: Special, seed: tuple[int, ...]
 ) -> Audited:
     if family == "online":
         rounds = special.rounds or (WINDOW + 1 if kind.card.windowed else 8)
