@@ -1,0 +1,118 @@
+"""How cost grows with the horizon, the dimension and the number of runs; the fixed price of a round; memory."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bench_problems import SETS, Case, Size, every
+from bench_race import Race
+from scipy import stats
+
+# the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
+SWEEPS = {
+    "coco": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (64, 128, 256, 512, 1024),
+             "runs": (64, 128, 256, 512, 1024)},
+    "experts": {"rounds": (1024, 2048, 4096, 8192, 16384), "dimension": (16, 32, 64, 128, 256),
+                "runs": (4, 8, 16, 32, 64)},
+    "bandits": {"rounds": (4096, 9216, 16384, 36864), "dimension": (2, 4, 8, 16), "runs": (16, 32, 64, 128)},
+    "erm": {"rounds": (128, 256, 512, 1024), "dimension": (64, 256, 1024, 4096), "runs": (8, 16, 32, 64)},
+}  # fmt: skip
+BASES = {"coco": Size(16, 16, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 4096), "erm": Size(8, 64, 128)}
+TINY = {"coco": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
+"""Horizons where nobody looks at the times."""
+DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "net-sparse-vector",
+        "sampled-sparse-vector", "pqftl", "tree-counters", "chaudhuri", "objective-perturbation"}  # fmt: skip
+"""Learners whose cost grows too fast for these sweeps, or that have only few sizes: overhead alone."""
+SYMBOL = {"rounds": "T", "dimension": "d", "runs": "runs"}
+LAPS = 3
+
+
+def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float]:
+    """Least-squares exponent with its 95 % interval, from the scatter of the cells about the line."""
+    if len(set(sizes)) < 3:
+        return math.nan, math.nan, math.nan
+    fit = stats.linregress(np.log(sizes), np.log(np.maximum(seconds, 1e-9)))
+    half = float(stats.t.ppf(0.975, len(sizes) - 2)) * float(fit.stderr)
+    return float(fit.slope), float(fit.slope) - half, float(fit.slope) + half
+
+
+def smallest(family: str, name: str) -> Size:
+    """One run in one dimension, or the least that the learner's set has: nearly all that is left is Python."""
+    flat = 1 if family in ("coco", "erm") and SETS.get(name, "ball") == "ball" else 2
+    if name == "noisy-nuclear":
+        flat = 4
+    return Size(1, flat, {"bandits": 4096, "experts": 2048}.get(family, 512))
+
+
+@pytest.mark.parametrize("parameter", SYMBOL)
+@pytest.mark.parametrize(("family", "name"), [each for family in SWEEPS for each in every(family)])
+def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
+    """CPU seconds of whole plays, best of a few laps over all sizes in turn."""
+    if name in DEAR:
+        pytest.skip("too dear, or of one size")
+    sizes, base = SWEEPS[family][parameter], BASES[family]
+    if race.quick:
+        sizes = TINY[family] if parameter == "rounds" else (2, 3)
+        base = replace(base, runs=2, dimension=2, rounds=TINY[family][0])
+    elif parameter == "rounds":
+        base = replace(base, runs=4)
+    cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
+    sizes = tuple(getattr(case.size, parameter) for case in cases)
+    if parameter == "rounds" and family == "erm" and not hasattr(cases[0].kind, "MAX_ITERATIONS"):
+        pytest.skip("does not iterate")
+    laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
+    exponent, low, high = slope(list(map(float, sizes)), [min(lap) for lap in laps])
+    fixed = replace(cases[0].size, **{parameter: sizes[0]})
+    held = {"rounds": f"{fixed.runs} runs, d = {fixed.dimension}", "dimension": f"{fixed.runs} runs, T = {fixed.rounds}",
+            "runs": f"d = {fixed.dimension}, T = {fixed.rounds}"}[parameter]  # fmt: skip
+    race.note(
+        "growth", learner=name, family=family, parameter=SYMBOL[parameter], condition=f"{sizes[0]}..{sizes[-1]}; {held}",
+        exponent=exponent, low=low, high=high,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "name"), [each for family in SWEEPS for each in every(family)])
+def test_overhead(race: Race, family: str, name: str) -> None:
+    """A round of the smallest problem: what NumPy's and Python's calls cost, before any numbers are many."""
+    case = Case(family, name, replace(smallest(family, name), **({"rounds": 256} if race.quick else {})))
+    (spent,) = race.seconds(case.play, rounds=LAPS)
+    rounds = case.steps / case.size.runs
+    race.note("overhead", learner=name, family=family, condition=str(case.size), microseconds=1e6 * min(spent) / rounds)
+
+
+PROBE = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+from bench_problems import Case, Size
+rounds, window = int(sys.argv[2]), int(sys.argv[3])
+case = Case("coco", "wdp-cocop-gaussian", Size(8, 16, rounds, "ball", window=window), lazy=True)
+case.play()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak(folder: str, rounds: int, window: int) -> int:
+    """Peak resident kibibytes of a fresh interpreter that plays so many rounds."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, folder, str(rounds), str(window)], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("window", [256, 2**20])
+def test_memory(race: Race, request: pytest.FixtureRequest, window: int) -> None:
+    """Peak of a fresh process at T = 2^20 against T = 2^14."""
+    short, long = (2**6, 2**8) if race.quick else (2**14, 2**20)
+    found: list[int] = []
+    folder = str(request.path.parent)
+    race.benchmark.pedantic(lambda: found.extend(peak(folder, each, window) for each in (short, long)), rounds=1)
+    race.note(
+        "ratios", group="memory", what=f"peak memory of wdp-cocop-gaussian, W = {window}",
+        condition=f"8 runs, d = 16, T = {long} against T = {short}; {found[1] / 1024:.0f} MiB against "
+        f"{found[0] / 1024:.0f} MiB", ratio=found[1] / found[0], median=None, target=1.1, microseconds=None,
+    )  # fmt: skip
