@@ -86,9 +86,7 @@ def within(name: str, size: Size) -> Size:
     cut = min(dimension, size.dimension)
     if domain == "nuclear":
         cut = math.isqrt(cut) ** 2
-    return Size(
-        min(runs, size.runs), cut, min(rounds or size.rounds, size.rounds), domain, size.epsilons, size.window
-    )
+    return Size(min(runs, size.runs), cut, min(rounds or size.rounds, size.rounds), domain, size.epsilons, size.window)
 
 
 @dataclass
@@ -126,24 +124,27 @@ class Case:
         """The same random numbers, drawn and thrown away."""
         return replay(self.draws())
 
-    def _coco(self, make: Maker) -> float:
-        size, card = self.size, self.kind.card
+    def online(self) -> tuple[Problem, Iterable[Any]]:
+        """What an online learner is told, and the losses it meets."""
+        size, needs = self.size, self.kind.card.needs
         domain = make_set(size.domain, size.dimension)
-        name = "lasso" if "quadratic" in card.needs else "smooth-quadratic" if "smooth" in card.needs else "norm-kink"
-        if "best-loss" in card.needs:
-            name = "realizable-direction" if "smooth" in card.needs else "half-space"
+        name = "lasso" if "quadratic" in needs else "smooth-quadratic" if "smooth" in needs else "norm-kink"
+        if "best-loss" in needs:
+            name = "realizable-direction" if "smooth" in needs else "half-space"
         stream = make_stream(name, domain)
         problem = Problem(
-            SolvedSet(domain) if "solver" in card.needs else domain, size.rounds, stream.lipschitz,
+            SolvedSet(domain) if "solver" in needs else domain, size.rounds, stream.lipschitz,
             stream.strong_convexity, stream.smoothness, getattr(stream, "best_loss", None),
         )  # fmt: skip
-        settings = [Setting(size.window, budget) for budget in self.budgets]
-        learner = self.kind(problem, settings, size.runs, self.variant)
-        losses: Iterable[Any] = stream.rounds(plain(DATA, size.runs), size.rounds)
-        if not self.lazy:
-            losses = list(losses)  # making data is not the learner's work
-        self.steps = size.rounds * size.runs * len(settings)
-        return play(learner, losses, make(NOISE, size.runs), [size.rounds]).seconds
+        losses = stream.rounds(plain(DATA, size.runs), size.rounds)
+        return problem, losses if self.lazy else list(losses)  # making data is not the learner's work
+
+    def _coco(self, make: Maker) -> float:
+        problem, losses = self.online()
+        settings = [Setting(self.size.window, budget) for budget in self.budgets]
+        learner = self.kind(problem, settings, self.size.runs, self.variant)
+        self.steps = self.size.rounds * self.size.runs * len(settings)
+        return play(learner, losses, make(NOISE, self.size.runs), [self.size.rounds]).seconds
 
     def _experts(self, make: Maker) -> float:
         size = self.size
