@@ -38,7 +38,8 @@ CAPTIONS: Final = {
     "Microseconds: of a round and run, a call, or a vector. Targets are upper limits.",
     "growth": "CPU time ~ parameter^exponent, least squares over doublings with its 95 % interval (scatter about the "
     f"line). Horizon: reached within {HORIZON_EXPONENT[0]:g} to {HORIZON_EXPONENT[1]:g}. Overhead: microseconds of a "
-    f"round of one run in the smallest dimension, at most {OVERHEAD:g} wanted.",
+    f"round of one run in the smallest dimension, at most {OVERHEAD:g} wanted (of the whole, for learners without "
+    "rounds).",
     "peers": "Ours and others in turn inside one process, CPU time of all threads; ratio: theirs over ours, so above 1 "
     "ours is faster.",
 }
@@ -83,15 +84,19 @@ def ratios(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def growth(sweeps: Sequence[Mapping[str, Any]], overheads: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """One row a learner and parameter, beside its overhead; learners without a sweep have one row all the same."""
-    fixed = pd.DataFrame(overheads)[["learner", "family", "microseconds"]].rename(columns={"microseconds": "overhead"})
+    fixed = pd.DataFrame(overheads)[["learner", "family", "rounds", "microseconds"]]
+    fixed = fixed.rename(columns={"microseconds": "overhead"})
     columns = ["learner", "family", "parameter", "condition", "exponent", "low", "high"]
     frame = fixed.merge(pd.DataFrame(sweeps, columns=columns), how="left", on=["learner", "family"])
     low, high = HORIZON_EXPONENT
     frame["reached"] = [
-        bool(low <= exponent <= high) if parameter == "T" else None
+        bool(low <= exponent <= high) if parameter == "T" and not math.isnan(exponent) else None
         for parameter, exponent in zip(frame["parameter"], frame["exponent"], strict=True)
     ]
-    frame["overhead_reached"] = [bool(each <= OVERHEAD) for each in frame["overhead"]]
+    frame["overhead_reached"] = [
+        bool(each <= OVERHEAD) if rounds > 1 else None
+        for each, rounds in zip(frame["overhead"], frame["rounds"], strict=True)
+    ]
     return frame[list(GROWTH)]
 
 

@@ -51,8 +51,8 @@ class Size:
 LIMITS = MappingProxyType(
     {
         "net-sparse-vector": (16, 2, 64), "sampled-sparse-vector": (2, 3, 64), "wdp-cocop-solver": (2, 32, 16),
-        "pqftl": (32, 32, 128), "adaptive-sparse-vector": (16, 32, 2048), "sparse-vector": (16, 32, 2048),
-        "tree-counters": (4, 32, 1024), "objective-perturbation": (16, 32, 0), "chaudhuri": (16, 32, 0),
+        "pqftl": (32, 32, 128), "tree-counters": (4, 32, 1024), "objective-perturbation": (16, 32, 0),
+        "chaudhuri": (16, 32, 0),
     }
 )  # fmt: skip
 """Most runs, dimension and rounds of learners whose single round is dear."""

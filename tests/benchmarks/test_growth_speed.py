@@ -15,14 +15,16 @@ from scipy import stats
 
 # the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
 SWEEPS = {
-    "coco": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (64, 128, 256, 512, 1024),
-             "runs": (64, 128, 256, 512, 1024)},
+    "coco": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
+             "runs": (128, 256, 512, 1024, 2048)},
     "experts": {"rounds": (1024, 2048, 4096, 8192, 16384), "dimension": (16, 32, 64, 128, 256),
                 "runs": (4, 8, 16, 32, 64)},
-    "bandits": {"rounds": (4096, 9216, 16384, 36864), "dimension": (2, 4, 8, 16), "runs": (16, 32, 64, 128)},
-    "erm": {"rounds": (128, 256, 512, 1024), "dimension": (64, 256, 1024, 4096), "runs": (8, 16, 32, 64)},
+    "bandits": {"rounds": (1024, 4096, 9216, 16384), "dimension": (2, 4, 8, 12), "runs": (32, 64, 128, 256)},
+    "erm": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
+            "runs": (16, 32, 64, 128, 256)},
 }  # fmt: skip
-BASES = {"coco": Size(16, 16, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 4096), "erm": Size(8, 64, 128)}
+BASES = {"coco": Size(32, 32, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 1024), "erm": Size(16, 64, 128)}
+DIMENSIONS = {"bandits": Size(4, 2, 4096)}  # whose larger sets ask for longer horizons
 TINY = {"coco": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
 """Horizons where nobody looks at the times."""
 DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "net-sparse-vector",
@@ -67,11 +69,14 @@ def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
     if race.quick:
         sizes = TINY[family] if parameter == "rounds" else (2, 3)
         base = replace(base, runs=2, dimension=2, rounds=TINY[family][0])
-    elif parameter == "rounds":
-        base = replace(base, runs=4)
+    elif parameter == "rounds":  # with a budget that lets a private learner of a risk go on so long
+        base = replace(base, runs=4, dimension=min(base.dimension, 16), epsilons=(1000.0 if family == "erm" else 8.0,))
+    elif parameter == "dimension":
+        base = DIMENSIONS.get(family, base)
     cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
-    sizes = tuple(getattr(case.size, parameter) for case in cases)
     laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
+    iterates = parameter == "rounds" and family == "erm"
+    sizes = tuple(int(case.steps / case.size.runs) if iterates else getattr(case.size, parameter) for case in cases)
     exponent, low, high = slope(list(map(float, sizes)), [min(lap) for lap in laps])
     first = cases[0].size
     parts = {"runs": f"{first.runs} runs", "dimension": f"d = {first.dimension}", "rounds": f"T = {first.rounds}"}
@@ -88,7 +93,10 @@ def test_overhead(race: Race, family: str, name: str) -> None:
     case = Case(family, name, replace(smallest(family, name), **({"rounds": 256} if race.quick else {})))
     (spent,) = race.seconds(case.play, rounds=LAPS)
     rounds = case.steps / case.size.runs
-    race.note("overhead", learner=name, family=family, condition=str(case.size), microseconds=1e6 * min(spent) / rounds)
+    race.note(
+        "overhead", learner=name, family=family, condition=str(case.size), rounds=rounds,
+        microseconds=1e6 * min(spent) / rounds,
+    )  # fmt: skip
 
 
 PROBE = """

@@ -16,8 +16,8 @@ ROWS = [
     {**CONTEST, "ratio": 1.35, "target": 1.35, "microseconds": 2.0},
     {**CONTEST, "ratio": 1.36, "target": 1.35, "microseconds": 2.0},
     {**CONTEST, "ratio": None, "target": None, "microseconds": 3.0},
-    {"table": "overhead", "learner": "ftal", "family": "coco", "condition": "", "microseconds": 20.0},
-    {"table": "overhead", "learner": "slow", "family": "coco", "condition": "", "microseconds": 20.1},
+    {"table": "overhead", "learner": "ftal", "family": "coco", "condition": "", "microseconds": 20.0, "rounds": 9},
+    {"table": "overhead", "learner": "slow", "family": "coco", "condition": "", "microseconds": 20.1, "rounds": 9},
     *(
         {"table": "growth", "learner": "ftal", "family": "coco", "parameter": parameter, "condition": "",
          "exponent": exponent, "low": exponent - 0.01, "high": exponent + 0.01}
