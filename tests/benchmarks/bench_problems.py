@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 from types import MappingProxyType
 from typing import Any
@@ -102,6 +102,8 @@ class Case:
 
     def __post_init__(self) -> None:
         self.size = within(self.name, self.size)
+        if self.family == "experts":
+            self.size = replace(self.size, domain="")
         self.kind = FAMILIES[self.family].catalogue()[self.name]
         variants = list(self.kind.card.variants)
         self.variant = self.variant or ("corrected" if "corrected" in variants else variants[0])

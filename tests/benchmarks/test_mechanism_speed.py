@@ -144,7 +144,9 @@ def test_other_mechanisms(race: Race, name: str) -> None:
     kept: dict[tuple[int, int], list[np.random.Generator]] = {}
 
     def once(seed: int, runs: int) -> list[np.random.Generator]:
-        return kept.setdefault((seed, runs), plain(seed, runs))  # making generators is no part of a mechanism
+        if (seed, runs) not in kept:  # making generators is no part of a mechanism
+            kept[seed, runs] = plain(seed, runs)
+        return kept[seed, runs]
 
     repeats = 1 if race.quick else 8
     race.ratio(
