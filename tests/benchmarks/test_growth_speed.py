@@ -32,7 +32,7 @@ DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "ne
         "sampled-sparse-vector", "pqftl", "tree-counters", "chaudhuri", "objective-perturbation"}  # fmt: skip
 """Learners whose cost grows too fast for these sweeps, or that have only few sizes: overhead alone."""
 SYMBOL = {"rounds": "T", "dimension": "d", "runs": "runs"}
-LAPS = 3
+LAPS = 5
 
 
 def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float]:
@@ -92,7 +92,7 @@ def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
 def test_overhead(race: Race, family: str, name: str) -> None:
     """A round of the smallest problem: what NumPy's and Python's calls cost, before any numbers are many."""
     case = Case(family, name, replace(smallest(family, name), **({"rounds": 256} if race.quick else {})))
-    (spent,) = race.seconds(case.play)
+    (spent,) = race.seconds(case.play, rounds=25)  # no ratio: only many laps find a quiet one
     rounds = case.steps / case.size.runs
     race.note(
         "overhead", learner=name, family=family, condition=str(case.size), rounds=rounds,
