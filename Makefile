@@ -16,9 +16,11 @@ export OPENBLAS_NUM_THREADS ?= 1
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 # -qq: errors only; warnings about optional package folders say nothing about this project
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input
+BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report provenance test lint table compare bench growth predict ci-check slurm-check \
+.PHONY: help setup reproduce report provenance test lint table compare bench peers growth predict ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -68,8 +70,22 @@ table: setup ## print a paper's table (PAPER=lou_cheung, talwar, asi or ene; NUM
 compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
 	@$(BIN)/python -m dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
-bench: setup ## time the inner loops
-	$(BIN)/python -m pytest -p no:xdist --benchmark-only tests/benchmarks
+bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
+	@mkdir -p build
+	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
+	  --benchmark-json build/speed.json tests/benchmarks
+	$(BENCH) -m dpregret.paper_figs.speed build/speed.json results/speed
+
+# libraries to compare with stay out of the environment that results come from; tensorflow-privacy asks for a NumPy of
+# the past, and only one file of it is used
+peers: setup ## install what `make bench` compares with, into build/peers (about 2 GB)
+	rm -rf build/peers
+	$(PYTHON) -m venv build/peers
+	$(PEERS) --require-hashes -r requirements/bootstrap.txt
+	$(PEERS) --no-build-isolation --require-hashes -r requirements/base.txt
+	$(PEERS) -r requirements/peers.in
+	$(PEERS) --no-deps tensorflow-privacy
+	$(PEERS) --no-deps --no-build-isolation -e .
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
 	@$(BIN)/python -m dpregret.workflows.predict $(PROFILE) --cores $(CORES)
@@ -94,6 +110,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
 	@mkdir -p results/reference/ruler && cp results/ruler/*.{csv,md} results/reference/ruler
+	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@cp results/errata.md results/reference/errata.md
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
 	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png

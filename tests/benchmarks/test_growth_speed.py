@@ -1,0 +1,138 @@
+"""How cost grows with the horizon, the dimension and the number of runs; the fixed price of a round; memory."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench_problems import FAMILIES, SETS, Case, Size, every
+from bench_race import Race
+from scipy import stats
+
+# the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
+SWEEPS = {
+    "coco": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
+             "runs": (128, 256, 512, 1024, 2048)},
+    "experts": {"rounds": (1024, 2048, 4096, 8192, 16384), "dimension": (16, 32, 64, 128, 256),
+                "runs": (4, 8, 16, 32, 64)},
+    "bandits": {"rounds": (1024, 4096, 9216, 16384), "dimension": (2, 4, 8, 12), "runs": (32, 64, 128, 256)},
+    "erm": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
+            "runs": (16, 32, 64, 128, 256)},
+}  # fmt: skip
+BASES = {"coco": Size(32, 32, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 1024), "erm": Size(16, 64, 128)}
+DIMENSIONS = {"bandits": Size(4, 2, 4096)}  # whose larger sets ask for longer horizons
+TINY = {"coco": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
+"""Horizons where nobody looks at the times."""
+DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "net-sparse-vector",
+        "sampled-sparse-vector", "pqftl", "tree-counters", "chaudhuri", "objective-perturbation"}  # fmt: skip
+"""Learners whose cost grows too fast for these sweeps, or that have only few sizes: overhead alone."""
+SYMBOL = {"rounds": "T", "dimension": "d", "runs": "runs"}
+LAPS = 5
+
+
+def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float]:
+    """Least-squares exponent with its 95 % interval, from the scatter of the cells about the line."""
+    if len(set(sizes)) < 3:
+        return math.nan, math.nan, math.nan
+    fit = stats.linregress(np.log(sizes), np.log(np.maximum(seconds, 1e-9)))
+    half = float(stats.t.ppf(0.975, len(sizes) - 2)) * float(fit.stderr)
+    return float(fit.slope), float(fit.slope) - half, float(fit.slope) + half
+
+
+def smallest(family: str, name: str) -> Size:
+    """One run in one dimension, or the least that the learner's set has: nearly all that is left is Python."""
+    flat = 1 if family in ("coco", "erm") and SETS.get(name, "ball") == "ball" else 2
+    if name == "noisy-nuclear":
+        flat = 4
+    return Size(1, flat, {"bandits": 4096, "experts": 2048}.get(family, 512))
+
+
+def sweeps() -> list[tuple[str, str, str]]:
+    """What is swept: T is the number of iterations where a learner of a risk has a cap on it."""
+    found = [(family, name, parameter) for each in SWEEPS for family, name in every(each) for parameter in SYMBOL]
+    return [
+        (family, name, parameter)
+        for family, name, parameter in found
+        if name not in DEAR
+        and ((family, parameter) != ("erm", "rounds") or hasattr(FAMILIES["erm"].catalogue()[name], "MAX_ITERATIONS"))
+    ]
+
+
+@pytest.mark.parametrize(("family", "name", "parameter"), sweeps())
+def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
+    """CPU seconds of whole plays, best of a few laps over all sizes in turn."""
+    sizes, base = SWEEPS[family][parameter], BASES[family]
+    if race.quick:
+        sizes = TINY[family] if parameter == "rounds" else (2, 3)
+        base = replace(base, runs=2, dimension=2, rounds=TINY[family][0])
+    elif parameter == "rounds":  # with a budget that lets a private learner of a risk go on so long
+        base = replace(base, runs=4, dimension=min(base.dimension, 16), epsilons=(1000.0 if family == "erm" else 8.0,))
+    elif parameter == "dimension":
+        base = DIMENSIONS.get(family, base)
+    cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
+    laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
+    iterates = parameter == "rounds" and family == "erm"
+    sizes = tuple(int(case.steps / case.size.runs) if iterates else getattr(case.size, parameter) for case in cases)
+    exponent, low, high = slope(list(map(float, sizes)), [min(lap) for lap in laps])
+    first = cases[0].size
+    parts = {"runs": f"{first.runs} runs", "dimension": f"d = {first.dimension}", "rounds": f"T = {first.rounds}"}
+    held = ", ".join(part for swept, part in parts.items() if swept != parameter)
+    race.note(
+        "growth", learner=name, family=family, parameter=SYMBOL[parameter],
+        condition=f"{sizes[0]} to {sizes[-1]}; {held}", exponent=exponent, low=low, high=high,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "name"), [each for family in SWEEPS for each in every(family)])
+def test_overhead(race: Race, family: str, name: str) -> None:
+    """A round of the smallest problem: what NumPy's and Python's calls cost, before any numbers are many."""
+    case = Case(family, name, replace(smallest(family, name), **({"rounds": 256} if race.quick else {})))
+    (spent,) = race.seconds(case.play, rounds=25)  # no ratio: only many laps find a quiet one
+    rounds = case.steps / case.size.runs
+    race.note(
+        "overhead", learner=name, family=family, condition=str(case.size), rounds=rounds,
+        microseconds=1e6 * min(spent) / rounds,
+    )  # fmt: skip
+
+
+PROBE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from bench_problems import Case, Size
+rounds, window = int(sys.argv[2]), int(sys.argv[3])
+case = Case("coco", "wdp-cocop-gaussian", Size(8, 16, rounds, "ball", window=window), lazy=True)
+case.play()
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
+"""
+
+
+def peak(folder: str, rounds: int, window: int) -> int:
+    """Peak resident kibibytes of a fresh interpreter that plays so many rounds.
+
+    As the kernel counts it for the new program: what getrusage says includes the process that started it.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE, folder, str(rounds), str(window)], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.parametrize("window", [256, 2**20])
+def test_memory(race: Race, request: pytest.FixtureRequest, window: int) -> None:
+    """Peak of a fresh process at T = 2^20 against T = 2^14."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("needs /proc")
+    short, long = (2**6, 2**8) if race.quick else (2**14, 2**20)
+    found: list[int] = []
+    folder = str(request.path.parent)
+    race.benchmark.pedantic(lambda: found.extend(peak(folder, each, window) for each in (short, long)), rounds=1)
+    race.note(
+        "ratios", group="memory", what=f"peak memory of wdp-cocop-gaussian, W = {window}",
+        condition=f"8 runs, d = 16, T = {long} against T = {short}; {found[1] / 1024:.0f} MiB against "
+        f"{found[0] / 1024:.0f} MiB", ratio=found[1] / found[0], median=None, target=1.1, microseconds=None,
+    )  # fmt: skip

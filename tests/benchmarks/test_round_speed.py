@@ -1,0 +1,72 @@
+"""What a round of every learner costs beside its noise, and what sharing noise between settings saves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bench_problems import FAMILIES, Case, Size, every
+from bench_race import Race, clock
+
+SHAPES = ((512, 8), (128, 32), (64, 64), (32, 128), (16, 1024))  # runs and dimension, at least 4000 coordinates
+TARGETS = {"ball": 2.0, "l1-ball": 5.0, "simplex": 5.0}
+COCOP = ("wdp-cocop-gaussian", "wdp-cocop-gamma")
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+SIZES = {
+    "coco": Size(128, 32, 1024),
+    "experts": Size(16, 32, 2048),
+    "bandits": Size(32, 4, 4096),
+    "erm": Size(16, 64, 512),
+}
+TINY = {"coco": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
+
+
+@pytest.mark.parametrize("name", COCOP)
+@pytest.mark.parametrize(("runs", "dimension"), SHAPES)
+@pytest.mark.parametrize("domain", TARGETS)
+def test_rounds_of_cocop(race: Race, domain: str, runs: int, dimension: int, name: str) -> None:
+    """The whole round as played (loss, gradient, noise, step, projection) against the bare random numbers."""
+    rounds = max(256, min(1024, 2**22 // (runs * dimension)))
+    case = Case("coco", name, Size(2, 3, 64, domain) if race.quick else Size(runs, dimension, rounds, domain))
+    race.ratio(
+        f"{name} on {domain}", str(case.size), case.play, clock(case.bare()),
+        target=TARGETS[domain], units=case.steps, group="COCOP round",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "name"), [each for family in FAMILIES for each in every(family)])
+def test_rounds_of_every_learner(race: Race, family: str, name: str) -> None:
+    """Learners that draw nothing (without privacy, or charged with exact expectations) have no ratio."""
+    case = Case(family, name, (TINY if race.quick else SIZES)[family])
+    log = case.draws()
+    assert log or not case.kind.card.private or getattr(case.kind, "exact", False)
+    what, condition = f"{name} ({case.variant})", f"{family}: {case.size}"
+    if log:
+        race.ratio(what, condition, case.play, clock(case.bare()), units=case.steps, group="learner", rounds=5)
+    else:
+        (spent,) = race.seconds(case.play, rounds=5)
+        race.note(
+            "ratios", group="learner", what=what, condition=f"{condition}; draws nothing", ratio=None, median=None,
+            target=None, microseconds=1e6 * min(spent) / case.steps,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "dimension"), [(2, 2), (20, 32), (128, 32), (20, 128)])
+def test_sweep_with_shared_noise(race: Race, runs: int, dimension: int) -> None:
+    """Eight budgets in one play, on one stream of random numbers, against eight plays."""
+    epsilons, rounds = (EPSILONS[:2], 64) if race.quick else (EPSILONS, 256)
+    together = Case("coco", COCOP[0], Size(runs, dimension, rounds, "ball", epsilons))
+    apart = [Case("coco", COCOP[0], Size(runs, dimension, rounds, "ball", (each,))) for each in epsilons]
+    race.ratio(
+        f"{COCOP[0]}, {len(epsilons)} eps together against apart", str(together.size), together.play,
+        lambda: sum(case.play() for case in apart), target=1.0, units=rounds * runs * len(epsilons),
+        group="shared noise",
+    )  # fmt: skip
+
+
+def test_bare_draws_are_those_of_the_play() -> None:
+    """Two fresh vectors a round from the second window on, one in the first; gamma has a radius besides."""
+    for name, calls in zip(COCOP, (1, 2), strict=True):
+        log = Case("coco", name, Size(3, 5, 256, "ball", window=64)).draws()
+        numbers = sum(int(np.prod(arguments[0])) for kind, arguments, _ in log if kind == "standard_normal")
+        assert numbers == 3 * 5 * (2 * 256)
+        assert len(log) == calls * 3 * 8
