@@ -6,7 +6,14 @@ from pathlib import Path
 try:
     from dpregret.paper_figs.claims_files import ClaimsError, load_claims
     from dpregret.workflows import config as configuration
-    from dpregret.workflows import fingerprint, locking, recall, registry, resources
+    from dpregret.workflows import (
+        fingerprint,
+        locking,
+        outlook,
+        recall,
+        registry,
+        resources,
+    )
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -82,3 +89,17 @@ for paper in CONFIG.papers:
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",
+
+
+onstart:
+    outlook.watch(workflow.dag.needrun_jobs(), CONFIG, workflow.cores or workflow.nodes)
+
+
+onsuccess:
+    logger.info(outlook.farewell(Path(RESULTS), CONFIG.papers))
+
+
+onerror:
+    logger.info(
+        "dpregret: not finished. What is finished stays; the same command goes on with the rest."
+    )

@@ -6,6 +6,7 @@ measured on a finished run, and the machine's speed is that of the jobs that hav
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +15,9 @@ from typing import Any
 
 import pandas as pd
 
+from dpregret.workflows.config import Config, Job
+
+MEASURED = Path(__file__).resolve().parents[1] / "results" / "reference" / "resources.csv"
 SECONDS_BETWEEN_LINES = 15.0
 LEAST_SECONDS = 0.5  # what starting Python costs at least
 FEWEST = 3  # jobs that must have ended before the machine's speed is trusted
@@ -34,18 +38,27 @@ class Outlook(logging.Handler):
         self.expected = {job: max(seconds, LEAST_SECONDS) for job, seconds in expected.items()}
         self.cores, self.tell, self.clock = max(1, cores), tell, clock
         self.started: dict[int, float] = {}
-        self.took: dict[int, float] = {}
+        self.ended: set[int] = set()
+        self.took: dict[int, float] = {}  # of those that were seen to start: members of a group are not
         self.told = clock()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note what started and what ended; tell the outlook at most every `SECONDS_BETWEEN_LINES`."""
+        try:
+            self._note(record)
+        except Exception:
+            self.handleError(record)
+
+    def _note(self, record: logging.LogRecord) -> None:
         event, now = str(getattr(record, "event", "")), self.clock()
         if event == "job_info":
-            self.started.setdefault(int(getattr(record, "jobid", -1)), now)
+            self.started[int(record.__dict__["jobid"])] = now
         elif event == "job_finished":
-            job = int(getattr(record, "job_id", -1))
-            self.took[job] = now - self.started.get(job, now)
-        elif event == "progress" and now - self.told >= SECONDS_BETWEEN_LINES and len(self.took) >= FEWEST:
+            job = int(record.__dict__["job_id"])
+            self.ended.add(job)
+            if job in self.started:
+                self.took[job] = now - self.started[job]
+        elif event == "progress" and now - self.told >= SECONDS_BETWEEN_LINES and len(self.ended) >= FEWEST:
             self.told = now
             left = self.left(now)
             if left > 0:
@@ -57,14 +70,14 @@ class Outlook(logging.Handler):
     def share(self) -> float:
         """Share of the expected work that has ended."""
         total = sum(self.expected.values())
-        return sum(self.expected.get(job, 0.0) for job in self.took) / total if total else 1.0
+        return sum(self.expected.get(job, 0.0) for job in self.ended) / total if total else 1.0
 
     def left(self, now: float) -> float:
         """Expected seconds until the end: the work that is left, at the speed of the work that was done."""
         done = [job for job in self.took if job in self.expected]
         expected = sum(self.expected[job] for job in done)
         pace = sum(self.took[job] for job in done) / expected if expected else 1.0
-        rest = {job: pace * seconds for job, seconds in self.expected.items() if job not in self.took}
+        rest = {job: pace * seconds for job, seconds in self.expected.items() if job not in self.ended}
         for job in rest:
             if job in self.started:
                 rest[job] = max(0.0, rest[job] - (now - self.started[job]))
@@ -79,21 +92,33 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def expected_seconds(
-    jobs: Iterable[Any], table: Path, predicted: Callable[[str, str, str, str], float]
-) -> dict[int, float]:
-    """Number -> expected seconds of Snakemake's jobs: `predicted` for runs of learners, else the mean of the rule.
+def expected_seconds(jobs: Iterable[Any], table: Path, runs: Mapping[tuple[str, ...], float]) -> dict[int, float]:
+    """Number -> expected seconds of Snakemake's jobs: those of `runs`, else the mean of the rule.
 
-    table: results/reference/resources.csv.
+    table: results/reference/resources.csv. runs: (paper, experiment, learner, variant) -> seconds.
     """
     means = pd.read_csv(table).groupby("rule")[["cpu_seconds", "jobs"]].max()
     mean = (means["cpu_seconds"] / means["jobs"]).to_dict()
     found = {}
     for job in jobs:
-        labels = [getattr(job.wildcards, name, "") for name in ("paper", "experiment", "learner", "variant")]
-        is_run = job.rule.name == "run"
-        found[job.jobid] = predicted(*labels) if is_run else float(mean.get(job.rule.name, LEAST_SECONDS))
+        labels = tuple(str(getattr(job.wildcards, name, "")) for name in ("paper", "experiment", "learner", "variant"))
+        found[job.jobid] = runs.get(labels, float(mean.get(job.rule.name, LEAST_SECONDS)))
     return found
+
+
+def watch(jobs: Iterable[Any], config: Config, cores: int) -> None:
+    """Listen to Snakemake from now on; `jobs` are those that it is about to run.
+
+    Says nothing where the tables of measured times are not there.
+    """
+    from snakemake.logging import logger
+
+    from dpregret.workflows.predict import job_costs
+
+    with contextlib.suppress(OSError):
+        costs = job_costs(config)
+        runs = dict(zip(costs[list(Job._fields)].itertuples(index=False, name=None), costs["seconds"], strict=True))
+        logger.addHandler(Outlook(expected_seconds(jobs, MEASURED, runs), cores, logger.info))
 
 
 def farewell(results: Path, papers: Iterable[str]) -> str:

@@ -46,6 +46,9 @@ def make_checkout(root: Path) -> Checkout:
     for folder in (*FOLDERS, "profiles"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", root)
+    (root / "results" / "reference").mkdir(parents=True)
+    for name in ("growth.csv", "resources.csv"):
+        shutil.copy(ROOT / "results" / "reference" / name, root / "results" / "reference")
     package = root / "import" / "dpregret"
     shutil.copytree(ROOT / "dpregret", package, ignore=shutil.ignore_patterns("__pycache__"))
     for folder in FOLDERS:

@@ -50,6 +50,14 @@ def test_the_longest_job_is_a_lower_bound(clock: Clock) -> None:
     assert outlook.left(10.0) == pytest.approx(100.0)
 
 
+def test_members_of_a_group_count_though_nobody_saw_them_start(clock: Clock) -> None:
+    outlook = Outlook(dict.fromkeys(range(4), 10.0), 1, print, clock)
+    for job in range(2):
+        outlook.emit(event("job_finished", job_id=job))
+    assert outlook.share() == 0.5
+    assert outlook.left(0.0) == pytest.approx(20.0)
+
+
 def test_nothing_is_told_too_early_or_too_often(clock: Clock) -> None:
     lines: list[str] = []
     outlook = Outlook(dict.fromkeys(range(100), 10.0), 1, lines.append, clock)
@@ -92,7 +100,7 @@ def test_runs_are_predicted_and_other_rules_take_their_mean(tmp_path: Path) -> N
         SimpleNamespace(jobid=2, rule=SimpleNamespace(name="tables"), wildcards=SimpleNamespace(paper="p")),
         SimpleNamespace(jobid=3, rule=SimpleNamespace(name="all"), wildcards=SimpleNamespace()),
     ]
-    found = expected_seconds(jobs, table, lambda *names: 7.0 if names == ("p", "e", "l", "v") else 0.0)
+    found = expected_seconds(jobs, table, {("p", "e", "l", "v"): 7.0})
     assert found == {1: 7.0, 2: 10.0, 3: LEAST_SECONDS}
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ RULES = {
     for name, body in re.findall(r"^rule (\w+):\n((?:    .*\n|\n)+)", path.read_text(), flags=re.MULTILINE)
     if "script:" in body
 }
+LONG = "results/large/lou_cheung_2020/runs/horizon/wdp-cocop-gaussian.corrected.parquet"
 
 
 def plant(folder: Path, place: str, seconds: float, cpu: float, memory: object) -> None:
@@ -73,6 +75,10 @@ def test_every_rule_that_runs_something_has_its_entry_and_reads_it() -> None:
     assert set(resources.load_needs()) == set(RULES)
     for rule, body in RULES.items():
         assert f'threads: NEEDS["{rule}"].threads' in body
+        if rule == "run":  # the size of a run may predict more than what was measured
+            assert "mem_mb=run_memory" in body
+            assert "runtime=run_minutes" in body
+            continue
         assert f'mem_mb=memory("{rule}")' in body
         assert f'runtime=minutes("{rule}")' in body
 
@@ -109,6 +115,23 @@ def test_slurm_profile_keeps_what_the_default_profile_says() -> None:
     assert {**slurm, **default} == slurm
     grouped = {entry.split("=")[0] for entry in slurm["groups"]}
     assert grouped <= set(RULES)
+
+
+def test_a_rule_that_the_runs_did_without_keeps_its_needs(tmp_path: Path) -> None:
+    needs = tmp_path / "needs.yaml"
+    resources.write_needs({"compare": resources.Need(threads=1, mem_mb=1000, runtime=5)}, needs)
+    plant(tmp_path / "full", "paper/tables", 10.0, 10.0, 300.0)
+    resources.main([str(tmp_path / "full"), "--table", str(tmp_path / "table.csv"), "--needs", str(needs)])
+    assert set(resources.load_needs(needs)) == {"compare", "fetch", "tables"}
+
+
+def test_a_long_run_asks_for_what_its_size_predicts(checkout: Any) -> None:
+    done = checkout.snakemake(LONG, "-n", "--cores", "1", "--config", "profile=large")
+    assert done.returncode == 0, done.stderr
+    asked = {name: int(value) for name, value in re.findall(r"(runtime|mem_mb)=(\d+)", done.stdout + done.stderr)}
+    least = resources.load_needs()["run"]
+    assert asked["runtime"] > 10 * least.runtime
+    assert asked["mem_mb"] > least.mem_mb
 
 
 def test_rule_without_an_entry_is_told_by_name() -> None:

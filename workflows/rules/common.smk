@@ -13,6 +13,7 @@ CAPTIONS = {
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
+GROWTH = Path(workflow.basedir) / "results" / "reference" / "growth.csv"
 AUDIT = CONFIG.audit or configuration.AuditSize()
 FAMILIES = ["online", "experts", "bandits", "risks"]
 AUDIT_TABLES = [
@@ -42,6 +43,26 @@ def memory(rule):
 def minutes(rule):
     """Minutes that a job of a rule asks for, more at every attempt."""
     return lambda wildcards, attempt: NEEDS[rule].minutes(attempt)
+
+
+def run_need(wildcards):
+    """Minutes and megabytes that the size of a run predicts; only who sends jobs has to know."""
+    if not workflow.is_main_process or not GROWTH.exists():
+        return 0, 0
+    from dpregret.workflows.predict import predicted
+
+    seconds, megabytes = predicted(CONFIG, **wildcards)
+    return int(seconds / 60) + 1, int(megabytes) + 1
+
+
+def run_minutes(wildcards, attempt):
+    """Minutes that a run asks for: what was measured of all, or more where its size predicts more."""
+    return max(NEEDS["run"].minutes(attempt), attempt * run_need(wildcards)[0])
+
+
+def run_memory(wildcards, attempt):
+    """Megabytes that a run asks for, likewise."""
+    return max(NEEDS["run"].memory(attempt), attempt * run_need(wildcards)[1])
 
 
 def data_files(wildcards):

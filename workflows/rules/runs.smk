@@ -14,8 +14,8 @@ rule run:
         "../envs/bench.yaml"
     threads: NEEDS["run"].threads
     resources:
-        mem_mb=memory("run"),
-        runtime=minutes("run"),
+        mem_mb=run_memory,
+        runtime=run_minutes,
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
         code=lambda wildcards: fingerprint.learner_fingerprint(
