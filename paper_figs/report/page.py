@@ -19,7 +19,7 @@ from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import VERDICTS, PaperView, paper_view, short, slug
-from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.runs import crashes, read_runs
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
@@ -66,13 +66,15 @@ def write_report(
     experiment -> title; claims, errata: folders of the YAML files; config: hash of the configuration; reference: folder
     whose tables of speed stand in where the run has none. Raises ReportError, ClaimsError or RunsError in one line.
     """
-    views, curves = [], {}
+    views, curves, crashed = [], {}, []
     for paper, experiments in papers.items():
         claims_file = load_claims(claims / f"{paper}.yaml")
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
         views.append(paper_view(results, claims_file, section(results, claims_file, errata / f"{paper}.yaml")))
-        curves[paper] = {**explorer(read_runs(runs / paper), claims_file), "titles": dict(experiments)}
+        rows = read_runs(runs / paper)
+        crashed += crashes(rows)
+        curves[paper] = {**explorer(rows, claims_file), "titles": dict(experiments)}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
@@ -80,7 +82,7 @@ def write_report(
     environment.filters.update(slug=slug, short=short)
     environment.globals["colour"] = dict(zip(VERDICTS, ("good", "below", "below", "open", "bad", "none"), strict=True))
     page = environment.get_template("report.html.j2").render(
-        papers=views, provenance=gather(results, profile, config), meaning=MEANING,
+        papers=views, crashed=crashed, provenance=gather(results, profile, config), meaning=MEANING,
         verdicts=[verdict for verdict in VERDICTS if any(verdict in view.verdicts for view in views)],
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
         audit=_tables(results, AUDIT), ruler=_tables(results, RULER),

@@ -68,6 +68,8 @@ def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: An
     told = claims.loc[claims["reason"].str.contains("ftal.plain in horizon failed"), "verdict"]
     assert set(told) <= {"not run"}
     assert not (mine.root / RESULTS / "complete.txt").exists()
+    assert "ftal.plain in horizon failed" in (mine.root / "results" / "mine" / "report.html").read_text()
+    assert "the same command goes on with the rest" in said
     assert mine.snakemake(*MINE, "--cores", "2").returncode != 0, "the same command fails as long as it is broken"
     module.write_text(text)
     assert mine.snakemake(*MINE, "--cores", "2").returncode == 0

@@ -52,6 +52,7 @@ def test_example_is_short() -> None:
 def test_example_gets_its_verdict_its_curve_and_its_audit(extended: Any) -> None:
     done = extended.snakemake("--cores", "2", "--config", "profile=mine.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert "dpregret: done" in done.stdout + done.stderr
     claims = pd.read_csv(extended.root / "results" / "mine" / "lou_cheung_2020" / "claims.csv").set_index("claim")
     assert claims.loc["descent-T", "verdict"] == "reproduced"
     assert claims.loc["descent-bound", "verdict"] == "reproduced"
