@@ -92,7 +92,8 @@ for paper in CONFIG.papers:
 
 
 onstart:
-    outlook.watch(workflow.dag.needrun_jobs(), CONFIG, workflow.cores or workflow.nodes)
+    side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
+    outlook.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 
 
 onsuccess:
