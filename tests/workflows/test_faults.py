@@ -77,6 +77,7 @@ def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: An
 
 
 def test_results_that_cannot_be_written_are_told(mine: Any) -> None:
+    shutil.rmtree(mine.root / "results")
     (mine.root / "results").write_text("in the way")
     done = mine.snakemake(*MINE, "--cores", "2")
     assert done.returncode != 0
@@ -97,7 +98,7 @@ def small_disk(tmp_path: Path) -> Any:
 
 
 def test_a_full_disk_is_told_and_leaves_nothing_half_written(mine: Any, small_disk: Path) -> None:
-    (mine.root / "results").mkdir()
+    (mine.root / "results").mkdir(exist_ok=True)
     (mine.root / "results" / "mine").symlink_to(small_disk)
     (small_disk / "ballast").write_bytes(b"x" * (200 << 10))
     done = mine.snakemake(*MINE, "--cores", "2")
@@ -110,7 +111,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(mine: Any, small_di
 
 
 def test_a_read_only_disk_is_told(mine: Any, small_disk: Path) -> None:
-    (mine.root / "results").mkdir()
+    (mine.root / "results").mkdir(exist_ok=True)
     (mine.root / "results" / "mine").symlink_to(small_disk)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     done = mine.snakemake(*MINE, "--cores", "2")

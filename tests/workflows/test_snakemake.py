@@ -148,7 +148,7 @@ def test_mistake_is_told_in_one_line_before_anything_runs(
     assert done.returncode == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (checkout.root / "results").exists()
+    assert {path.name for path in (checkout.root / "results").iterdir()} == {"reference"}
 
 
 @pytest.mark.parametrize("profile", ["full", "ci", "smoke"])
