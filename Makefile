@@ -121,7 +121,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 
 resources: setup ## renew what jobs ask of a cluster, from the benchmark files of the finished runs (full and ci)
-	$(BIN)/python -m dpregret.workflows.resources results/benchmark results/ci/benchmark
+	$(BIN)/python -m dpregret.workflows.resources results/benchmark results/ci/benchmark --page docs/cluster.md
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

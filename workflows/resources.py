@@ -158,6 +158,34 @@ def write_needs(needs: Mapping[str, Need], path: Path) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def page_table(measurements: pd.DataFrame, needs: Mapping[str, Need]) -> str:
+    """What one profile's rules took and ask for, as the Markdown table of docs/cluster.md."""
+    lines = ["| rule | jobs | longest (s) | CPU (s) | memory (MB) | asks for |", "|---|---|---|---|---|---|"]
+    for row in measurements.sort_values("cpu_seconds", ascending=False).to_dict("records"):
+        need, memory = needs[str(row["rule"])], float(row["largest_rss_mb"])
+        shown = f"{memory:.0f}" if memory >= 0 else "too short to tell"
+        lines.append(
+            f"| {row['rule']} | {row['jobs']} | {row['longest_seconds']:.0f} | {row['cpu_seconds']:.0f} | {shown} "
+            f"| {need.mem_mb} MB, {need.runtime} min |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def renew_page(table: Path, page: Path, needs: Mapping[str, Need], check: bool = False) -> bool:
+    """Write the table of the first folder (the full profile) into the page; return whether it stood there."""
+    import pandas as pd
+
+    from dpregret.paper_figs.readme import marked
+
+    measurements = pd.read_csv(table)
+    first = measurements.loc[measurements["folder"] == measurements["folder"].iloc[0]]
+    old = page.read_text(encoding="utf-8")
+    new = marked(old, "resources", page_table(first, needs))
+    if new != old and not check:
+        page.write_text(new, encoding="utf-8")
+    return new == old
+
+
 def main(arguments: Iterable[str] | None = None) -> None:
     """Measure finished runs; write the table and the needs."""
     import pandas as pd
@@ -166,11 +194,15 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("folders", nargs="+", type=Path, help="benchmark folders of finished runs")
     parser.add_argument("--table", type=Path, default=Path("results/reference/resources.csv"))
     parser.add_argument("--needs", type=Path, default=NEEDS_FILE)
+    parser.add_argument("--page", type=Path, help="docs/cluster.md, to show it there too")
     options = parser.parse_args(None if arguments is None else list(arguments))
     table = pd.concat({folder.as_posix(): measured(folder) for folder in options.folders}, names=["folder"])
     table.droplevel(1).to_csv(options.table)
     earlier = load_needs(options.needs) if options.needs.exists() else {}  # of rules that these runs did without
-    write_needs(dict(sorted({**earlier, **needs_of(table)}.items())), options.needs)
+    needs = dict(sorted({**earlier, **needs_of(table)}.items()))
+    write_needs(needs, options.needs)
+    if options.page is not None:
+        renew_page(options.table, options.page, needs)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,11 @@ def test_shipped_needs_follow_from_the_shipped_table() -> None:
     assert dict(resources.load_needs()) == resources.needs_of(table)
 
 
+def test_cluster_page_shows_the_shipped_table() -> None:
+    table, page = ROOT / "results" / "reference" / "resources.csv", ROOT / "docs" / "cluster.md"
+    assert resources.renew_page(table, page, resources.load_needs(), check=True)
+
+
 def test_every_rule_that_runs_something_has_its_entry_and_reads_it() -> None:
     assert set(resources.load_needs()) == set(RULES)
     for rule, body in RULES.items():
