@@ -32,7 +32,8 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
     """Experiment -> variables that vary, series and rows; numbers have five significant digits.
 
     A learner that needs no new run for a shorter horizon shows its checkpoints; the others their last rounds. Learners
-    that protect everything have no window, learners without privacy no eps (null).
+    that protect everything have no window, learners without privacy no eps (null); a private learner that was run
+    without noise too is two series.
     """
     rows = runs.loc[runs["status"] == "ok"]
     longest = rows.groupby(["experiment", *SERIES])["horizon"].transform("max")
@@ -52,7 +53,8 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
 def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     names = rows["learner"] + rows["variant"].map(lambda variant: "" if variant == "plain" else f" {variant}")
-    rows = rows.assign(series=names)
+    twins = rows["epsilon"].isna() & rows["epsilon"].notna().groupby(names).transform("any")
+    rows = rows.assign(series=names + twins.map({True: " without noise", False: ""}))
     series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
     cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
         mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("stay_regret", "mean"),

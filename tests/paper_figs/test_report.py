@@ -149,6 +149,17 @@ def test_learners_without_privacy_have_no_eps_and_without_window_no_window(resul
     json.dumps(found, allow_nan=False)
 
 
+def test_a_private_learner_without_noise_is_a_series_of_its_own(results: Path, repository: Path) -> None:
+    runs = read_runs(results / "runs" / PAPER)
+    private = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "wdp-cocop-gamma")]
+    silent = private.assign(epsilon=np.inf, regret=1.0)
+    claims = load_claims(repository / f"workflows/claims/{PAPER}.yaml")
+    experiment = explorer(pd.concat([private, silent]), claims)["experiments"]["horizon"]
+    assert experiment["series"] == ["wdp-cocop-gamma corrected", "wdp-cocop-gamma corrected without noise"]
+    means = {row[-6] for row in experiment["rows"] if row[0] == 1}
+    assert means == {1}
+
+
 def test_what_is_missing_is_told_in_one_line(write: Write, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match=r"talwar_2015: no claims\.csv; run the paper first$"):
         write(tmp_path / "report.html", {"talwar_2015": {}})
