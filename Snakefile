@@ -1,6 +1,7 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
 import sys
+from functools import cache
 from pathlib import Path
 
 try:

@@ -12,21 +12,11 @@ import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.gate import SLACK
 from dpregret.paper_figs.verdicts import NOT_RUN
 
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
-COLUMNS: Final = (
-    "paper",
-    "claim",
-    "verdict of A",
-    "verdict of B",
-    "exponent of A",
-    "exponent of B",
-    "change",
-    "cells",
-    "what",
-)
 BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
     "exponent moved beyond its interval", "verdict", "only in A", "only in B", "another measurement", "nothing",
 )  # fmt: skip
@@ -47,7 +37,7 @@ def read_folder(folder: Path) -> pd.DataFrame:
 
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
-    """One row per claim that differs, columns as `COLUMNS`; papers that only one side has are left out.
+    """One row per claim that differs, sorted by gravity; papers that only one side has are left out.
 
     An exponent moved beyond its interval when the change is larger than the interval of a difference of two
     independent fits, sqrt(h_A^2 + h_B^2) with the half widths h of the two 95 % intervals. Runs with common random
@@ -96,9 +86,7 @@ def summary(first: pd.DataFrame, second: pd.DataFrame, moved: pd.DataFrame) -> s
 
 def _fitted(both: pd.DataFrame, side: str) -> list[str]:
     columns = both[[f"fitted_{side}", f"fitted_low_{side}", f"fitted_high_{side}"]].to_numpy(dtype=float)
-    return [
-        f"{value:.3f} [{low:.3f}, {high:.3f}]" if np.isfinite(value) else formats.DASH for value, low, high in columns
-    ]
+    return [formats.with_interval(Estimate(*each), 3) if np.isfinite(each[0]) else formats.DASH for each in columns]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

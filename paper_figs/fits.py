@@ -172,11 +172,15 @@ def compare_log_law(horizons: Array, means: Array) -> LogLaw:
     return LogLaw(float(slope * np.log(2)), tuple(float(step) for step in increments), delta)
 
 
+def half_width(spread: Array, runs: Array | int, comparisons: int = 1) -> Array:
+    """Half the t interval of a mean over `runs` samples of standard deviation `spread`, level as in `mean_interval`."""
+    return np.asarray(stats.t.ppf(1 - (1 - LEVEL) / (2 * comparisons), runs - 1) * spread / np.sqrt(runs))
+
+
 def mean_interval(samples: Array, comparisons: int = 1) -> Estimate:
     """Mean of `samples` (runs,) with its t interval, at level 95 % jointly for `comparisons` intervals."""
     runs = len(samples)
     if runs < 2:
         raise NoExponent(f"{runs} run: an interval needs at least two")
-    quantile = stats.t.ppf(1 - (1 - LEVEL) / (2 * comparisons), runs - 1)
-    reach = float(quantile * samples.std(ddof=1) / np.sqrt(runs))
+    reach = float(half_width(samples.std(ddof=1), runs, comparisons))
     return Estimate(float(samples.mean()), float(samples.mean()) - reach, float(samples.mean()) + reach)

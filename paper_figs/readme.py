@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims
 from dpregret.paper_figs.errata import MEASURED
-from dpregret.paper_figs.verdicts import ABOVE, BELOW, INCONCLUSIVE, REPRODUCED, VIOLATED
+from dpregret.paper_figs.verdicts import NOT_RUN, ORDER
 
 MARK: Final = "table-1"
 SUMMARY: Final = "verdicts"
@@ -25,7 +25,6 @@ COLUMNS: Final = (
     "errata",
 )  # fmt: skip
 """Columns that the README shows, of those that the table has."""
-VERDICTS: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED)
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
 GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "bracket")
 """Groups of the table that the README shows; the whole table is linked."""
@@ -57,6 +56,15 @@ def marked(readme: str, mark: str, text: str) -> str:
     return f"{before}{begin}\n{text}{end}{after}"
 
 
+def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> bool:
+    """Rewrite a document by `renewed`; return whether nothing changed. `check` writes nothing."""
+    old = page.read_text(encoding="utf-8")
+    new = renewed(old)
+    if new != old and not check:
+        page.write_text(new, encoding="utf-8")
+    return new == old
+
+
 def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
     """One row per paper of the reference: claims by verdict, errata and how many of them were measured.
 
@@ -70,7 +78,7 @@ def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
         title = load_claims(claims / f"{paper}.yaml").cite or paper
         rows.append({
             "paper": f"[{title}](docs/{paper}.md)", "claims": str(counts.sum()),
-            **{verdict: str(counts.get(verdict, 0)) for verdict in VERDICTS},
+            **{verdict: str(counts.get(verdict, 0)) for verdict in ORDER if verdict != NOT_RUN},
             "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
         })  # fmt: skip
     frame = pd.DataFrame(rows)
@@ -81,33 +89,21 @@ def cost_line(resources: Path) -> str:
     """What a full run took, from its table of measured jobs (folder, rule, jobs, longest_seconds, ...)."""
     table = pd.read_csv(resources)
     full = table.loc[table["folder"] == table["folder"].iloc[0]]
-    minutes, longest, memory = (
-        full["cpu_seconds"].sum() / 60,
-        full["longest_seconds"].max(),
-        full["largest_rss_mb"].max(),
-    )
+    minutes, longest = full["cpu_seconds"].sum() / 60, full["longest_seconds"].max()
     took = f"This took {minutes:.0f} CPU minutes in {full['jobs'].sum()} jobs, the longest of {longest:.0f} s"
-    return f"\n{took}, and at most {memory:.0f} MB of memory in one.\n"
+    return f"\n{took}, and at most {full['largest_rss_mb'].max():.0f} MB of memory in one.\n"
 
 
 def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
     """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
-    old = readme.read_text(encoding="utf-8")
     table = formats.markdown(verdict_table(reference, claims))
-    new = marked(old, SUMMARY, table + cost_line(reference / "resources.csv"))
-    if new != old and not check:
-        readme.write_text(new, encoding="utf-8")
-    return new == old
+    return renew(readme, lambda text: marked(text, SUMMARY, table + cost_line(reference / "resources.csv")), check)
 
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:
     """Rewrite the README's table from `table_csv`; return whether it was up to date. `check` writes nothing."""
-    path = Path(readme)
-    old = path.read_text(encoding="utf-8")
-    new = readme_text(old, pd.read_csv(table_csv, dtype=str, keep_default_na=False), mark)
-    if new != old and not check:
-        path.write_text(new, encoding="utf-8")
-    return new == old
+    table = pd.read_csv(table_csv, dtype=str, keep_default_na=False)
+    return renew(Path(readme), lambda text: readme_text(text, table, mark), check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -30,6 +30,8 @@ from dpregret.paper_figs.words import words_of
 
 REPRODUCED, BELOW, ABOVE, VIOLATED = "reproduced", "below bound", "above bound", "violated"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
+ORDER: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED, NOT_RUN)
+"""Verdicts as readers are told of them."""
 LINEAR: Final = Prediction(power=1.0)
 FLAT: Final = Prediction(power=0.0)
 NAN = float("nan")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from dpregret.paper_figs import formats
+from dpregret.paper_figs.readme import marked, renew
 from dpregret.workflows.config import Config, Job, load_config, profile_path
 from dpregret.workflows.growth import factor
 from dpregret.workflows.predict import by_learner, estimate, job_costs, measured_rates, totals
@@ -80,17 +82,11 @@ def error_table() -> pd.DataFrame:
     )
 
 
-def replaced(text: str, mark: str, table: pd.DataFrame) -> str:
-    """The page with a table between the two comments of a mark."""
-    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
-    before, rest = text.split(begin)
-    return f"{before}{begin}\n{table.to_markdown(index=False, disable_numparse=True)}\n{end}{rest.split(end)[1]}"
-
-
 def page(text: str, folder: Path = FOLDER) -> str:
     """The page with the tables of a folder."""
     for mark in ("cost", "errors", "slice"):
-        text = replaced(text, mark, pd.read_csv(folder / f"{mark}.csv", dtype=str, keep_default_na=False))
+        table = pd.read_csv(folder / f"{mark}.csv", dtype=str, keep_default_na=False)
+        text = marked(text, mark, formats.markdown(table))
     return text
 
 
@@ -104,7 +100,7 @@ def main() -> None:
     for name, table in (("cost", cost_table(jobs)), ("errors", error_table()), ("slice", compared)):
         table.to_csv(FOLDER / f"{name}.csv", index=False)
     by_learner(jobs).to_csv(FOLDER / "prediction.csv", index=False, float_format="%.3g")
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    renew(PAGE, page)
     off = factor(measured["CPU seconds"], compared["predicted s"].astype(float))
     print(f"slice: {len(off)} jobs, off by a factor of {off.median():.2f} (median), {off.max():.2f} at most")
     print("\n".join(f"{name}: {value:.4g}" for name, value in totals(jobs, CORES).items()))

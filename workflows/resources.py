@@ -110,20 +110,17 @@ def rule_of(place: str) -> str:
 
 def measured(folder: Path) -> pd.DataFrame:
     """One row a rule: jobs, the longest (s), their CPU time (s), the largest memory (MB; NaN where all were short)."""
-    import pandas as pd
+    from dpregret.paper_figs.report.provenance import job_times
 
-    rows = []
-    for path in sorted(folder.rglob("*.tsv")):
-        last = pd.read_csv(path, sep="\t", na_values="-").iloc[-1]
-        place = path.relative_to(folder).with_suffix("").as_posix()
-        memory = last["max_rss"] if last["s"] >= SAMPLED else float("nan")
-        rows.append((rule_of(place), float(last["s"]), float(last["cpu_time"]), float(memory)))
-    if not rows:
+    times = job_times(folder)
+    if times.empty:
         raise ConfigError([f"{folder}: holds no benchmark file of a finished run"])
-    grouped = pd.DataFrame(rows, columns=["rule", "s", "cpu", "rss"]).groupby("rule", as_index=False)
+    rule, memory = times["job"].map(rule_of), times["max_rss"].where(times["s"] >= SAMPLED)
+    grouped = times.assign(rule=rule, memory=memory).groupby("rule", as_index=False)
     return grouped.agg(
-        jobs=("s", "size"), longest_seconds=("s", "max"), cpu_seconds=("cpu", "sum"), largest_rss_mb=("rss", "max")
-    ).round(1)
+        jobs=("s", "size"), longest_seconds=("s", "max"), cpu_seconds=("cpu_time", "sum"),
+        largest_rss_mb=("memory", "max"),
+    ).round(1)  # fmt: skip
 
 
 def up(value: float, step: int) -> int:
@@ -175,15 +172,11 @@ def renew_page(table: Path, page: Path, needs: Mapping[str, Need], check: bool =
     """Write the table of the first folder (the full profile) into the page; return whether it stood there."""
     import pandas as pd
 
-    from dpregret.paper_figs.readme import marked
+    from dpregret.paper_figs.readme import marked, renew
 
     measurements = pd.read_csv(table)
     first = measurements.loc[measurements["folder"] == measurements["folder"].iloc[0]]
-    old = page.read_text(encoding="utf-8")
-    new = marked(old, "resources", page_table(first, needs))
-    if new != old and not check:
-        page.write_text(new, encoding="utf-8")
-    return new == old
+    return renew(page, lambda text: marked(text, "resources", page_table(first, needs)), check)
 
 
 def main(arguments: Iterable[str] | None = None) -> None:

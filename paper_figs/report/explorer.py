@@ -6,7 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.claims import ClaimsFile
@@ -60,8 +59,7 @@ def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
         mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("stay_regret", "mean"),
         runs=("regret", "size"),
     ).reset_index()  # fmt: skip
-    reach = stats.t.ppf(0.5 + fits.LEVEL / 2, (cells["runs"] - 1).clip(lower=1)) * cells["spread"].fillna(0)
-    reach /= np.sqrt(cells["runs"])
+    reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
     cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {

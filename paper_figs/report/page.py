@@ -18,8 +18,9 @@ from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
-from dpregret.paper_figs.report.sections import VERDICTS, PaperView, paper_view, short, slug
+from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
 from dpregret.paper_figs.runs import crashes, read_runs
+from dpregret.paper_figs.verdicts import ORDER, REPRODUCED
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
@@ -80,10 +81,10 @@ def write_report(
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     environment.filters.update(slug=slug, short=short)
-    environment.globals["colour"] = dict(zip(VERDICTS, ("good", "below", "below", "open", "bad", "none"), strict=True))
+    environment.globals["colour"] = dict(zip(ORDER, ("good", "below", "below", "open", "bad", "none"), strict=True))
     page = environment.get_template("report.html.j2").render(
         papers=views, crashed=crashed, provenance=gather(results, profile, config), meaning=MEANING,
-        verdicts=[verdict for verdict in VERDICTS if any(verdict in view.verdicts for view in views)],
+        verdicts=[verdict for verdict in ORDER if any(verdict in view.verdicts for view in views)],
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
         audit=_tables(results, AUDIT), ruler=_tables(results, RULER),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
@@ -124,7 +125,7 @@ def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
 def _privacy(view: PaperView) -> tuple[PaperView, int, int] | None:
     """A paper, and how many of its claims of privacy hold and do not."""
     private = [claim for claim in view.claims if claim.record["kind"] == "private"]
-    return (view, sum(claim.verdict == "reproduced" for claim in private), len(private)) if private else None
+    return (view, sum(claim.verdict == REPRODUCED for claim in private), len(private)) if private else None
 
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:

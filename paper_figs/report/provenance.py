@@ -58,7 +58,7 @@ def job_times(folder: Path) -> pd.DataFrame:
         frame = pd.read_csv(file, sep="\t", usecols=["s", "cpu_time", "max_rss"])
         part = path.parts[0] if len(path.parts) > 1 else OTHER
         numbers = frame.apply(pd.to_numeric, errors="coerce").tail(1)
-        frames.append(numbers.assign(part=part, job=str(path.with_suffix(""))))
+        frames.append(numbers.assign(part=part, job=path.with_suffix("").as_posix()))
     columns = ["part", "job", "s", "cpu_time", "max_rss"]
     return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
 

@@ -15,12 +15,12 @@ import pandas as pd
 
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.errata_page import Section
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
-from dpregret.paper_figs.verdicts import ABOVE, BELOW, INCONCLUSIVE, NOT_RUN, REPRODUCED, VIOLATED
+from dpregret.paper_figs.verdicts import ORDER
 
-VERDICTS: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED, NOT_RUN)
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
 """Figures are embedded with a palette of so many colours: a third of the size, no difference to the eye."""
@@ -106,10 +106,10 @@ def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
     views = tuple(_claim(claim, judged[claim.id], claims, drawn) for claim in claims.claims if claim.id in judged)
     counts = Counter(view.verdict for view in views)
     return PaperView(
-        claims.paper, claims, {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]},
+        claims.paper, claims, {verdict: counts[verdict] for verdict in ORDER if counts[verdict]},
         tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
         views, figures, errata,
-        tuple(row for row in records(folder / "errata.csv") if row["status"] == "measured"),
+        tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
     )  # fmt: skip
 

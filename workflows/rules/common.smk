@@ -13,7 +13,6 @@ CAPTIONS = {
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
-GROWTH = Path(workflow.basedir) / "results" / "reference" / "growth.csv"
 AUDIT = CONFIG.audit or configuration.AuditSize()
 FAMILIES = ["online", "experts", "bandits", "risks"]
 AUDIT_TABLES = [
@@ -45,24 +44,28 @@ def minutes(rule):
     return lambda wildcards, attempt: NEEDS[rule].minutes(attempt)
 
 
-def run_need(wildcards):
+@cache
+def run_need(*job):
     """Minutes and megabytes that the size of a run predicts; only who sends jobs has to know."""
-    if not workflow.is_main_process or not GROWTH.exists():
+    if not workflow.is_main_process:
         return 0, 0
     from dpregret.workflows.predict import predicted
 
-    seconds, megabytes = predicted(CONFIG, **wildcards)
+    try:
+        seconds, megabytes = predicted(CONFIG, *job)
+    except OSError:  # the table of measured rates is not there
+        return 0, 0
     return int(seconds / 60) + 1, int(megabytes) + 1
 
 
 def run_minutes(wildcards, attempt):
     """Minutes that a run asks for: what was measured of all, or more where its size predicts more."""
-    return max(NEEDS["run"].minutes(attempt), attempt * run_need(wildcards)[0])
+    return max(NEEDS["run"].minutes(attempt), attempt * run_need(*wildcards)[0])
 
 
 def run_memory(wildcards, attempt):
     """Megabytes that a run asks for, likewise."""
-    return max(NEEDS["run"].memory(attempt), attempt * run_need(wildcards)[1])
+    return max(NEEDS["run"].memory(attempt), attempt * run_need(*wildcards)[1])
 
 
 def data_files(wildcards):
@@ -87,19 +90,29 @@ def data_files(wildcards):
     return [f"datasets/cache/{name}.npz" for name in names]
 
 
+def paper_runs(paper):
+    """Where the results of a paper's jobs are."""
+    return [
+        f"{RESULTS}/{paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
+        for job in JOBS
+        if job.paper == paper
+    ]
+
+
+def paper_costs(paper):
+    """Where the timings of a paper's oracles are, if its configuration lists some."""
+    listed = CONFIG.papers[paper].oracle_costs
+    return [f"{RESULTS}/{paper}/oracles.parquet"] if listed else []
+
+
 def run_files(wildcards):
     """The results of all jobs of one paper."""
-    return [
-        f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
-        for job in JOBS
-        if job.paper == wildcards.paper
-    ]
+    return paper_runs(wildcards.paper)
 
 
 def cost_files(wildcards):
     """The timings of a paper's oracles, where its configuration lists some."""
-    listed = CONFIG.papers[wildcards.paper].oracle_costs
-    return [f"{RESULTS}/{wildcards.paper}/oracles.parquet"] if listed else []
+    return paper_costs(wildcards.paper)
 
 
 def age_files(wildcards):
@@ -122,16 +135,8 @@ def paper_outputs(paper):
 
 def shown_files(wildcards):
     """What the report shows: tables and figures of all papers with their runs, audit and ruler, and speed where known."""
-    files = [name for paper in CONFIG.papers for name in paper_outputs(paper)]
-    files += [
-        f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
-        for job in JOBS
-    ]
-    files += [
-        f"{RESULTS}/{paper}/oracles.parquet"
-        for paper in CONFIG.papers
-        if CONFIG.papers[paper].oracle_costs
-    ]
+    parts = paper_outputs, paper_runs, paper_costs
+    files = [name for paper in CONFIG.papers for part in parts for name in part(paper)]
     files += [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit]
     files += [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler]
     folders = [Path(RESULTS), Path("results") / "reference"]
