@@ -109,7 +109,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
 	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
-	@mkdir -p results/reference/ruler && cp results/ruler/*.{csv,md} results/reference/ruler
+	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@cp results/errata.md results/reference/errata.md
 	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png

@@ -67,7 +67,7 @@ include: "workflows/rules/data.smk"
 include: "workflows/rules/runs.smk"
 include: "workflows/rules/tables.smk"
 include: "workflows/rules/audit.smk"
-include: "workflows/rules/ruler.smk"
+include: "workflows/rules/validation.smk"
 include: "workflows/rules/report.smk"
 
 
@@ -77,7 +77,7 @@ rule all:
         [paper_outputs(paper) for paper in CONFIG.papers],
         [f"{RESULTS}/{paper}/complete.txt" for paper in CONFIG.papers],
         [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit],
-        [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler],
+        [f"{RESULTS}/{name}" for name in VALIDATION_TABLES if CONFIG.validation],
         [f"{RESULTS}/errata.{form}" for form in ("md", "html")],
         f"{RESULTS}/report.html",
 

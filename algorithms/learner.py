@@ -104,7 +104,7 @@ class Card:
     name: str
     title: str
     paper: str
-    place: str
+    reference: str
     variants: Mapping[str, str]
     private: bool = True
     windowed: bool = False
@@ -160,7 +160,7 @@ class Learner(ABC):
     @property
     def pure(self) -> bool:
         """Whether the guarantee holds with delta = 0."""
-        return self.noise_plan is None or self.noise_plan.law != "gaussian"
+        return self.noise_plan is None or self.noise_plan.distribution != "gaussian"
 
     def delivered_epsilon(self) -> list[float]:
         """What the ledger of each setting delivers at its delta; inf without privacy."""

@@ -266,7 +266,7 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     table = table.loc[table.loc[:, ~failed].notna().all(axis=1)]  # runs present in every sound cell
     if len(table) < 2:
         raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
-    averaged = ["regret", "stay_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
+    averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
     means = by_cell[averaged].mean()
     means["capped"] = by_cell["capped"].max() if "capped" in rows.columns else 0.0
     start = by_cell["displacement_start"].mean() if "displacement_start" in rows.columns else means["displacement"]
@@ -298,8 +298,8 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     early = span * asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
     by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
     by_regret = 0.0
-    if mean["regret"] > SATURATED_SHARE * mean["stay_regret"]:
-        excess = mean["regret"] / (SATURATED_SHARE * mean["stay_regret"])
+    if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
+        excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
         by_regret = rounds * excess ** (1 / _decay(claim))
     exempt = claim.kind in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))

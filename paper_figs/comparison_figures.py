@@ -26,7 +26,7 @@ from dpregret.paper_figs.figure_style import (
     panels,
     value_ticks,
 )
-from dpregret.paper_figs.words import RESPONSE_AXES, words_of
+from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 
 TRIVIAL: Final = {"regret": "never moving", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
@@ -57,7 +57,7 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
                 highest = max(highest, float(drawn[1].max()))
                 found |= {each.learner: drawn, f"{each.learner}.{each.variant}": drawn}
                 _line(axis, drawn, each, paint.get(each.name, GREY), MARKERS[place % len(MARKERS)])
-            trivial = own.groupby(column)["stay_regret"].mean()
+            trivial = own.groupby(column)["trivial_regret"].mean()
             axis.plot(
                 trivial.index,
                 trivial / trivial.index**entry.scaled,
@@ -66,7 +66,7 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
                 linewidth=1.0,
                 label=TRIVIAL[response],
             )
-            axis.set(yscale="log", xlabel=words_of(response).axes[parameter])
+            axis.set(yscale="log", xlabel=labels_of(response).axes[parameter])
             axis.set(ylabel=RESPONSE_AXES[response] + _over(parameter, response, entry.scaled), title=stream)
             _value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
             if entry.scaled:  # small differences are what such a figure is for
@@ -78,7 +78,7 @@ def sweep_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) -> 
 
 
 def _over(parameter: Parameter, response: Response, power: float) -> str:
-    return f" / {words_of(response).symbols[parameter]}^{power:g}" if power else ""
+    return f" / {labels_of(response).symbols[parameter]}^{power:g}" if power else ""
 
 
 def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
@@ -123,7 +123,7 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
                 means, reach = (np.array([means_of(each)[which][0] for each in samples]) for which in (0, 1))
                 axis.errorbar(values, means, np.minimum(reach, 0.95 * np.abs(means)), color=paint[str(budget)],
                               marker=MARKERS[place % len(MARKERS)], label=label)  # fmt: skip
-            axis.set(yscale="log", xlabel=words_of("regret").axes[parameter], title=f"{learner} {variant}")
+            axis.set(yscale="log", xlabel=labels_of("regret").axes[parameter], title=f"{learner} {variant}")
             axis.set_ylabel(RESPONSE_AXES["overhead"])
             _value_axis(axis, parameter, pairs[column].to_numpy(dtype=float))
             if parameter != "epsilon":
@@ -185,7 +185,7 @@ def bounds_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) ->
                 if "lower_bound" in part.columns and part["lower_bound"].notna().all():
                     lower = part.groupby(column)["lower_bound"].mean()
                     axis.plot(values, lower, color=colour, linestyle=DASHED, linewidth=0.9)
-            axis.set(yscale="log", xlabel=words_of(response).axes[parameter], title=name)
+            axis.set(yscale="log", xlabel=labels_of(response).axes[parameter], title=name)
             axis.set(ylabel=RESPONSE_AXES[response] + " (dashed: bounds)")
             _value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
         axes[0].legend()
@@ -209,11 +209,11 @@ def winners_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
         paint = colours(names)
         for axis, stream in zip(axes, streams, strict=True):
             means = rows.loc[rows["stream"] == stream].groupby(["horizon", "dimension", "name"])[
-                ["regret", "stay_regret"]
+                ["regret", "trivial_regret"]
             ].mean()  # fmt: skip
             for (horizon, size), cell in means.groupby(level=["horizon", "dimension"]):
                 winner = cell["regret"].idxmin()[2]
-                share = float(cell["regret"].min() / cell["stay_regret"].mean())
+                share = float(cell["regret"].min() / cell["trivial_regret"].mean())
                 across, up = horizons.index(horizon), sizes.index(size)
                 axis.fill_between([across - 0.48, across + 0.48], up - 0.48, up + 0.48, color=paint[winner], alpha=0.75)
                 axis.text(across, up, f"{share:.2f}", ha="center", va="center", fontsize=7.0)
@@ -248,7 +248,7 @@ def tuning_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) ->
         paint = colours([f"{value:g}" for value in sorted(set(tried[column]))])
         for place, (value, group) in enumerate(tried.groupby(column, sort=True)):
             means = group.groupby("regularisation")["regret"].mean()
-            label, marker = f"{words_of('regret').symbols[parameter]} = {value:g}", MARKERS[place % len(MARKERS)]
+            label, marker = f"{labels_of('regret').symbols[parameter]} = {value:g}", MARKERS[place % len(MARKERS)]
             axes[0].plot(means.index, means, marker=marker, color=paint[f"{value:g}"], label=label)
         axes[0].set(xscale="log", yscale="log", xlabel="regularisation lambda", ylabel=RESPONSE_AXES["regret"])
         axes[0].legend()
@@ -257,7 +257,7 @@ def tuning_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) ->
         for name in others:
             used = rows.loc[rows["variant"] == name].groupby(column)["regularisation"].mean()
             axes[1].plot(used.index, used, linestyle=DASHED, linewidth=1.0, label=f"lambda of {name}")
-        axes[1].set(xscale="log", yscale="log", xlabel=words_of("regret").axes[parameter], ylabel="lambda")
+        axes[1].set(xscale="log", yscale="log", xlabel=labels_of("regret").axes[parameter], ylabel="lambda")
         axes[1].legend()
     return figure
 
@@ -284,7 +284,7 @@ def privacy_cost_figure(runs: pd.DataFrame, experiment: str, response: Response)
         paint = colours([f"{budget:g}" for budget in budgets])
         for axis, stream in zip(axes, streams, strict=True):
             own = rows.loc[rows["stream"] == stream]
-            trivial = float(own["stay_regret"].mean())
+            trivial = float(own["trivial_regret"].mean())
             for name, group in learners_of(own, experiment):
                 for epsilon, cell in group.groupby("epsilon", sort=True):
                     colour = paint.get(f"{epsilon:g}", GREY)

@@ -11,7 +11,7 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims import ClaimsFile, TableRow
 from dpregret.paper_figs.fits import Array
-from dpregret.paper_figs.words import words_of
+from dpregret.paper_figs.labels import labels_of
 
 CALLS: Final = {
     "projection": ("projections", "seconds_projection"),
@@ -27,7 +27,7 @@ def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> pd.DataFra
     frame = costs_table(runs, claims)
     formats.write_csv(frame, out / "costs.csv")
     (out / "costs.md").write_text(formats.markdown(frame), encoding="utf-8")
-    caption = CAPTION.format(unit=words_of(claims.response).unit)
+    caption = CAPTION.format(unit=labels_of(claims.response).unit)
     (out / "costs.html").write_text(formats.html(frame, "costs", caption), encoding="utf-8")
     return frame
 
@@ -46,7 +46,7 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
     Rows without timings are left out.
     """
-    unit = words_of(claims.response).unit
+    unit = labels_of(claims.response).unit
     timed = runs.loc[runs["seconds"].notna()]
     first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
     rows = [record for row in claims.rows if first[row.learner, row.variant] is row

@@ -25,8 +25,8 @@ from dpregret.paper_figs.figure_style import (
     save,
     value_ticks,
 )
+from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.runs import read_runs
-from dpregret.paper_figs.words import RESPONSE_AXES, words_of
 
 Drawer = Callable[[pd.DataFrame, ClaimsFile, FigureEntry], Figure]
 
@@ -123,7 +123,7 @@ def exponent_figure(
         for place, (claim, cells) in enumerate(drawn):
             exponent_series(axes, claim, cells, paint[claim.id], MARKERS[place % len(MARKERS)])
         response = drawn[0][0].response
-        label = words_of(response).axes[parameter]
+        label = labels_of(response).axes[parameter]
         axes[0].set(xscale="log", yscale="log", xlabel=label, ylabel=RESPONSE_AXES[response])
         axes[0].set_title("mean over runs, 95 % intervals, fitted power")
         axes[1].set(xscale="log", xlabel=label, ylabel="local slope of response / bound")

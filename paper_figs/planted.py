@@ -1,4 +1,4 @@
-"""Synthetic results with planted laws, in the columns of real ones: what the ruler is checked with."""
+"""Synthetic results with planted laws, in the columns of real ones: what the validation is checked with."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class Sweep:
             "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
             "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
             "regret": self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own,
-            "stay_regret": self.stay * checkpoint, "bound": self.bound_factor * self.law(checkpoint, value),
+            "trivial_regret": self.stay * checkpoint, "bound": self.bound_factor * self.law(checkpoint, value),
             "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,
             "violation": 0.0,
-            "noise_scale": 1.0, "noise_law": "gamma", "delivered_epsilon": 8.0 * self.delivered,
+            "noise_scale": 1.0, "noise_distribution": "gamma", "delivered_epsilon": 8.0 * self.delivered,
             "projections": 1.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0, "seconds": 1e-5,
             "seconds_projection": 2e-6, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
             "status": "ok", "config_hash": "c", "code_hash": "k",

@@ -26,7 +26,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Columns that the README shows, of those that the table has."""
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
-GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "bracket")
+GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "baseline")
 """Groups of the table that the README shows; the whole table is linked."""
 
 

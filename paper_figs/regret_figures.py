@@ -22,7 +22,7 @@ from dpregret.paper_figs.figure_style import (
     panels,
     value_ticks,
 )
-from dpregret.paper_figs.words import REGRET, RESPONSE_AXES
+from dpregret.paper_figs.labels import REGRET, RESPONSE_AXES
 
 
 def regret_figure(runs: pd.DataFrame, experiment: str, series: Sequence[Series]) -> Figure:

@@ -22,7 +22,7 @@ from dpregret.paper_figs.figure_style import (
     panels,
     readable_log,
 )
-from dpregret.paper_figs.words import EXCESS, RESPONSE_AXES, words_of
+from dpregret.paper_figs.labels import EXCESS, RESPONSE_AXES, labels_of
 
 POINT: Final = ["learner", "variant", "set", "dimension", "horizon", "epsilon"]
 """Columns that tell the points of a scatter figure from each other."""
@@ -38,7 +38,7 @@ def collapse_figure(runs: pd.DataFrame, experiment: str) -> Figure:
         raise NotRun(f"{experiment} varies no number of active records")
     rows = rows.loc[rows["active"].notna() & rows["mu_gdp"].notna() & np.isfinite(rows["epsilon"])]
     rows = rows.assign(strength=rows["active"] * rows["mu_gdp"] / (2 * np.sqrt(rows["dimension"])))
-    rows = rows.assign(share=rows["regret"] / rows["stay_regret"])
+    rows = rows.assign(share=rows["regret"] / rows["trivial_regret"])
     learners = list(learners_of(rows, experiment))
     with look():
         figure, axes = panels(len(learners))
@@ -110,7 +110,7 @@ def iteration_cost_figure(runs: pd.DataFrame, experiment: str) -> Figure:
             cost = (1e6 * group["seconds"] / group["iterations"]).groupby(group["checkpoint"]).median()
             axes[0].plot(cost.index, cost, marker=MARKERS[place % len(MARKERS)], color=paint[name], label=name)
         axes[0].set_xscale("log", base=2)
-        axes[0].set(xlabel=words_of("excess").axes["samples"], ylabel="microseconds per iteration and run")
+        axes[0].set(xlabel=labels_of("excess").axes["samples"], ylabel="microseconds per iteration and run")
         axes[0].set_ylim(bottom=0.0)
         axes[0].set_title("one iteration does not see n")
         legend_below(figure, axes[0], 2)

@@ -17,9 +17,9 @@ COLUMNS: Final[Mapping[str, str]] = {
     "horizon": INTEGER,
     "anytime": FLAG,
     **dict.fromkeys(("dimension", "window", "run", "checkpoint"), INTEGER),
-    **dict.fromkeys(("epsilon", "delta", "regret", "stay_regret", "bound", "displacement", "noise_norm"), NUMBER),
+    **dict.fromkeys(("epsilon", "delta", "regret", "trivial_regret", "bound", "displacement", "noise_norm"), NUMBER),
     **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
-    "noise_law": TEXT,
+    "noise_distribution": TEXT,
     **dict.fromkeys(("status", "config_hash", "code_hash"), TEXT),
 }
 """Every column that a results file must have, and its kind."""

@@ -20,9 +20,9 @@ from dpregret.paper_figs.claims_files import load_claims, load_errata
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.formats import DASH
+from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
-from dpregret.paper_figs.words import words_of
 
 EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "best_loss")
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
@@ -106,7 +106,7 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
 
 def symbol_of(claims: ClaimsFile, parameter: str) -> str:
     """Short name of a parameter, such as n."""
-    return ALIAS.get(parameter) or words_of(claims.response).symbols[parameter]
+    return ALIAS.get(parameter) or labels_of(claims.response).symbols[parameter]
 
 
 def _row(
@@ -139,7 +139,7 @@ def _row(
 def _reference_cells(
     runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
 ) -> dict[str, str]:  # fmt: skip
-    word = words_of(claims.response).response
+    word = labels_of(claims.response).response
     names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
     try:
@@ -158,7 +158,7 @@ def _reference_cells(
         formats.significant(float(regret.mean() / rows["bound"].mean())),
     ]
     if claims.problem == "erm":
-        cells += [formats.significant(float(regret.mean() / rows["stay_regret"].mean())), *_problem_cells(rows)]
+        cells += [formats.significant(float(regret.mean() / rows["trivial_regret"].mean())), *_problem_cells(rows)]
     return dict(zip(names, cells, strict=True))
 
 
@@ -234,7 +234,7 @@ def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[str, Any]]) -> str:
     for record in measured:
         name = symbol_of(claims, str(record["parameter"]))
         mark = " (derived)" if record["origin"] == "derived" else ""
-        no_progress = words_of(claims.response).no_progress
+        no_progress = labels_of(claims.response).no_progress
         kinds = {"below": "constants", "private": "privacy", "linear": no_progress}
         what = kinds.get(str(record["kind"]), name + mark)
         grouped.setdefault(str(record["verdict"]), []).append(what)

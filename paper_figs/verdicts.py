@@ -26,7 +26,7 @@ from dpregret.paper_figs.cells import (
 )  # fmt: skip
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction
 from dpregret.paper_figs.formats import number
-from dpregret.paper_figs.words import words_of
+from dpregret.paper_figs.labels import labels_of
 
 REPRODUCED, BELOW, ABOVE, VIOLATED = "reproduced", "below bound", "above bound", "violated"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
@@ -212,7 +212,9 @@ def _too_few(claim: Claim, cells: Cells) -> str:
         rounds = first * step ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
-    return f"{text}; it would take {words_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
+    return (
+        f"{text}; it would take {labels_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
+    )
 
 
 def _shown_cells(cells: Cells) -> Judgement:
@@ -240,7 +242,7 @@ def predicted_text(claim: Claim) -> str:
     if claim.kind == "private":
         return "delivered eps <= eps"
     prediction = _prediction(claim)
-    symbol = words_of(claim.response).symbols[claim.parameter]
+    symbol = labels_of(claim.response).symbols[claim.parameter]
     argument = prediction.log_argument
     logs = ""
     if prediction.log_power and claim.parameter == "dimension" and argument == "parameter":

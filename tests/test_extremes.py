@@ -24,11 +24,11 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audits.bandits import Numbers
+from dpregret.workflows.audits.erm import DIMENSION, DOMAINS, SAMPLES, LinearRisk
 from dpregret.workflows.audits.experts import Table
+from dpregret.workflows.audits.neighbours import generators
 from dpregret.workflows.audits.online import LOSSES
 from dpregret.workflows.audits.plan import FAMILIES, Special, load_settings
-from dpregret.workflows.audits.risks import DIMENSION, DOMAINS, SAMPLES, LinearRisk
-from dpregret.workflows.audits.worlds import generators
 
 SETTINGS = load_settings().learners
 EPSILONS = (1e-3, 1e3, math.inf)

@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "algorithms.geometry": ("algorithms.arrays",),
     "algorithms.learner": ("algorithms.arrays", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": (),
-    "algorithms.coco": LEARNERS_MAY,
+    "algorithms.online": LEARNERS_MAY,
     "algorithms.erm": LEARNERS_MAY,
     "algorithms.bandits": LEARNERS_MAY,
     "algorithms.experts": LEARNERS_MAY,

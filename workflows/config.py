@@ -52,7 +52,7 @@ class AuditSize(Settings):
     repeats: Annotated[int, Field(ge=1)] = 60
 
 
-class RulerSize(Settings):
+class ValidationSize(Settings):
     """How long the fits, the verdicts and the gate are simulated on planted laws."""
 
     simulations: Annotated[int, Field(ge=20)] = 4000
@@ -74,7 +74,7 @@ class Config(Settings):
     seed: Annotated[int, Field(ge=0)]
     allow_few_cells: bool = False
     audit: AuditSize | None = None
-    ruler: RulerSize | None = None
+    validation: ValidationSize | None = None
     papers: dict[Word, Paper] = Field(min_length=1)
 
     def experiment(self, paper: str, experiment: str) -> AnyExperiment:
@@ -221,7 +221,7 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
         yield f"{source.at(where)}: {message}"
 
 
-SIZES: dict[object, type[BaseModel]] = {"audit": AuditSize, "ruler": RulerSize}
+SIZES: dict[object, type[BaseModel]] = {"audit": AuditSize, "validation": ValidationSize}
 """Keys at the top that hold settings of one job."""
 
 

@@ -92,7 +92,7 @@ def _cell_rows(
             "delta": np.array([budget.delta for budget in budgets])[setting],
             "run": run,
             "regret": excess.ravel(),
-            "stay_regret": np.broadcast_to(trivial, excess.shape).ravel(),
+            "trivial_regret": np.broadcast_to(trivial, excess.shape).ravel(),
             "comparator_gap": np.broadcast_to(gaps, excess.shape).ravel(),
             "bound": np.array(learner.bound())[setting],
             "iterations": np.array(learner.iterations())[setting],
@@ -128,12 +128,12 @@ def _cell_rows(
 def _ledger(learner: ErmLearner, settings: int) -> dict[str, np.ndarray]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     lines = learner.ledger() if hasattr(learner, "ledger") else []
-    gaussian = all(isinstance(line, Release) and line.law == "gaussian" for line in lines)
+    gaussian = all(isinstance(line, Release) and line.distribution == "gaussian" for line in lines)
     uncapped = learner.uncapped_iterations() if hasattr(learner, "uncapped_iterations") else learner.iterations()
     capped = np.array(uncapped) >= np.array(learner.iterations()) + 1  # T itself is rounded
     unknown = np.full(settings, math.nan)
     return {
-        "noise_law": np.array([line.law for line in lines] or ["none"] * settings),
+        "noise_distribution": np.array([line.distribution for line in lines] or ["none"] * settings),
         "noise_scale": np.array([line.scale for line in lines]) if lines else unknown,
         "mu_gdp": np.array([line.mu() if line.nodes else 0.0 for line in lines]) if lines and gaussian else unknown,
         "capped": capped & learner.card.private,

@@ -95,7 +95,7 @@ def _cell_rows(
         {
             "run": np.arange(runs),
             "regret": regret,
-            "stay_regret": comparator.uniform - comparator.best,
+            "trivial_regret": comparator.uniform - comparator.best,
             "draws": play.draws,
         }
     )
@@ -114,7 +114,7 @@ def _cell_rows(
         lower_bound=stream.lower_bound if learner.pure else math.nan,
         delivered_epsilon=learner.delivered_epsilon(),
         mu_gdp=math.nan,
-        noise_law="none",
+        noise_distribution="none",
         noise_scale=math.nan,
         noise_norm=0.0,
         displacement=0.0,

@@ -69,7 +69,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 
 
 JOBS = {
-    "coco": ("online_job.py", f"{PACKAGE}.datasets.streams"),
+    "online": ("online_job.py", f"{PACKAGE}.datasets.streams"),
     "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks"),
     "experts": ("expert_job.py", f"{PACKAGE}.datasets.expert_streams"),
     "bandits": ("bandit_job.py", f"{PACKAGE}.datasets.bandit_streams"),

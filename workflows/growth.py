@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from dpregret.algorithms import coco
+from dpregret.algorithms import online
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.privacy import Budget
@@ -116,7 +116,7 @@ def curve_rates(rounds: int = 2**14) -> Rates:
     They live for a moment only, which the benchmark files miss, so their peak is measured on its own.
     """
     rates: Rates = {}
-    for name, kind in coco.catalogue().items():
+    for name, kind in online.catalogue().items():
         one, four = (_curve_peak(kind, rounds, settings) for settings in (1, 4))
         each = (four - one) / 3
         rates["memory", "online", name] = {"curve": max(0.0, one - each), "curves": each}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.paper_figs.runs import empty_row
 from dpregret.workflows.bandit_job import bandit_rows
 from dpregret.workflows.bandit_job import cells as bandit_cells
@@ -23,7 +23,7 @@ from dpregret.workflows.progress import progress
 from dpregret.workflows.results import write_parquet
 
 CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "online": coco.catalogue, "erm": erm.catalogue, "experts": experts.catalogue, "bandit": bandits.catalogue,
+    "online": online.catalogue, "erm": erm.catalogue, "experts": experts.catalogue, "bandit": bandits.catalogue,
 }  # fmt: skip
 
 

@@ -107,7 +107,7 @@ def load_registry() -> Registry:
     """Collect what the installed learners, streams and sets offer."""
     import numpy as np
 
-    from dpregret.algorithms import bandits, coco, erm, experts
+    from dpregret.algorithms import bandits, erm, experts, online
     from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
@@ -192,7 +192,7 @@ def load_registry() -> Registry:
 
     return Registry(
         papers=PAPERS,
-        learners=entries(coco.catalogue(), online_needs),
+        learners=entries(online.catalogue(), online_needs),
         erm_learners=entries(erm.catalogue()),
         expert_learners=entries(experts.catalogue()),
         expert_streams=frozenset(EXPERT_STREAMS),

@@ -39,7 +39,7 @@ PLACES = (
     ("audit/planted", "planted"),
     ("audit/gate", "audit_gate"),
     ("audit/*", "audit_family"),
-    ("ruler", "ruler_tables"),
+    ("validation", "validation_tables"),
     ("errata_page", "errata_page"),
     ("report", "html_report"),
     ("*/*/*", "run"),

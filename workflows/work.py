@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.algorithms.erm.sgd import NoisySgd
 from dpregret.algorithms.privacy.prefix_sums import BLOCK as NOISE_BLOCK
 from dpregret.datasets.base import BLOCK as LOSS_BLOCK
@@ -64,7 +64,7 @@ def _registry() -> Registry:
 
 
 def _online_plays(experiment: Any, job: Job) -> Iterator[Play]:
-    card = coco.catalogue()[job.learner].card
+    card = online.catalogue()[job.learner].card
     runs = experiment.runs
     for cell in online_job.cells(experiment, card):
         settings = online_job.settings_of(experiment, card, cell.horizon)

@@ -32,7 +32,7 @@ class PrivateLinearBandit(BanditLearner):
         name="private-linear-bandit",
         title="private linear bandit (SCRiBLe)",
         paper="Agarwal & Singh 2017",
-        place="bandit reduction, our base learner",
+        reference="bandit reduction, our base learner",
         variants={"corrected": "Laplace noise on every observed loss"},
         needs=frozenset({"linear"}),
         anytime=False,

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
-from dpregret.algorithms.privacy import Budget, NoiseLaw, NoisePlan, calibrate, unit_noise
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, unit_noise
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 
 CHUNK = 2**18  # numbers of a chunk of directions
@@ -32,7 +32,7 @@ CHUNK = 2**18  # numbers of a chunk of directions
 class NoisyLeader(BanditLearner):
     """The meta-algorithm. Subclasses set `law`, and override `batch_length`, `constants` and what else they change."""
 
-    law: ClassVar[NoiseLaw] = "gaussian"
+    distribution: ClassVar[NoiseDistribution] = "gaussian"
     lag: ClassVar[int] = 0
     """Batches by which the released sum is older than it could be."""
     feasible: ClassVar[bool] = False
@@ -55,8 +55,8 @@ class NoisyLeader(BanditLearner):
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
         self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)
         scales = [self.node_scale(budget) for budget in budgets]
-        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.law == "laplace" else 1.0)
-        self.plan = NoisePlan(self.law, [self.tree] * len(budgets), scales, size, self.hull)
+        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
+        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, size, self.hull)
 
     @property
     def padded(self) -> bool:
@@ -89,8 +89,8 @@ class NoisyLeader(BanditLearner):
 
     def node_scale(self, budget: Budget) -> float:
         """Noise of a node: exact calibration; Laplace for the l1 sensitivity, sqrt(n) times that in l2."""
-        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.law == "laplace" else 1.0)
-        return calibrate(self.law, budget, size, self.tree.nodes_per_item)
+        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
+        return calibrate(self.distribution, budget, size, self.tree.nodes_per_item)
 
     def delivered_epsilon(self) -> list[float]:
         """Of all nodes that a loss lies in."""
@@ -101,7 +101,7 @@ class NoisyLeader(BanditLearner):
     @property
     def pure(self) -> bool:
         """Laplace noise."""
-        return self.law == "laplace"
+        return self.distribution == "laplace"
 
     def play(
         self,

@@ -24,7 +24,7 @@ from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, NoiseLaw
+from dpregret.algorithms.privacy import Budget, NoiseDistribution
 
 VARIANTS = {
     "corrected": "valid noise, conditional gradient to the full budget",
@@ -50,13 +50,13 @@ def square_root(name: str, horizon: int) -> int:
 class PrivateBanditGaussian(NoisyLeader):
     """Gaussian noise, (eps, delta)-DP."""
 
-    law: ClassVar[NoiseLaw] = "gaussian"
+    distribution: ClassVar[NoiseDistribution] = "gaussian"
     lag = 1
     card = Card(
         name="private-bandit-gaussian",
         title="PrivateBandit (Gaussian)",
         paper="Ene, Nguyen & Vladu 2021",
-        place="Alg. 1, Thm 1",
+        reference="Alg. 1, Thm 1",
         variants=VARIANTS,
         anytime=False,
     )
@@ -95,7 +95,7 @@ class PrivateBanditGaussian(NoisyLeader):
         if not self.variant.startswith("printed") or math.isinf(budget.epsilon):
             return super().node_scale(budget)
         rounds, steep, epsilon = float(self.horizon), self.lipschitz, budget.epsilon
-        if self.law == "laplace":
+        if self.distribution == "laplace":
             return float(math.sqrt(rounds) * self.hull * steep * math.log(rounds) / epsilon)
         tail = math.log((self.hull + rounds) / budget.delta)
         spread = tail + math.sqrt((1 + math.sqrt(rounds) / self.hull) * tail)
@@ -114,12 +114,12 @@ class PrivateBanditGaussian(NoisyLeader):
 class PrivateBanditLaplace(PrivateBanditGaussian):
     """Laplace noise, pure eps-DP."""
 
-    law = "laplace"
+    distribution = "laplace"
     card = Card(
         name="private-bandit-laplace",
         title="PrivateBandit (Laplace)",
         paper="Ene, Nguyen & Vladu 2021",
-        place="Alg. 1, Thm 1",
+        reference="Alg. 1, Thm 1",
         variants=VARIANTS,
         anytime=False,
     )
@@ -133,14 +133,14 @@ class GarberKretzu(NoisyLeader):
     alternate.
     """
 
-    law = "gaussian"
+    distribution = "gaussian"
     by_projection = False
     feasible = True
     card = Card(
         name="garber-kretzu",
         title="projection-free bandits",
         paper="Garber & Kretzu 2020",
-        place="our constants",
+        reference="our constants",
         variants={"plain": "blocks of sqrt(T) rounds"},
         private=False,
         anytime=False,

@@ -20,19 +20,19 @@ from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import LossSource, Record
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import NoiseLaw
+from dpregret.algorithms.privacy import NoiseDistribution
 
 
 class ThakurtaSmithGaussian(NoisyLeader):
     """(eps, delta)-DP."""
 
-    law: ClassVar[NoiseLaw] = "gaussian"
+    distribution: ClassVar[NoiseDistribution] = "gaussian"
     feasible = True
     card = Card(
         name="thakurta-smith-gaussian",
         title="private bandits by projection (Gaussian)",
         paper="Thakurta & Smith 2013",
-        place="reconstructed",
+        reference="reconstructed",
         variants={"corrected": "tree over single rounds, exact calibration"},
         anytime=False,
     )
@@ -47,12 +47,12 @@ class ThakurtaSmithGaussian(NoisyLeader):
 class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
     """Pure eps-DP."""
 
-    law = "laplace"
+    distribution = "laplace"
     card = Card(
         name="thakurta-smith-laplace",
         title="private bandits by projection (Laplace)",
         paper="Thakurta & Smith 2013",
-        place="reconstructed",
+        reference="reconstructed",
         variants={"corrected": "tree over single rounds, exact calibration"},
         anytime=False,
     )
@@ -65,7 +65,7 @@ class Fkm(ThakurtaSmithGaussian):
         name="fkm",
         title="FKM, descent without a gradient",
         paper="Flaxman, Kalai & McMahan 2005",
-        place="Fig. 1",
+        reference="Fig. 1",
         variants={"plain": "one projection a round"},
         private=False,
         anytime=False,

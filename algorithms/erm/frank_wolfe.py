@@ -30,7 +30,7 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.algorithms.privacy.selection import (
     Selection,
-    SelectionLaw,
+    SelectionNoise,
     calibrate_selection,
     largest_rho,
     selection_noise,
@@ -60,7 +60,7 @@ class FrankWolfe(ErmLearner):
         name="fw",
         title="Frank-Wolfe",
         paper="Jaggi 2013",
-        place="Alg. 1",
+        reference="Alg. 1",
         variants={"plain": "step 2/(t+2)"},
         private=False,
         needs=frozenset({"smooth"}),
@@ -180,7 +180,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         name="private-fw",
         title="private Frank-Wolfe, corners",
         paper="Talwar, Thakurta & Zhang 2015",
-        place="Alg. 4",
+        reference="Alg. 4",
         variants={
             "corrected": "step 2/(t+2), valid Laplace scale",
             "printed": "Alg. 4 to the letter: step 1/(T+2), printed Laplace scale",
@@ -192,7 +192,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
 
     def _prepare(self) -> None:
         self.corners = corners_of(self.domain)
-        self.law: SelectionLaw = "gumbel" if self.variant in {"gumbel", "balanced"} else "laplace"
+        self.distribution: SelectionNoise = "gumbel" if self.variant in {"gumbel", "balanced"} else "laplace"
         self.score_bound = self.risk.lipschitz_l1 * self.corners.l1_norm / self.risk.samples
         self.sensitivity = 2 * self.score_bound
 
@@ -213,12 +213,12 @@ class CornerFrankWolfe(PrivateFrankWolfe):
     def _scale(self, budget: Budget, rounds: int) -> float:
         if self.variant in {"printed", "gumbel"}:
             return self.score_bound * math.sqrt(8 * rounds * math.log(1 / budget.delta)) / budget.epsilon
-        return calibrate_selection(self.law, budget, self.sensitivity, rounds - 1)
+        return calibrate_selection(self.distribution, budget, self.sensitivity, rounds - 1)
 
     def ledger(self) -> list[Selection]:
         """T - 1 choices each."""
         return [
-            Selection(self.law, scale, self.sensitivity, rounds - 1)
+            Selection(self.distribution, scale, self.sensitivity, rounds - 1)
             for scale, rounds in zip(self.scales, self.iterations(), strict=True)
         ]
 
@@ -227,7 +227,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
 
     def _choice_errors(self) -> list[float]:
         count = self.corners.count
-        unit = math.log(count) if self.law == "gumbel" else float(digamma(count + 1) - digamma(1))
+        unit = math.log(count) if self.distribution == "gumbel" else float(digamma(count + 1) - digamma(1))
         return [scale * unit for scale in self.scales]
 
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
@@ -240,7 +240,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
             scores = self.corners.scores(gradient)
             if scale > 0:
                 if (now - 1) % block == 0:
-                    noise = selection_noise(self.law, generators, block, self.corners.count)
+                    noise = selection_noise(self.distribution, generators, block, self.corners.count)
                     noise *= scale
                 scores += noise[(now - 1) % block]
             chosen = np.argmin(scores, axis=-1)
@@ -281,7 +281,7 @@ class GeneralFrankWolfe(PrivateFrankWolfe):
         name="private-fw-general",
         title="private Frank-Wolfe, any set",
         paper="Talwar, Thakurta & Zhang 2015",
-        place="Alg. 5",
+        reference="Alg. 5",
         variants={
             "corrected": "step 2/(t+2), exact Gaussian calibration",
             "printed": "Alg. 5 to the letter: step 1/(T+2), variance with the first power of L2",

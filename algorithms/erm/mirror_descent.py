@@ -191,7 +191,7 @@ class NoisyGradientDescent(MirrorDescent):
     """Euclidean potential: noisy projected gradient descent on any set."""
 
     potential_name = "euclidean"
-    card = Card(name="noisy-gd", title="Noisy gradient descent", paper=PAPER, place="Alg. 1", variants=VARIANTS)
+    card = Card(name="noisy-gd", title="Noisy gradient descent", paper=PAPER, reference="Alg. 1", variants=VARIANTS)
 
 
 class NoisyExponentiatedGradient(MirrorDescent):
@@ -202,7 +202,7 @@ class NoisyExponentiatedGradient(MirrorDescent):
         name="noisy-eg",
         title="Noisy mirror descent (entropy)",
         paper=PAPER,
-        place="Alg. 1, Sec. 3.2",
+        reference="Alg. 1, Sec. 3.2",
         variants=VARIANTS,
         needs=frozenset({"potential:entropy"}),
     )
@@ -216,7 +216,7 @@ class NoisyQNorm(MirrorDescent):
         name="noisy-qnorm",
         title="Noisy mirror descent (l_q norm)",
         paper=PAPER,
-        place="Alg. 1, Fact 3.4",
+        reference="Alg. 1, Fact 3.4",
         variants=VARIANTS,
         needs=frozenset({"potential:q-norm"}),
     )
@@ -234,7 +234,7 @@ class NoisyGrouped(MirrorDescent):
         name="noisy-grouped",
         title="Noisy mirror descent (grouped l1)",
         paper=PAPER,
-        place="Alg. 1, Sec. 3.2",
+        reference="Alg. 1, Sec. 3.2",
         variants=VARIANTS,
         needs=frozenset({"potential:grouped"}),
     )
@@ -248,7 +248,7 @@ class NoisyNuclear(MirrorDescent):
         name="noisy-nuclear",
         title="Noisy mirror descent (nuclear norm)",
         paper=PAPER,
-        place="Alg. 1, Sec. 3.2",
+        reference="Alg. 1, Sec. 3.2",
         variants=VARIANTS,
         needs=frozenset({"potential:spectral"}),
     )
@@ -271,7 +271,7 @@ class NoisyStronglyConvexDescent(MirrorDescent):
         name="noisy-gd-strong",
         title="Noisy gradient descent, strongly convex",
         paper=PAPER,
-        place="Thm. A.1",
+        reference="Thm. A.1",
         variants=VARIANTS,
         needs=frozenset({"strongly-convex"}),
     )

@@ -21,7 +21,7 @@ from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (
     Budget,
-    NoiseLaw,
+    NoiseDistribution,
     Release,
     calibrate,
     largest_within,
@@ -68,13 +68,13 @@ def require_rank_one(name: str, problem: ErmProblem) -> None:
 class PerturbedObjective(ErmLearner):
     """argmin over C of L(theta) + (ridge / 2) |theta - theta_0|^2 + <b, theta>, theta_0 the set's center.
 
-    b has independent draws of the law, scaled; a learner is its ridges and scales, one a setting. Replacing a record
+    b has independent scaled draws; a learner is its ridges and scales, one a setting. Replacing a record
     moves b, for given theta, by at most 2 L / n within the plane of two feature vectors, and changes the Jacobian of b
     in theta, which the ridge pays for. That a hard constraint does no harm is the limit argument of Kifer, Smith &
     Thakurta 2012; so the constants need hold on the set only.
     """
 
-    law: ClassVar[NoiseLaw]
+    distribution: ClassVar[NoiseDistribution]
     ridges: list[float]
     scales: list[float]
 
@@ -92,7 +92,7 @@ class PerturbedObjective(ErmLearner):
         """Released points (settings, runs, p)."""
         center = self.domain.center()
         ridges = np.array(self.ridges)[:, None, None]
-        noise = _noise(self.law, self.scales, generators, len(center))
+        noise = _noise(self.distribution, self.scales, generators, len(center))
 
         def gradient(points: Array) -> Array:
             return self.risk.gradient(points) + ridges * (points - center) + noise
@@ -103,7 +103,7 @@ class PerturbedObjective(ErmLearner):
 
     def ledger(self) -> list[Release]:
         """The noise; the Jacobian's share comes on top."""
-        return [Release(self.law, scale, self.sensitivity, 1) for scale in self.scales]
+        return [Release(self.distribution, scale, self.sensitivity, 1) for scale in self.scales]
 
     def bound(self) -> list[float]:
         """E max_C <b, theta - theta_0> + (ridge / 2) r^2, r = max_C |theta - theta_0|: Theorem 4.1 with constants.
@@ -112,8 +112,8 @@ class PerturbedObjective(ErmLearner):
         the smaller of this and (sqrt(E|b|^2) + ridge r)^2 / (2 D).
         """
         reach = self.domain.reach(self.domain.center())
-        width = gaussian_width(self.domain)[0] if self.law == "gaussian" else self.domain.dimension * reach
-        size, convexity = root_mean_square_norm(self.law, self.domain.dimension), self.risk.strong_convexity
+        width = gaussian_width(self.domain)[0] if self.distribution == "gaussian" else self.domain.dimension * reach
+        size, convexity = root_mean_square_norm(self.distribution, self.domain.dimension), self.risk.strong_convexity
         bounds = []
         for scale, ridge in zip(self.scales, self.ridges, strict=True):
             plain = scale * width + 0.5 * ridge * reach**2
@@ -133,12 +133,12 @@ class ObjectivePerturbation(PerturbedObjective):
     a record is added or removed.
     """
 
-    law = "gaussian"
+    distribution = "gaussian"
     card = Card(
         name="objective-perturbation",
         title="Objective perturbation",
         paper="Talwar, Thakurta & Zhang 2015",
-        place="Alg. 2",
+        reference="Alg. 2",
         variants={
             "corrected": "noise for replacing a record, Jacobian's share paid for",
             "printed": "noise as printed in Alg. 2",
@@ -180,12 +180,12 @@ class Chaudhuri(PerturbedObjective):
     minimises over all of R^p.
     """
 
-    law = "gamma"
+    distribution = "gamma"
     card = Card(
         name="chaudhuri",
         title="Objective perturbation (pure)",
         paper="Chaudhuri, Monteleoni & Sarwate 2011",
-        place="Alg. 2",
+        reference="Alg. 2",
         variants={"plain": "norm-Gamma noise, minimum over the set"},
         needs=frozenset({"rank-one", "smooth"}),
     )
@@ -221,7 +221,7 @@ class OutputPerturbation(ErmLearner):
         name="output-perturbation",
         title="Output perturbation",
         paper="Chaudhuri, Monteleoni & Sarwate 2011",
-        place="Alg. 1",
+        reference="Alg. 1",
         variants={"corrected": "Gaussian noise, exact Gaussian DP", "gamma": "norm-Gamma noise, pure epsilon-DP"},
         needs=frozenset({"strongly-convex", "smooth"}),
     )
@@ -232,10 +232,10 @@ class OutputPerturbation(ErmLearner):
         risk = problem.risk
         if not risk.strong_convexity > 0:
             raise ValueError(f"{self.card.name} needs a strongly convex risk")
-        self.law: NoiseLaw = "gamma" if variant == "gamma" else "gaussian"
+        self.distribution: NoiseDistribution = "gamma" if variant == "gamma" else "gaussian"
         sensitivity = 2.0 * risk.lipschitz / (risk.samples * risk.strong_convexity)
-        scales = [calibrate(self.law, budget, sensitivity, 1) for budget in budgets]
-        self._ledger = [Release(self.law, scale, sensitivity, 1) for scale in scales]
+        scales = [calibrate(self.distribution, budget, sensitivity, 1) for budget in budgets]
+        self._ledger = [Release(self.distribution, scale, sensitivity, 1) for scale in scales]
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, p)."""
@@ -243,7 +243,7 @@ class OutputPerturbation(ErmLearner):
         start = np.tile(center, (self.runs, 1))
         smoothness = usable_smoothness(self.problem)
         minimum = minimise_on(self.domain, self.risk.gradient, start, smoothness, TOLERANCE)[0]
-        noise = _noise(self.law, [release.scale for release in self._ledger], generators, len(center))
+        noise = _noise(self.distribution, [release.scale for release in self._ledger], generators, len(center))
         return self.domain.project(minimum + noise)
 
     def ledger(self) -> list[Release]:
@@ -256,11 +256,13 @@ class OutputPerturbation(ErmLearner):
 
     def bound(self) -> list[float]:
         """L E|z|, at most L s sqrt(p) for Gaussian noise, L s p for norm-Gamma noise."""
-        size = self.domain.dimension if self.law == "gamma" else math.sqrt(self.domain.dimension)
+        size = self.domain.dimension if self.distribution == "gamma" else math.sqrt(self.domain.dimension)
         return [self.risk.lipschitz * release.scale * size + TOLERANCE for release in self._ledger]
 
 
-def _noise(law: NoiseLaw, scales: Sequence[float], generators: Sequence[np.random.Generator], dimension: int) -> Array:
+def _noise(
+    distribution: NoiseDistribution, scales: Sequence[float], generators: Sequence[np.random.Generator], dimension: int
+) -> Array:
     """One vector a run, (settings, runs, dimension); settings share the unit draws."""
-    noise: Array = np.array(scales)[:, None, None] * unit_noise(law, generators, 1, dimension)
+    noise: Array = np.array(scales)[:, None, None] * unit_noise(distribution, generators, 1, dimension)
     return noise

@@ -72,7 +72,7 @@ class ProjectedGradient(ErmLearner):
         name="projected-gradient",
         title="Projected gradient (non-private, exact)",
         paper="Beck & Teboulle 2009",
-        place="Accelerated projected gradient",
+        reference="Accelerated projected gradient",
         variants={"plain": "momentum with restarts, certified gap"},
         private=False,
         needs=frozenset({"smooth"}),

@@ -41,7 +41,7 @@ class NoisySgd(MirrorDescent):
         name="noisy-sgd",
         title="Noisy stochastic gradient descent",
         paper="Bassily, Smith & Thakurta 2014",
-        place="Alg. 1",
+        reference="Alg. 1",
         variants={
             "corrected": "full gradients, exact Gaussian-DP noise",
             "sampled": "one record a step, Renyi accounting of the sampling",

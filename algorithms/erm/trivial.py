@@ -15,8 +15,8 @@ class StayAtZero(ErmLearner):
     card = Card(
         name="stay-at-zero",
         title="stay at the center",
-        paper="bracket",
-        place="trivial learner",
+        paper="baseline",
+        reference="trivial learner",
         variants={"plain": "the set's center: zero, or the mean of the vertices"},
         private=False,
     )

@@ -43,7 +43,7 @@ class AdaptiveExperts(ExpertLearner):
         name="adaptive-sparse-vector",
         title="Algorithm 2 (L* unknown)",
         paper="Asi et al. 2023",
-        place="Alg. 2",
+        reference="Alg. 2",
         variants={
             "cold": "first guess 1, the budget shared by log2 T phases",
             "warm": "first guess at the price of a switch, the budget shared by the phases that remain",

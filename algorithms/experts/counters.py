@@ -31,7 +31,7 @@ class TreeCounterExperts(ExpertLearner):
         name="tree-counters",
         title="Algorithm 3 (binary tree counters)",
         paper="Asi et al. 2023",
-        place="Alg. 3, our instantiation",
+        reference="Alg. 3, our instantiation",
         variants={"single": "one candidate a phase"},
         anytime=False,
     )

@@ -112,7 +112,7 @@ class Hedge(ExactHedge):
         name="hedge",
         title="Hedge",
         paper="Freund & Schapire 1997",
-        place="Section 2",
+        reference="Section 2",
         variants={
             "unit": "eta = 1, for realizable losses",
             "small-loss": "eta = ln(1 + sqrt(2 ln(d) / L*)), L* known",
@@ -154,7 +154,7 @@ class CompositionHedge(ExactHedge):
         name="hedge-composition",
         title="private Hedge by composition (rate of Jain & Thakurta 2014)",
         paper="folklore",
-        place="composition of T draws",
+        reference="composition of T draws",
         variants={"zcdp": "eta = sqrt(2 rho/T)", "pure": "eta = eps/(2T)"},
         anytime=False,
     )
@@ -194,7 +194,7 @@ class BatchedHedge(CompositionHedge):
         name="hedge-batched",
         title="private Hedge on batches",
         paper="folklore",
-        place="composition of T/b draws",
+        reference="composition of T/b draws",
         variants={"zcdp": "eta = sqrt(2 rho b/T)", "pure": "eta = eps b/(2T)"},
         anytime=False,
     )

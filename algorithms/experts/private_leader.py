@@ -2,7 +2,7 @@
 
 Algorithm   Agarwal & Singh 2017, full information. A binary tree releases noisy sums of the loss vectors.
             FTRL: P ~ exp(-eta * noisy sums), eta = sqrt(ln(d) / (2 T)). FTPL: the expert of the smallest noisy sum,
-            with a padded tree, so that the perturbation has the same law in every round.
+            with a padded tree, so that the perturbation has the same distribution in every round.
 Privacy     Replace the losses of one round: a vector in [0, 1]^d moves by at most d in l1 and sqrt(d) in l2 norm.
             Laplace noise is eps-DP, Gaussian noise (eps, delta)-DP by exact Gaussian DP; what is played is
             post-processing.
@@ -21,7 +21,7 @@ from scipy.special import softmax
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import BLOCK, Budget, NoiseLaw, NoisePlan, calibrate
+from dpregret.algorithms.privacy import BLOCK, Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 
 LARGEST = 2**22  # noises of a round: experts times runs
@@ -39,16 +39,16 @@ class PrivateLeader(ExpertLearner):
                 f"{self.card.name} draws a noise per expert: {self.experts} experts times {runs} runs are more "
                 f"than {LARGEST}"
             )
-        self.law: NoiseLaw = "laplace" if variant.startswith("laplace") else "gaussian"
+        self.distribution: NoiseDistribution = "laplace" if variant.startswith("laplace") else "gaussian"
         self.tree = self._tree()
         sensitivity = float(self.experts) if self.pure else math.sqrt(self.experts)
-        scale = calibrate(self.law, budget, sensitivity, self.tree.nodes_per_item)
-        self.plan = NoisePlan(self.law, [self.tree], [scale], sensitivity, self.experts)
+        scale = calibrate(self.distribution, budget, sensitivity, self.tree.nodes_per_item)
+        self.plan = NoisePlan(self.distribution, [self.tree], [scale], sensitivity, self.experts)
 
     @property
     def pure(self) -> bool:
         """Laplace noise."""
-        return self.law == "laplace"
+        return self.distribution == "laplace"
 
     def _tree(self) -> BinaryTree:
         trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
@@ -80,7 +80,7 @@ class PrivateFtrl(PrivateLeader):
         name="private-ftrl",
         title="private FTRL",
         paper="Agarwal & Singh 2017",
-        place="full information, entropy",
+        reference="full information, entropy",
         variants={
             "laplace": "Laplace noise, eps-DP",
             "gaussian": "Gaussian noise",
@@ -106,7 +106,7 @@ class PrivateFtpl(PrivateLeader):
         name="private-ftpl",
         title="private FTPL",
         paper="Agarwal & Singh 2017",
-        place="full information, perturbation",
+        reference="full information, perturbation",
         variants={"laplace": "Laplace noise, eps-DP", "gaussian": "Gaussian noise"},
         anytime=False,
     )

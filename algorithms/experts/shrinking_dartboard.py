@@ -74,7 +74,7 @@ class ShrinkingDartboard(ExactHedge):
         name="shrinking-dartboard",
         title="private shrinking dartboard",
         paper="Asi et al. 2022",
-        place="our calibration",
+        reference="our calibration",
         variants={"zcdp": "draws priced by zCDP"},
         anytime=False,
     )

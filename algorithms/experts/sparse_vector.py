@@ -89,7 +89,7 @@ class SparseVectorExperts(ExpertLearner):
         name="sparse-vector",
         title="Algorithm 1 (sparse vector)",
         paper="Asi et al. 2023",
-        place="Alg. 1",
+        reference="Alg. 1",
         variants={name: calibration.text for name, calibration in CALIBRATIONS.items()},
         anytime=False,
         needs=frozenset({"best-loss"}),

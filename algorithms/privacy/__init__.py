@@ -11,7 +11,7 @@ from dpregret.algorithms.privacy.budget import (
     smallest_epsilon,
     zcdp_rho,
 )
-from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.algorithms.privacy.prefix_sums import (
     BLOCK,
     NoisePerItem,
@@ -27,7 +27,7 @@ from dpregret.algorithms.privacy.prefix_sums import (
 __all__ = [
     "BLOCK",
     "Budget",
-    "NoiseLaw",
+    "NoiseDistribution",
     "NoisePerItem",
     "NoisePerPrefix",
     "NoisePlan",

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
-from dpregret.algorithms.privacy.noise import NoiseLaw
+from dpregret.algorithms.privacy.noise import NoiseDistribution
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,14 @@ class Release:
     is the l1 one).
     """
 
-    law: NoiseLaw
+    distribution: NoiseDistribution
     scale: float
     sensitivity: float
     nodes: int
 
     def mu(self) -> float:
         """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
-        if self.law != "gaussian":
+        if self.distribution != "gaussian":
             return math.nan
         return math.inf if self.scale == 0 else math.sqrt(self.nodes) * self.sensitivity / self.scale
 
@@ -116,18 +116,18 @@ class Release:
         """The epsilon delivered: exact at delta for Gaussian noise; nodes * sensitivity / scale for the pure laws."""
         if self.scale == 0:
             return math.inf
-        if self.law == "gaussian":
+        if self.distribution == "gaussian":
             return gaussian_epsilon(self.mu(), delta)
         return self.nodes * self.sensitivity / self.scale
 
 
-def calibrate(law: NoiseLaw, budget: Budget, sensitivity: float, nodes: int) -> float:
+def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: int) -> float:
     """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
 
     epsilon = inf gives 0, so the private learner runs its non-private twin in the same code.
     """
     if math.isinf(budget.epsilon):
         return 0.0
-    if law == "gaussian":
+    if distribution == "gaussian":
         return sensitivity * math.sqrt(nodes) / gaussian_mu(budget)
     return sensitivity * nodes / budget.epsilon

@@ -14,13 +14,15 @@ import numpy as np
 
 from dpregret.algorithms.arrays import Array
 
-NoiseLaw = Literal["gaussian", "gamma", "laplace"]
+NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
-def unit_noise(law: NoiseLaw, generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
+def unit_noise(
+    distribution: NoiseDistribution, generators: Sequence[np.random.Generator], rounds: int, dimension: int
+) -> Array:
     """Independent noise vectors of unit scale, shape (rounds, runs, dimension).
 
-    law:
+    distribution:
       gaussian  N(0, I): standard deviation 1 in every coordinate.
       gamma     density proportional to exp(-|z|_2): direction uniform on the sphere, |z|_2 ~ Gamma(dimension, 1);
                 E|z| = d, E|z|^2 = d (d + 1). In dimension 1 this is Laplace(1).
@@ -29,24 +31,24 @@ def unit_noise(law: NoiseLaw, generators: Sequence[np.random.Generator], rounds:
     """
     noise = np.empty((rounds, len(generators), dimension))
     for run, generator in enumerate(generators):
-        noise[:, run] = _draw(law, generator, rounds, dimension)
+        noise[:, run] = _draw(distribution, generator, rounds, dimension)
     return noise
 
 
-def _draw(law: NoiseLaw, generator: np.random.Generator, rounds: int, dimension: int) -> Array:
-    if law == "gaussian":
+def _draw(distribution: NoiseDistribution, generator: np.random.Generator, rounds: int, dimension: int) -> Array:
+    if distribution == "gaussian":
         return generator.standard_normal((rounds, dimension))
-    if law == "gamma":
+    if distribution == "gamma":
         direction = generator.standard_normal((rounds, dimension))
         radius = generator.standard_gamma(dimension, rounds)
         length = np.sqrt(np.vecdot(direction, direction))
         scaled: Array = direction * (radius / length)[:, None]
         return scaled
-    if law == "laplace":
+    if distribution == "laplace":
         return generator.standard_exponential((rounds, dimension)) - generator.standard_exponential((rounds, dimension))
-    raise ValueError(f"unknown noise law {law!r}: allowed are gaussian, gamma, laplace")
+    raise ValueError(f"unknown noise distribution {distribution!r}: allowed are gaussian, gamma, laplace")
 
 
-def root_mean_square_norm(law: NoiseLaw, dimension: int) -> float:
+def root_mean_square_norm(distribution: NoiseDistribution, dimension: int) -> float:
     """sqrt(E|z|_2^2) of one unit noise vector: sqrt(d), sqrt(d (d + 1)) or sqrt(2 d)."""
-    return float(np.sqrt({"gaussian": 1.0, "gamma": dimension + 1.0, "laplace": 2.0}[law] * dimension))
+    return float(np.sqrt({"gaussian": 1.0, "gamma": dimension + 1.0, "laplace": 2.0}[distribution] * dimension))

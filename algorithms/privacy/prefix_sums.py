@@ -18,7 +18,7 @@ import numpy as np
 
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import NoiseLaw, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
 
@@ -227,7 +227,7 @@ class NoisePlan:
     dimension: of the summed vectors.
     """
 
-    law: NoiseLaw
+    distribution: NoiseDistribution
     mechanisms: Sequence[PrefixSums]
     scales: Sequence[float]
     sensitivity: float
@@ -236,13 +236,13 @@ class NoisePlan:
     def releases(self) -> list[Release]:
         """The privacy ledger, one line per setting."""
         return [
-            Release(self.law, scale, self.sensitivity, mechanism.nodes_per_item)
+            Release(self.distribution, scale, self.sensitivity, mechanism.nodes_per_item)
             for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
         ]
 
     def expected_norm(self, rounds: int) -> Array:
         """Upper bound sqrt(E|z_t|^2) >= E|z_t| on the noise of rounds 1..rounds, shape (settings, rounds)."""
-        unit = root_mean_square_norm(self.law, self.dimension)
+        unit = root_mean_square_norm(self.distribution, self.dimension)
         return np.array(
             [
                 scale * unit * np.sqrt(mechanism.noisy_nodes(rounds))
@@ -265,9 +265,9 @@ class NoisePlan:
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         further = [keyed_generators(generators, mechanism.nodes_per_item) for mechanism in distinct]
         while True:
-            units = unit_noise(self.law, generators, BLOCK, self.dimension)
+            units = unit_noise(self.distribution, generators, BLOCK, self.dimension)
             arranged = {
-                mechanism: arrange(units, partial(unit_noise, self.law, own, dimension=self.dimension))
+                mechanism: arrange(units, partial(unit_noise, self.distribution, own, dimension=self.dimension))
                 for mechanism, arrange, own in zip(distinct, arrangers, further, strict=True)
             }
             noise = np.empty(shape)

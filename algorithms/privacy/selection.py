@@ -27,14 +27,14 @@ from scipy.optimize import minimize_scalar
 from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.budget import Budget, largest_within
 
-SelectionLaw = Literal["laplace", "gumbel"]
+SelectionNoise = Literal["laplace", "gumbel"]
 
 
 @dataclass(frozen=True)
 class Selection:
     """One line of the privacy ledger: `calls` choices among scores of this sensitivity; scale 0 is no noise."""
 
-    law: SelectionLaw
+    distribution: SelectionNoise
     scale: float
     sensitivity: float
     calls: int
@@ -45,7 +45,7 @@ class Selection:
 
     def rho(self) -> float:
         """zCDP parameter of all calls together."""
-        return self.calls * self.call_epsilon() ** 2 / (2 if self.law == "laplace" else 8)
+        return self.calls * self.call_epsilon() ** 2 / (2 if self.distribution == "laplace" else 8)
 
     def epsilon(self, delta: float) -> float:
         """Smallest of what pure, advanced and zCDP composition prove at delta; 0 calls cost nothing."""
@@ -60,7 +60,7 @@ class Selection:
         return min(pure, advanced, zcdp_epsilon(self.rho(), delta))
 
 
-def calibrate_selection(law: SelectionLaw, budget: Budget, sensitivity: float, calls: int) -> float:
+def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
     """Scale with which all calls meet the budget by zCDP: sensitivity sqrt(calls / (2 rho)), twice that for Laplace.
 
     epsilon = inf gives 0. Raises ValueError when delta = 0.
@@ -68,7 +68,7 @@ def calibrate_selection(law: SelectionLaw, budget: Budget, sensitivity: float, c
     rho = largest_rho(budget)
     if math.isinf(rho):
         return 0.0
-    return (2 if law == "laplace" else 1) * sensitivity * math.sqrt(calls / (2 * rho))
+    return (2 if distribution == "laplace" else 1) * sensitivity * math.sqrt(calls / (2 * rho))
 
 
 def advanced_composition(call_epsilon: float, calls: int, delta: float) -> float:
@@ -111,7 +111,7 @@ def largest_rho(budget: Budget) -> float:
 
 
 def selection_noise(
-    law: SelectionLaw, generators: Sequence[np.random.Generator], rounds: int, candidates: int
+    distribution: SelectionNoise, generators: Sequence[np.random.Generator], rounds: int, candidates: int
 ) -> Array:
     """Independent unit noises to be added to scores whose minimum is sought, (rounds, runs, candidates).
 
@@ -121,7 +121,7 @@ def selection_noise(
     noise = np.empty((rounds, len(generators), candidates))
     for run, generator in enumerate(generators):
         sizes = generator.standard_exponential((rounds, candidates))
-        if law == "gumbel":
+        if distribution == "gumbel":
             np.log(sizes, out=noise[:, run])
         else:
             bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)

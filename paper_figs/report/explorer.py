@@ -9,8 +9,8 @@ import pandas as pd
 
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.claims import ClaimsFile
+from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.runs import OPTIONS
-from dpregret.paper_figs.words import words_of
 
 SERIES: Final = ("learner", "variant")
 VARIABLES: Final = ("stream", "set", "checkpoint", "dimension", "window", "epsilon", "delta", *OPTIONS)
@@ -41,7 +41,7 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
     rows = rows.assign(window=rows["window"].where(rows["window"].between(1, rows["horizon"] - 1)))
     private = np.isfinite(rows["epsilon"])
     rows = rows.assign(epsilon=rows["epsilon"].where(private), delta=rows["delta"].where(private))
-    words = words_of(claims.response)
+    words = labels_of(claims.response)
     length = words.axes["samples" if claims.problem == "erm" else "horizon"]
     return {
         "response": words.response, "labels": {**LABELS, "checkpoint": length},
@@ -56,7 +56,7 @@ def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
     rows = rows.assign(series=names + twins.map({True: " without noise", False: ""}))
     series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
     cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
-        mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("stay_regret", "mean"),
+        mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("trivial_regret", "mean"),
         runs=("regret", "size"),
     ).reset_index()  # fmt: skip
     reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one

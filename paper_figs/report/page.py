@@ -24,9 +24,10 @@ from dpregret.paper_figs.verdicts import ORDER, REPRODUCED
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
-RULER: Final = {
-    "ruler/intervals": "Intervals and bias of fitted exponents", "ruler/verdicts": "Verdicts on planted curves",
-    "ruler/gate": "Odds of the gate",
+VALIDATION: Final = {
+    "validation/intervals": "Intervals and bias of fitted exponents",
+    "validation/verdicts": "Verdicts on planted curves",
+    "validation/gate": "Odds of the gate",
 }  # fmt: skip
 SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",
@@ -86,7 +87,7 @@ def write_report(
         papers=views, crashed=crashed, provenance=gather(results, profile, config), meaning=MEANING,
         verdicts=[verdict for verdict in ORDER if any(verdict in view.verdicts for view in views)],
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
-        audit=_tables(results, AUDIT), ruler=_tables(results, RULER),
+        audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
         oracles=_oracle_costs(results, list(papers)),
         curves=_script_json(curves),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from bench_draws import Call, plain, recording, replay
 
-from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -27,7 +27,7 @@ from dpregret.datasets.streams import make_stream
 
 Maker = Callable[[int, int], Sequence[np.random.Generator]]
 """(seed, runs) -> one generator a run."""
-FAMILIES = MappingProxyType({"coco": coco, "experts": experts, "bandits": bandits, "erm": erm})
+FAMILIES = MappingProxyType({"online": online, "experts": experts, "bandits": bandits, "erm": erm})
 NOISE, DIRECTIONS, DATA = 1, 2, 3
 WINDOW, DELTA, SAMPLES = 256, 1e-6, 4096
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 # the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
 SWEEPS = {
-    "coco": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
+    "online": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
              "runs": (128, 256, 512, 1024, 2048)},
     "experts": {"rounds": (1024, 2048, 4096, 8192, 16384), "dimension": (16, 32, 64, 128, 256),
                 "runs": (4, 8, 16, 32, 64)},
@@ -24,9 +24,14 @@ SWEEPS = {
     "erm": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
             "runs": (16, 32, 64, 128, 256)},
 }  # fmt: skip
-BASES = {"coco": Size(32, 32, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 1024), "erm": Size(16, 64, 128)}
+BASES = {
+    "online": Size(32, 32, 64),
+    "experts": Size(4, 16, 1024),
+    "bandits": Size(4, 2, 1024),
+    "erm": Size(16, 64, 128),
+}
 DIMENSIONS = {"bandits": Size(4, 2, 4096)}  # whose larger sets ask for longer horizons
-TINY = {"coco": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
+TINY = {"online": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
 """Horizons where nobody looks at the times."""
 DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "net-sparse-vector",
         "sampled-sparse-vector", "pqftl", "tree-counters", "chaudhuri", "objective-perturbation"}  # fmt: skip
@@ -46,7 +51,7 @@ def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float
 
 def smallest(family: str, name: str) -> Size:
     """One run in one dimension, or the least that the learner's set has: nearly all that is left is Python."""
-    flat = 1 if family in ("coco", "erm") and SETS.get(name, "ball") == "ball" else 2
+    flat = 1 if family in ("online", "erm") and SETS.get(name, "ball") == "ball" else 2
     if name == "noisy-nuclear":
         flat = 4
     return Size(1, flat, {"bandits": 4096, "experts": 2048}.get(family, 512))
@@ -105,7 +110,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from bench_problems import Case, Size
 rounds, window = int(sys.argv[2]), int(sys.argv[3])
-case = Case("coco", "wdp-cocop-gaussian", Size(8, 16, rounds, "ball", window=window), lazy=True)
+case = Case("online", "wdp-cocop-gaussian", Size(8, 16, rounds, "ball", window=window), lazy=True)
 case.play()
 print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))
 """

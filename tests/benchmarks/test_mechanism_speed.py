@@ -14,7 +14,7 @@ from bench_race import Race, clock
 from dpregret.algorithms.geometry import SETS, make_set
 from dpregret.algorithms.privacy import (
     BLOCK,
-    NoiseLaw,
+    NoiseDistribution,
     NoisePerItem,
     NoisePerPrefix,
     NoisePlan,
@@ -27,7 +27,7 @@ from dpregret.algorithms.privacy.threshold import AboveThreshold, Watch
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 
 HORIZON = 2**20
-LAWS: tuple[NoiseLaw, ...] = ("gaussian", "gamma", "laplace")
+LAWS: tuple[NoiseDistribution, ...] = ("gaussian", "gamma", "laplace")
 SHAPES = ((512, 8), (128, 32), (32, 128), (16, 1024))  # runs and dimension, at least 4000 coordinates
 TREES: dict[str, tuple[PrefixSums, float | None]] = {
     "prefix tree": (WindowTree(HORIZON), 1.35),
@@ -53,9 +53,11 @@ def following(blocks: Iterator[np.ndarray]) -> Callable[[], None]:
     return draw
 
 
-def of_tree(law: NoiseLaw, mechanism: PrefixSums, runs: int, dimension: int) -> tuple[Callable[[], None], list[Call]]:
+def of_tree(
+    distribution: NoiseDistribution, mechanism: PrefixSums, runs: int, dimension: int
+) -> tuple[Callable[[], None], list[Call]]:
     """Steady drawing of a mechanism's noise, and what it asks of the generators meanwhile."""
-    plan = NoisePlan(law, [mechanism], [1.7], 1.0, dimension)
+    plan = NoisePlan(distribution, [mechanism], [1.7], 1.0, dimension)
 
     def steady(make: Maker) -> Callable[[], None]:
         blocks = plan.blocks(make(1, runs))
@@ -87,21 +89,21 @@ def test_trees(race: Race, name: str, runs: int, dimension: int) -> None:
     assert drawn <= bound  # fresh vectors a round
 
 
-@pytest.mark.parametrize("law", LAWS[1:])
+@pytest.mark.parametrize("distribution", LAWS[1:])
 @pytest.mark.parametrize("name", ["prefix tree", "window tree, W = 256"])
-def test_trees_of_other_laws(race: Race, name: str, law: NoiseLaw) -> None:
+def test_trees_of_other_laws(race: Race, name: str, distribution: NoiseDistribution) -> None:
     mechanism, target = TREES[name]
     runs, dimension = (2, 3) if race.quick else (128, 32)
-    draw, log = of_tree(law, mechanism, runs, dimension)
-    title = {"gamma": "norm-Gamma", "laplace": "Laplace"}[law]
+    draw, log = of_tree(distribution, mechanism, runs, dimension)
+    title = {"gamma": "norm-Gamma", "laplace": "Laplace"}[distribution]
     race.ratio(
         f"{name}, {title}", f"{runs} runs, d = {dimension}", clock(draw), clock(replay(log)),
         target=target, units=4 * BLOCK * runs, group="mechanism",
     )  # fmt: skip
 
 
-def of_selection(law: str) -> Callable[[Maker], Callable[[], object]]:
-    return lambda make: lambda: selection_noise(law, make(1, 16), 64, 128)  # type: ignore[arg-type]
+def of_selection(distribution: str) -> Callable[[Maker], Callable[[], object]]:
+    return lambda make: lambda: selection_noise(distribution, make(1, 16), 64, 128)  # type: ignore[arg-type]
 
 
 def of_draws(make: Maker) -> Callable[[], object]:
@@ -130,7 +132,7 @@ OTHERS: dict[str, tuple[Callable[[Maker], Callable[[], object]], str, int]] = {
 }
 for _law in LAWS:
     OTHERS[f"unit noise, {_law}"] = (
-        lambda make, law=_law: lambda: unit_noise(law, make(1, 128), BLOCK, 32),  # type: ignore[misc]
+        lambda make, distribution=_law: lambda: unit_noise(distribution, make(1, 128), BLOCK, 32),  # type: ignore[misc]
         "64 rounds, 128 runs, d = 32", BLOCK * 128,
     )  # fmt: skip
 

@@ -26,11 +26,11 @@ from bench_peers import (
 from bench_problems import NOISE, Case, Size
 from bench_race import Race, clock
 
-from dpregret.algorithms.coco import catalogue
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online import catalogue
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, WindowTree, unit_noise
 from dpregret.datasets.losses import RidgeSquared
 
@@ -54,7 +54,7 @@ def compare(
 
 def covering(runs: int, dimension: int, rounds: int) -> Case:
     """COCOP whose window covers the horizon: the plain tree."""
-    return Case("coco", "wdp-cocop-gaussian", Size(runs, dimension, rounds, "ball", window=HORIZON))
+    return Case("online", "wdp-cocop-gaussian", Size(runs, dimension, rounds, "ball", window=HORIZON))
 
 
 def loop_of(rounds: int, dimension: int) -> tuple[tuple[Any, ...], float]:
@@ -217,10 +217,10 @@ def test_jax_privacy(race: Race) -> None:
     )  # fmt: skip
 
 
-def numbers_of(law: str) -> tuple[Callable[[], float], float]:
+def numbers_of(distribution: str) -> tuple[Callable[[], float], float]:
     """Our unit noise: 64 rounds, 128 runs, d = 32."""
     generators = plain(NOISE, 128)
-    return clock(lambda: unit_noise(law, generators, BLOCK, 32)), BLOCK * 128 * 32  # type: ignore[arg-type]
+    return clock(lambda: unit_noise(distribution, generators, BLOCK, 32)), BLOCK * 128 * 32  # type: ignore[arg-type]
 
 
 def check_law(values: np.ndarray, variance: float) -> None:
@@ -231,27 +231,27 @@ def check_law(values: np.ndarray, variance: float) -> None:
 
 
 @pytest.mark.parametrize(("law", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
-def test_opendp(race: Race, law: str, variance: float) -> None:
+def test_opendp(race: Race, distribution: str, variance: float) -> None:
     dp, version = need("opendp.prelude", "opendp")
     dp.enable_features("contrib")
     space = dp.vector_domain(dp.atom_domain(T=float, nan=False))
-    metric = dp.l2_distance(T=float) if law == "gaussian" else dp.l1_distance(T=float)
-    noise = {"gaussian": dp.m.make_gaussian, "laplace": dp.m.make_laplace}[law](space, metric, 1.0)
+    metric = dp.l2_distance(T=float) if distribution == "gaussian" else dp.l1_distance(T=float)
+    noise = {"gaussian": dp.m.make_gaussian, "laplace": dp.m.make_laplace}[distribution](space, metric, 1.0)
     zeros = [0.0] * (200 if race.quick else 2000)
     check_law(np.array(noise(zeros)), variance)
     compare(
-        race, "OpenDP", version, f"{law} noise", "ns a number", numbers_of(law),
+        race, "OpenDP", version, f"{distribution} noise", "ns a number", numbers_of(distribution),
         (clock(lambda: noise(zeros)), len(zeros)),
         "secure random numbers, an exact discrete law on a fine grid: a release mechanism, which ours is not",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(("law", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
-def test_diffprivlib(race: Race, law: str, variance: float) -> None:
+def test_diffprivlib(race: Race, distribution: str, variance: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mechanisms = diffprivlib_mechanisms()
-    if law == "laplace":
+    if distribution == "laplace":
         mechanism = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
     else:
         mechanism = mechanisms.GaussianAnalytic(epsilon=1.0, delta=1e-5, sensitivity=1.0)
@@ -263,8 +263,8 @@ def test_diffprivlib(race: Race, law: str, variance: float) -> None:
 
     check_law(np.array(theirs()), variance)
     compare(
-        race, "diffprivlib", need("numpy", "diffprivlib")[1], f"{law} noise", "ns a number", numbers_of(law),
-        (clock(partial(theirs)), count),
+        race, "diffprivlib", need("numpy", "diffprivlib")[1], f"{distribution} noise", "ns a number",
+        numbers_of(distribution), (clock(partial(theirs)), count),
         "number by number, secure random numbers, sampled against floating-point attacks; its mechanisms alone, since "
         "its models need an older scikit-learn",
     )  # fmt: skip

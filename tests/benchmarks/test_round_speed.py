@@ -12,12 +12,12 @@ TARGETS = {"ball": 2.0, "l1-ball": 5.0, "simplex": 5.0}
 COCOP = ("wdp-cocop-gaussian", "wdp-cocop-gamma")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 SIZES = {
-    "coco": Size(128, 32, 1024),
+    "online": Size(128, 32, 1024),
     "experts": Size(16, 32, 2048),
     "bandits": Size(32, 4, 4096),
     "erm": Size(16, 64, 512),
 }
-TINY = {"coco": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
+TINY = {"online": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
 
 
 @pytest.mark.parametrize("name", COCOP)
@@ -26,7 +26,7 @@ TINY = {"coco": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2
 def test_rounds_of_cocop(race: Race, domain: str, runs: int, dimension: int, name: str) -> None:
     """The whole round as played (loss, gradient, noise, step, projection) against the bare random numbers."""
     rounds = max(256, min(1024, 2**22 // (runs * dimension)))
-    case = Case("coco", name, Size(2, 3, 64, domain) if race.quick else Size(runs, dimension, rounds, domain))
+    case = Case("online", name, Size(2, 3, 64, domain) if race.quick else Size(runs, dimension, rounds, domain))
     race.ratio(
         f"{name} on {domain}", str(case.size), case.play, clock(case.bare()),
         target=TARGETS[domain], units=case.steps, group="COCOP round",
@@ -54,8 +54,8 @@ def test_rounds_of_every_learner(race: Race, family: str, name: str) -> None:
 def test_sweep_with_shared_noise(race: Race, runs: int, dimension: int) -> None:
     """Eight budgets in one play, on one stream of random numbers, against eight plays."""
     epsilons, rounds = (EPSILONS[:2], 64) if race.quick else (EPSILONS, 256)
-    together = Case("coco", COCOP[0], Size(runs, dimension, rounds, "ball", epsilons))
-    apart = [Case("coco", COCOP[0], Size(runs, dimension, rounds, "ball", (each,))) for each in epsilons]
+    together = Case("online", COCOP[0], Size(runs, dimension, rounds, "ball", epsilons))
+    apart = [Case("online", COCOP[0], Size(runs, dimension, rounds, "ball", (each,))) for each in epsilons]
     race.ratio(
         f"{COCOP[0]}, {len(epsilons)} eps together against apart", str(together.size), together.play,
         lambda: sum(case.play() for case in apart), target=1.0, units=rounds * runs * len(epsilons),
@@ -66,7 +66,7 @@ def test_sweep_with_shared_noise(race: Race, runs: int, dimension: int) -> None:
 def test_bare_draws_are_those_of_the_play() -> None:
     """Two fresh vectors a round from the second window on, one in the first; gamma has a radius besides."""
     for name, calls in zip(COCOP, (1, 2), strict=True):
-        log = Case("coco", name, Size(3, 5, 256, "ball", window=64)).draws()
+        log = Case("online", name, Size(3, 5, 256, "ball", window=64)).draws()
         numbers = sum(int(np.prod(arguments[0])) for kind, arguments, _ in log if kind == "standard_normal")
         assert numbers == 3 * 5 * (2 * 256)
         assert len(log) == calls * 3 * 8

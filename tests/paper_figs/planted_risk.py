@@ -14,8 +14,9 @@ SAMPLES = tuple(2**k for k in range(8, 17))
 Law = Callable[[dict[str, object]], float]
 BASE = {
     "paper": "talwar_2015", "set": "ball", "tight": True, "anytime": False, "dimension": 16, "window": 0,
-    "epsilon": 1.0, "delta": 1e-6, "mu_gdp": 0.2367, "stay_regret": 1.0, "displacement": 0.0, "noise_norm": 0.0,
-    "comparator_gap": 0.0, "violation": 0.0, "noise_scale": 1.0, "noise_law": "gaussian", "delivered_epsilon": 1.0,
+    "epsilon": 1.0, "delta": 1e-6, "mu_gdp": 0.2367, "trivial_regret": 1.0, "displacement": 0.0, "noise_norm": 0.0,
+    "comparator_gap": 0.0, "violation": 0.0, "noise_scale": 1.0, "noise_distribution": "gaussian",
+    "delivered_epsilon": 1.0,
     "status": "ok", "config_hash": "c", "code_hash": "k", "iterations": 64, "capped": False, "width": 4.0,
     "width_error": 0.0, "projections": 64.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0,
     "seconds": 6.4e-4, "seconds_projection": 1e-4, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,

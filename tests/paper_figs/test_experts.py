@@ -1,4 +1,4 @@
-"""What the third paper asks of the ruler: powers of log2 d, lower bounds, the best regularisation, two tables."""
+"""What the third paper asks of the validation: powers of log2 d, lower bounds, the best regularisation, two tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_best_expert_loss_is_swept_without_nought() -> None:
 
 
 def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
-    rows = expert_sweep(lambda size: np.log2(size), "experts", SIZES, "pure", "e").assign(stay_regret=1.0)
+    rows = expert_sweep(lambda size: np.log2(size), "experts", SIZES, "pure", "e").assign(trivial_regret=1.0)
     claim = {"experiment": "e", "predicted": {"power": 1}}
     assert judge(rows, expert_claim(**claim)).verdict == "inconclusive"
     assert judge(rows, expert_claim(**claim, side="lower")).verdict == "reproduced"

@@ -134,7 +134,7 @@ def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, re
         np.testing.assert_allclose([mean, low, high], expected, rtol=1e-4)
         assert count == len(values)
         assert (bound is None) == (not np.isfinite(values["bound"].mean()))
-        np.testing.assert_allclose(trivial, values["stay_regret"].mean(), rtol=1e-4)
+        np.testing.assert_allclose(trivial, values["trivial_regret"].mean(), rtol=1e-4)
 
 
 def test_learners_without_privacy_have_no_eps_and_without_window_no_window(results: Path, repository: Path) -> None:

@@ -16,10 +16,10 @@ ROWS = [
     {**CONTEST, "ratio": 1.35, "target": 1.35, "microseconds": 2.0},
     {**CONTEST, "ratio": 1.36, "target": 1.35, "microseconds": 2.0},
     {**CONTEST, "ratio": None, "target": None, "microseconds": 3.0},
-    {"table": "overhead", "learner": "ftal", "family": "coco", "condition": "", "microseconds": 20.0, "rounds": 9},
-    {"table": "overhead", "learner": "slow", "family": "coco", "condition": "", "microseconds": 20.1, "rounds": 9},
+    {"table": "overhead", "learner": "ftal", "family": "online", "condition": "", "microseconds": 20.0, "rounds": 9},
+    {"table": "overhead", "learner": "slow", "family": "online", "condition": "", "microseconds": 20.1, "rounds": 9},
     *(
-        {"table": "growth", "learner": "ftal", "family": "coco", "parameter": parameter, "condition": "",
+        {"table": "growth", "learner": "ftal", "family": "online", "parameter": parameter, "condition": "",
          "exponent": exponent, "low": exponent - 0.01, "high": exponent + 0.01}
         for parameter, exponent in (("T", 0.96), ("d", 0.5))
     ),

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.algorithms.coco.wdp_cocop import WdpCocopGaussian
+from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
+from dpregret.workflows.audits.neighbours import rows
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.plan import (
     FAMILIES,
@@ -23,7 +24,6 @@ from dpregret.workflows.audits.plan import (
 )
 from dpregret.workflows.audits.planted import CASES, planted_rows
 from dpregret.workflows.audits.tables import faults, write_audit
-from dpregret.workflows.audits.worlds import rows
 
 SETTINGS = load_settings()
 ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}

@@ -114,7 +114,7 @@ def test_rows_of_a_job(write: Write, tmp_path: Path) -> None:
     assert len(private) == 4 * 2 * 3
     assert len(trivial) == 4 * 3
     assert (private["regret"] >= -1e-12).all()
-    assert np.allclose(trivial["regret"], trivial["stay_regret"])
+    assert np.allclose(trivial["regret"], trivial["trivial_regret"])
     assert np.allclose(private["delivered_epsilon"], private["epsilon"])
     assert (private["horizon"] == private["checkpoint"]).all()
     assert (private["violation"] < 1e-9).all()

@@ -51,7 +51,7 @@ def test_tables_do_not_depend_on_the_number_of_cores(finished: Any, mine: Any, c
 
 
 def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: Any) -> None:
-    module = mine.root / "algorithms" / "coco" / "ftal.py"
+    module = mine.root / "algorithms" / "online" / "ftal.py"
     text = module.read_text()
     assert text.count("    def observe(") == 1
     head, tail = text.split("    def observe(")

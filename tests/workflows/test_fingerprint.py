@@ -8,7 +8,7 @@ import pytest
 
 from dpregret.workflows import fingerprint
 
-COCO = "dpregret.algorithms.coco"
+COCO = "dpregret.algorithms.online"
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def fingerprints() -> dict[str, str]:
 @pytest.mark.parametrize(
     ("edited", "changed"),
     [
-        ("algorithms/coco/wdp_cocop.py", {"cocop"}),
-        ("algorithms/coco/ftal.py", {"cocop"}),
-        ("algorithms/coco/pocp.py", {"pocp"}),
-        ("algorithms/coco/noise.py", {"cocop"}),
+        ("algorithms/online/wdp_cocop.py", {"cocop"}),
+        ("algorithms/online/ftal.py", {"cocop"}),
+        ("algorithms/online/pocp.py", {"pocp"}),
+        ("algorithms/online/noise.py", {"cocop"}),
         ("algorithms/learner.py", {"cocop", "pocp"}),
         ("algorithms/privacy/noise.py", {"cocop", "pocp"}),
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
@@ -90,4 +90,4 @@ def test_new_or_renamed_file_counts(copied: Path) -> None:
 def test_names_of_others_have_no_file() -> None:
     assert fingerprint.module_file("numpy.linalg") is None
     assert fingerprint.module_file("dpregret.nowhere") is None
-    assert fingerprint.module_file(COCO) == fingerprint.ROOT / "algorithms" / "coco" / "__init__.py"
+    assert fingerprint.module_file(COCO) == fingerprint.ROOT / "algorithms" / "online" / "__init__.py"

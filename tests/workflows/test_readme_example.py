@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES = 80
 AUDIT = """
 from dpregret.workflows.audits.plan import audits, findings, load_settings
-from dpregret.workflows.audits.worlds import rows
+from dpregret.workflows.audits.neighbours import rows
 for learner, variant, audited in audits("online", 1, load_settings()):
     if learner == "noisy-descent":
         pairs = rows(audited, 2000).assign(family="online", learner=learner, variant=variant)
@@ -43,7 +43,7 @@ def extended(checkout: Any) -> Any:
 def test_example_is_short() -> None:
     found = blocks()
     assert set(found) == {
-        "algorithms/coco/noisy_descent.py", "mine.yaml", "workflows/claims/lou_cheung_2020.yaml",
+        "algorithms/online/noisy_descent.py", "mine.yaml", "workflows/claims/lou_cheung_2020.yaml",
     }  # fmt: skip
     assert sum(len(content.splitlines()) + 1 for content in found.values()) <= MOST_LINES
 
@@ -73,7 +73,7 @@ def test_example_is_audited_by_itself(extended: Any) -> None:
 def test_contract_of_learners_holds(extended: Any) -> None:
     shutil.copytree(ROOT / "tests" / "algorithms", extended.root / "tests" / "algorithms")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/algorithms/coco/test_learners.py", "-k", "noisy-descent"],
+        [sys.executable, "-m", "pytest", "-q", "tests/algorithms/online/test_learners.py", "-k", "noisy-descent"],
         cwd=extended.root, env=extended.environment, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

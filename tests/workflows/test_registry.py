@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpregret.algorithms.coco import catalogue
 from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.online import catalogue
 from dpregret.datasets import bundled
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pools import PoolStream

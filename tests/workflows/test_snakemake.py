@@ -49,7 +49,7 @@ def test_finished_run_has_nothing_to_do_even_after_a_touch(finished: Any) -> Non
 
 
 EDITS = [
-    ("algorithms/coco/wdp_cocop.py", "# edited", {"run": 1, "tables": 1}),
+    ("algorithms/online/wdp_cocop.py", "# edited", {"run": 1, "tables": 1}),
     ("algorithms/learner.py", "# edited", {"run": 2, "tables": 1}),
     ("paper_figs/fits.py", "# edited", {"tables": 1}),
     ("workflows/checks.py", "# edited", {}),

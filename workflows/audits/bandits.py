@@ -18,7 +18,7 @@ from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.workflows.audits.worlds import Pair, along_tree, exact_epsilon, generators
+from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6
 TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
@@ -68,7 +68,7 @@ class AuditedBandit:
         learner = self._learner(1)
         self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
         self.accounted, self.exact = learner.delivered_epsilon()[0], math.nan
-        self.gaussian = isinstance(learner, NoisyLeader) and learner.law == "gaussian"
+        self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
         if isinstance(learner, NoisyLeader):
             sums = learner.batches - 1 - learner.lag
             self.exact = exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)

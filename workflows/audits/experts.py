@@ -30,8 +30,8 @@ from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audits.switching import Restless, table_epsilon, worst_epsilon
-from dpregret.workflows.audits.worlds import Pair, along_tree, exact_epsilon, generators
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class AuditedExperts:
         self.accounted, self.exact = learner.delivered_epsilon(), math.nan
         self.switches = not isinstance(learner, PrivateLeader | ExactHedge)
         self.tables = loss_tables(rounds, decodable=self.switches)
-        self.gaussian = isinstance(learner, PrivateLeader) and learner.law == "gaussian"
+        self.gaussian = isinstance(learner, PrivateLeader) and learner.distribution == "gaussian"
         if isinstance(learner, PrivateLeader):
             self.exact = exact_epsilon(learner.plan, rounds - 1, range(1, rounds), self.budget)
         elif isinstance(learner, SparseVectorExperts):
@@ -160,10 +160,10 @@ def chain_epsilon(learner: ExactHedge, first: Array, second: Array, delta: float
     laws = []
     for losses in (first, second):
         start, moves = chain(learner, losses)
-        law = start
+        distribution = start
         for move in moves:  # one axis of length 2 a round
-            law = law[..., None] * move
-        laws.append(law.ravel())
+            distribution = distribution[..., None] * move
+        laws.append(distribution.ravel())
     return table_epsilon(laws[0], laws[1], delta)
 
 

@@ -15,12 +15,12 @@ from types import MappingProxyType
 import numpy as np
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.coco.pocp import PocpIgd
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
+from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeSquared
-from dpregret.workflows.audits.worlds import Pair, along_tree, exact_epsilon, generators
+from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 MU, FLAT = 0.25, 0.05
 
@@ -87,7 +87,7 @@ class AuditedOnline:
         if plan is not None and not isinstance(learner, PocpIgd):  # whose hidden points move by an unknown amount
             protected, attained = range(self.oldest, horizon), chosen.turn / plan.sensitivity
             self.exact = exact_epsilon(plan, horizon - 1, protected, self.settings[0].budget, attained)
-        self.gaussian = learner.noise_plan is not None and learner.noise_plan.law == "gaussian"
+        self.gaussian = learner.noise_plan is not None and learner.noise_plan.distribution == "gaussian"
 
     def _learner(self, runs: int) -> Learner:
         return self.kind(self.problem, self.settings, runs, self.variant)

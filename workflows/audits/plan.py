@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
-from dpregret.algorithms import bandits, coco, erm, experts
+from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.workflows.audits.bandits import AuditedBandit
+from dpregret.workflows.audits.erm import AuditedRisk
 from dpregret.workflows.audits.experts import AuditedExperts
+from dpregret.workflows.audits.neighbours import Audited, rows
 from dpregret.workflows.audits.online import AuditedOnline
-from dpregret.workflows.audits.risks import AuditedRisk
-from dpregret.workflows.audits.worlds import Audited, rows
 from dpregret.workflows.yaml_source import read_source
 
 Family = Literal["online", "experts", "bandits", "risks"]
-FAMILIES: dict[Family, Any] = {"online": coco, "experts": experts, "bandits": bandits, "risks": erm}
+FAMILIES: dict[Family, Any] = {"online": online, "experts": experts, "bandits": bandits, "risks": erm}
 SETTINGS = Path(__file__).with_name("settings.yaml")
 WINDOW = 8
 ROUNDING = 1e-9

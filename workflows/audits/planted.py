@@ -17,7 +17,7 @@ from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import (
     BLOCK,
     Budget,
-    NoiseLaw,
+    NoiseDistribution,
     NoisePerItem,
     NoisePlan,
     PrefixSums,
@@ -28,7 +28,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
-from dpregret.workflows.audits.worlds import along_tree
+from dpregret.workflows.audits.neighbours import along_tree
 
 PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)
 MU = gaussian_mu(APPROXIMATE)
@@ -58,9 +58,11 @@ class Case:
         return (evidence.mu if self.gaussian else evidence.epsilon) > self.limit
 
 
-def noise(law: NoiseLaw, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator) -> Array:
+def noise(
+    distribution: NoiseDistribution, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator
+) -> Array:
     """Noise of the first outputs, (runs, rounds), by the code that learners use."""
-    plan = NoisePlan(law, [mechanism], [scale], 1.0, runs)
+    plan = NoisePlan(distribution, [mechanism], [scale], 1.0, runs)
     return np.asarray(next(plan.blocks([_seeded(generator)]))[:rounds, 0, 0].T)
 
 
@@ -73,8 +75,8 @@ def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generato
     return along_tree(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
 
 
-def _scale(law: NoiseLaw, nodes: int, sensitivity: float = 2.0) -> float:
-    return calibrate(law, APPROXIMATE if law == "gaussian" else PURE, sensitivity, nodes)
+def _scale(distribution: NoiseDistribution, nodes: int, sensitivity: float = 2.0) -> float:
+    return calibrate(distribution, APPROXIMATE if distribution == "gaussian" else PURE, sensitivity, nodes)
 
 
 def halved(generator: Generator, runs: int, item: float, planted: bool) -> Array:

@@ -20,17 +20,17 @@ AUDIT_TABLES = [
     *[f"audit/audit.{form}" for form in ("csv", "md", "html")],
     *[f"audit/planted.{form}" for form in ("csv", "md", "html")],
 ]
-RULER_TABLES = [
-    f"ruler/{name}.{form}"
+VALIDATION_TABLES = [
+    f"validation/{name}.{form}"
     for name in ("intervals", "verdicts", "gate")
     for form in ("csv", "md", "html")
 ]
 TRUST_CAPTIONS = {
     "audit/audit.html": ("Privacy audit", "audit.rst", "every learner"),
     "audit/planted.html": ("Privacy audit", "planted.rst", "planted bugs"),
-    "ruler/intervals.html": ("Ruler", "intervals.rst", "coverage of intervals"),
-    "ruler/verdicts.html": ("Ruler", "verdicts.rst", "planted curves"),
-    "ruler/gate.html": ("Ruler", "gate.rst", "odds of the gate"),
+    "validation/intervals.html": ("Validation of the fits", "intervals.rst", "coverage of intervals"),
+    "validation/verdicts.html": ("Validation of the fits", "verdicts.rst", "planted curves"),
+    "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
 }
 
 
@@ -134,11 +134,11 @@ def paper_outputs(paper):
 
 
 def shown_files(wildcards):
-    """What the report shows: tables and figures of all papers with their runs, audit and ruler, and speed where known."""
+    """What the report shows: tables and figures of all papers with their runs, audit and validation, and speed where known."""
     parts = paper_outputs, paper_runs, paper_costs
     files = [name for paper in CONFIG.papers for part in parts for name in part(paper)]
     files += [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit]
-    files += [f"{RESULTS}/{name}" for name in RULER_TABLES if CONFIG.ruler]
+    files += [f"{RESULTS}/{name}" for name in VALIDATION_TABLES if CONFIG.validation]
     folders = [Path(RESULTS), Path("results") / "reference"]
     measured = [sorted((folder / "speed").glob("*.md")) for folder in folders]
     return files + [str(path) for paths in measured for path in paths]
@@ -159,7 +159,7 @@ def captioned(name):
 
 
 def trust_table(name):
-    """A table of the audit or of the ruler, marked for the report where it is meant to be read."""
+    """A table of the audit or of the validation, marked for the report where it is meant to be read."""
     path = f"{RESULTS}/{name}"
     if name not in TRUST_CAPTIONS:
         return path

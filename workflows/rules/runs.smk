@@ -59,7 +59,7 @@ rule ages:
         mem_mb=memory("ages"),
         runtime=minutes("ages"),
     params:
-        code=fingerprint.module_fingerprint("dpregret.workflows.ages", "ages.py"),
+        code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "ages.py"),
     script:
         "../scripts/ages.py"
 

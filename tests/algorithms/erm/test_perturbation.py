@@ -133,8 +133,8 @@ def test_delivered_epsilon_of_objective_perturbation() -> None:
 class Line:
     """The law of the released point in one dimension, interior density and mass at both ends of [-R, R]."""
 
-    def __init__(self, risk: TinyRisk, ridge: float, law: Any):
-        self.risk, self.ridge, self.law = risk, ridge, law
+    def __init__(self, risk: TinyRisk, ridge: float, distribution: Any):
+        self.risk, self.ridge, self.distribution = risk, ridge, distribution
 
     def slope(self, points: Array) -> Array:
         """The value -b of the noise that makes a point optimal."""
@@ -143,11 +143,11 @@ class Line:
     def density(self, points: Array) -> Array:
         height = 1e-6
         curvature = (self.slope(points + height) - self.slope(points - height)) / (2 * height)
-        return self.law.pdf(-self.slope(points)) * curvature
+        return self.distribution.pdf(-self.slope(points)) * curvature
 
     def ends(self, radius: float) -> tuple[float, float]:
         low, high = self.slope(np.array([-radius, radius]))
-        return self.law.sf(-low), self.law.cdf(-high)
+        return self.distribution.sf(-low), self.distribution.cdf(-high)
 
 
 def hockey_stick(one: Line, other: Line, epsilon: float, radius: float, kinks: list[float]) -> float:
@@ -173,8 +173,8 @@ NEIGHBOURS = [  # centers of Huber losses; the first record is replaced
 def lines(variant: str, budget: Budget, radius: float, centers: list[float]) -> Line:
     risk = Huber(np.array([centers]))
     built = make(ObjectivePerturbation, make_set("ball", 1, radius=radius), risk, [budget], variant)
-    law = norm(scale=built.ledger()[0].scale)
-    return Line(risk, built.ridges[0], law)
+    distribution = norm(scale=built.ledger()[0].scale)
+    return Line(risk, built.ridges[0], distribution)
 
 
 def worst(variant: str, budget: Budget, radius: float) -> float:
@@ -201,12 +201,12 @@ def test_printed_noise_is_not_private_on_the_line(budget: Budget) -> None:
 def test_released_points_follow_the_density_on_the_line() -> None:
     centers = [-1.0, 3.0, 0.0, 2.0]
     budget = Budget(2.0, 1e-4)
-    law = lines("printed", budget, 50.0, centers)
+    distribution = lines("printed", budget, 50.0, centers)
     risk = Huber(np.repeat([centers], 400, axis=0))
     built = make(ObjectivePerturbation, make_set("ball", 1, radius=50.0), risk, [budget], "printed", runs=400)
     points = built.fit(generators(400))[0, :, 0]
     single = Huber(np.array([centers]))
-    slopes = single.gradient(points[:, None, None])[:, 0, 0] + law.ridge * points
+    slopes = single.gradient(points[:, None, None])[:, 0, 0] + distribution.ridge * points
     assert kstest(norm.cdf(slopes, scale=built.ledger()[0].scale), "uniform").pvalue > 1e-3
 
 
@@ -271,8 +271,8 @@ def test_chaudhuri_is_private_on_the_line(budget: Budget, radius: float) -> None
         for centers in pair:
             risk = Huber(np.array([centers]))
             built = make(Chaudhuri, make_set("ball", 1, radius=radius), risk, [budget], "plain")
-            law = laplace(scale=built.ledger()[0].scale)  # norm-Gamma noise in one dimension
-            line = Line(risk, built.ridges[0], law)
+            distribution = laplace(scale=built.ledger()[0].scale)  # norm-Gamma noise in one dimension
+            line = Line(risk, built.ridges[0], distribution)
             logs.append(np.log(np.r_[line.density(grid), line.ends(radius)]))
         assert np.abs(logs[0] - logs[1]).max() <= budget.epsilon + 1e-6
 
@@ -310,9 +310,9 @@ def test_output_perturbation(domain: ConstraintSet, variant: str) -> None:
     built = make(OutputPerturbation, domain, risk, budgets, variant, runs=16)
     assert built.delivered_epsilon() == pytest.approx([0.3, 1.0, 40.0, math.inf])
     points = built.fit(generators(16))
-    law = "gamma" if variant == "gamma" else "gaussian"
+    distribution = "gamma" if variant == "gamma" else "gaussian"
     least = domain.project(risk.mean)
-    noise = unit_noise(law, generators(16), 1, 4)[0]
+    noise = unit_noise(distribution, generators(16), 1, 4)[0]
     for setting, line in enumerate(built.ledger()):
         assert np.allclose(points[setting], domain.project(least + line.scale * noise), atol=1e-4)
     excess = risk.value(points) - risk.value(least)

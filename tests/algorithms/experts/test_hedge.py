@@ -105,8 +105,8 @@ def test_the_dartboard_has_the_marginals_of_hedge() -> None:
         weights = np.exp(-eta * table[: now + 1].sum(axis=0))
         fresh = generator.choice(4, size=runs, p=weights / weights.sum())
         player = np.where(kept, player, fresh)
-    law = np.exp(-eta * table[:39].sum(axis=0))
-    assert stats.chisquare(np.bincount(player, minlength=4), law / law.sum() * runs).pvalue > 1e-4
+    distribution = np.exp(-eta * table[:39].sum(axis=0))
+    assert stats.chisquare(np.bincount(player, minlength=4), distribution / distribution.sum() * runs).pvalue > 1e-4
 
 
 def test_the_price_of_a_dartboard() -> None:

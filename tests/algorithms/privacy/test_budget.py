@@ -65,19 +65,19 @@ def test_zcdp_anchor_and_inverse():
 
 @given(EPSILONS, st.integers(1, 40), st.floats(0.1, 10))
 def test_pure_budgets_add_up(epsilon, nodes, sensitivity):
-    for law in ("gamma", "laplace"):
-        scale = calibrate(law, Budget(epsilon), sensitivity, nodes)
-        assert Release(law, scale, sensitivity, nodes).epsilon(0.0) == pytest.approx(epsilon)
+    for distribution in ("gamma", "laplace"):
+        scale = calibrate(distribution, Budget(epsilon), sensitivity, nodes)
+        assert Release(distribution, scale, sensitivity, nodes).epsilon(0.0) == pytest.approx(epsilon)
 
 
 def test_no_privacy_costs_no_noise():
-    for law in ("gamma", "gaussian"):
-        assert calibrate(law, Budget(math.inf), 2.0, 5) == 0.0
-        assert Release(law, 0.0, 2.0, 5).epsilon(1e-6) == math.inf
+    for distribution in ("gamma", "gaussian"):
+        assert calibrate(distribution, Budget(math.inf), 2.0, 5) == 0.0
+        assert Release(distribution, 0.0, 2.0, 5).epsilon(1e-6) == math.inf
 
 
 def test_printed_gaussian_scale_is_loose_by_the_stated_factors():
-    from dpregret.algorithms.coco.noise import printed_scale
+    from dpregret.algorithms.online.noise import printed_scale
 
     budget, delivered = Budget(1.0, 1e-6), []
     for window, factor in [(1, 9.7), (16, 21.7), (256, 29.1), (16384, 37.6)]:

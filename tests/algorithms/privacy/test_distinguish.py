@@ -12,9 +12,11 @@ from dpregret.algorithms.privacy.distinguish import ALARM, audit, largest_probab
 RUNS = 40_000
 
 
-def worlds(law: str, shift: float, features: int = 1, runs: int = RUNS, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def worlds(
+    distribution: str, shift: float, features: int = 1, runs: int = RUNS, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
-    first, second = (getattr(generator, law)(size=(runs, features)) for _ in range(2))
+    first, second = (getattr(generator, distribution)(size=(runs, features)) for _ in range(2))
     return first, second + shift
 
 
@@ -60,10 +62,10 @@ def test_worlds_that_are_told_apart_for_certain_prove_what_their_number_allows()
     assert found.epsilon == pytest.approx(most, rel=1e-9)
 
 
-@pytest.mark.parametrize("law", ["normal", "laplace", "standard_cauchy"])
-def test_equal_worlds_prove_nothing(law: str) -> None:
+@pytest.mark.parametrize("distribution", ["normal", "laplace", "standard_cauchy"])
+def test_equal_worlds_prove_nothing(distribution: str) -> None:
     for seed in range(40):
-        found = audit(*worlds(law, 0.0, 3, 2_000, seed))
+        found = audit(*worlds(distribution, 0.0, 3, 2_000, seed))
         assert found.epsilon == found.mu == 0
 
 

@@ -24,20 +24,20 @@ def test_gamma_radius_and_direction(dimension):
 
 
 def test_gaussian_and_laplace_laws():
-    for law, reference in (("gaussian", stats.norm), ("laplace", stats.laplace)):
-        values = unit_noise(law, rngs(5), 500, 4).ravel()
+    for distribution, reference in (("gaussian", stats.norm), ("laplace", stats.laplace)):
+        values = unit_noise(distribution, rngs(5), 500, 4).ravel()
         assert stats.kstest(values, reference.cdf).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("law", ["gaussian", "gamma", "laplace"])
-def test_root_mean_square_norm(law):
-    noise = unit_noise(law, rngs(20), 2000, 5)
-    assert np.sqrt(np.vecdot(noise, noise).mean()) == pytest.approx(root_mean_square_norm(law, 5), rel=0.02)
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_root_mean_square_norm(distribution):
+    noise = unit_noise(distribution, rngs(20), 2000, 5)
+    assert np.sqrt(np.vecdot(noise, noise).mean()) == pytest.approx(root_mean_square_norm(distribution, 5), rel=0.02)
 
 
-@pytest.mark.parametrize("law", ["gaussian", "gamma", "laplace"])
-def test_a_run_is_its_own(law):
-    few, many = unit_noise(law, rngs(2), 64, 3), unit_noise(law, rngs(5), 64, 3)
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_a_run_is_its_own(distribution):
+    few, many = unit_noise(distribution, rngs(2), 64, 3), unit_noise(distribution, rngs(5), 64, 3)
     assert np.array_equal(few, many[:, :2])
 
 

@@ -119,7 +119,7 @@ def test_prefix_noise_recursion(rounds):
         assert noise[now] == pytest.approx(noise[now & (now - 1)] + fresh[now])
 
 
-def test_brackets():
+def test_baselines():
     assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
     per_prefix = materialise(NoisePerPrefix(70), 70)
     assert np.array_equal(per_prefix @ per_prefix.T, np.eye(70))
@@ -131,16 +131,16 @@ def rngs(runs):
     return [np.random.default_rng([3, run]) for run in range(runs)]
 
 
-def noise_of(windows, scales, runs, blocks=40, law="gaussian"):
-    plan = NoisePlan(law, [WindowTree(window) for window in windows], scales, 1.0, 3)
+def noise_of(windows, scales, runs, blocks=40, distribution="gaussian"):
+    plan = NoisePlan(distribution, [WindowTree(window) for window in windows], scales, 1.0, 3)
     stream = plan.blocks(rngs(runs))
     return np.concatenate([next(stream) for _ in range(blocks)])
 
 
-@pytest.mark.parametrize("law", ["gaussian", "gamma"])
-def test_a_runs_noise_depends_on_its_seed_and_mechanism_only(law):
-    alone = noise_of([512], [1.5], 2, law=law)[:, 0]
-    among = noise_of([16, 512, 1, 512], [1.0, 1.5, 1.0, 3.0], 4, law=law)
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma"])
+def test_a_runs_noise_depends_on_its_seed_and_mechanism_only(distribution):
+    alone = noise_of([512], [1.5], 2, distribution=distribution)[:, 0]
+    among = noise_of([16, 512, 1, 512], [1.0, 1.5, 1.0, 3.0], 4, distribution=distribution)
     assert np.array_equal(alone, among[:, 1, :2])
     assert np.array_equal(2 * among[:, 1], among[:, 3])
 

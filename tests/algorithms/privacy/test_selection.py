@@ -57,9 +57,11 @@ def test_unit_noises_have_their_laws():
     assert kstest(gumbel, "gumbel_r").pvalue > 1e-3
 
 
-@pytest.mark.parametrize("law", ["laplace", "gumbel"])
-def test_noise_of_a_run_is_its_own(law):
-    assert np.array_equal(selection_noise(law, rngs(2), 5, 7), selection_noise(law, rngs(4), 5, 7)[:, :2])
+@pytest.mark.parametrize("distribution", ["laplace", "gumbel"])
+def test_noise_of_a_run_is_its_own(distribution):
+    assert np.array_equal(
+        selection_noise(distribution, rngs(2), 5, 7), selection_noise(distribution, rngs(4), 5, 7)[:, :2]
+    )
 
 
 def test_two_laplace_scores_lose_twice_their_sensitivity_in_the_tail():
@@ -128,8 +130,8 @@ def test_calibration_meets_the_budget(epsilon, log_delta, calls, sensitivity):
     line = Selection("gumbel", gumbel, sensitivity, calls)
     assert line.rho() == pytest.approx(largest_rho(budget))
     assert zcdp_epsilon(line.rho(), budget.delta) == pytest.approx(epsilon, rel=1e-6)
-    for law, scale in (("laplace", 2 * gumbel), ("gumbel", gumbel)):
-        assert Selection(law, scale, sensitivity, calls).epsilon(budget.delta) <= epsilon * (1 + 1e-6)
+    for distribution, scale in (("laplace", 2 * gumbel), ("gumbel", gumbel)):
+        assert Selection(distribution, scale, sensitivity, calls).epsilon(budget.delta) <= epsilon * (1 + 1e-6)
 
 
 def test_ends():

@@ -35,12 +35,12 @@ def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
 @pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0], [2.0, 2.0, 2.0]])
 def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> None:
     mechanism, runs = AboveThreshold(2.0, 3.0), 20_000
-    law = halting_law(mechanism, queries)
-    assert law.sum() == pytest.approx(1, abs=1e-6)
+    distribution = halting_law(mechanism, queries)
+    assert distribution.sum() == pytest.approx(1, abs=1e-6)
     watch = Watch(mechanism, generators(runs))
     found = [watch.path(run, np.array(queries)) for run in range(runs)]
-    counts = np.bincount([len(queries) if place is None else place for place in found], minlength=len(law))
-    assert stats.chisquare(counts, law / law.sum() * runs).pvalue > 1e-4
+    counts = np.bincount([len(queries) if place is None else place for place in found], minlength=len(distribution))
+    assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
 
 
 def test_privacy_loss_of_the_halting_round_is_at_most_epsilon() -> None:

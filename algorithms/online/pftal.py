@@ -10,9 +10,9 @@ Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as
 import math
 from collections.abc import Sequence
 
-from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.coco.noise import gradient_sums, printed_scale
 from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.online.noise import gradient_sums, printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree
 
 
@@ -23,7 +23,7 @@ class Pftal(FollowTheApproximateLeader):
         name="pftal",
         title="PFTAL",
         paper="Thakurta & Smith 2013",
-        place="as described in Lou & Cheung 2020, III.A",
+        reference="as described in Lou & Cheung 2020, III.A",
         variants={
             "corrected": "log2 T + 1 nodes an item, sensitivity 2 L",
             "printed": "log2 T nodes an item, sensitivity L + mu D",
@@ -40,4 +40,4 @@ class Pftal(FollowTheApproximateLeader):
             surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
             scales = [printed_scale("gamma", setting.budget, surrogate, levels) for setting in settings]
             plan = self.noise_plan
-            self.noise_plan = NoisePlan(plan.law, trees, scales, plan.sensitivity, plan.dimension)
+            self.noise_plan = NoisePlan(plan.distribution, trees, scales, plan.sensitivity, plan.dimension)

@@ -24,9 +24,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.coco.noise import gradient_sums
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.privacy import NoiseLaw, WindowTree, root_mean_square_norm
+from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.privacy import NoiseDistribution, WindowTree, root_mean_square_norm
 
 FAILURE = 0.05  # beta of the printed constants
 
@@ -51,12 +51,12 @@ class Schedule:
 class LocalOracleFtal(Learner):
     """LLOO-FTAL of Garber & Hazan 2016, without privacy; subclasses add a noise plan."""
 
-    law: ClassVar[NoiseLaw] = "gaussian"
+    distribution: ClassVar[NoiseDistribution] = "gaussian"
     card = Card(
         name="lloo-ftal",
         title="LLOO-FTAL",
         paper="Garber & Hazan 2016",
-        place="Online conditional gradient for strongly convex losses",
+        reference="Online conditional gradient for strongly convex losses",
         variants={name: text for name, text in VARIANTS.items() if name != "printed"},
         private=False,
         needs=frozenset({"local-oracle"}),
@@ -107,7 +107,7 @@ class LocalOracleFtal(Learner):
         plan = self.noise_plan
         if plan is None:
             return np.zeros((len(self.settings), 1))
-        unit = root_mean_square_norm(plan.law, plan.dimension)
+        unit = root_mean_square_norm(plan.distribution, plan.dimension)
         pairs = zip(plan.scales, plan.mechanisms, strict=True)
         return np.array([[scale * unit * math.sqrt(sums.nodes_per_item)] for scale, sums in pairs])
 
@@ -142,7 +142,7 @@ class LocalOracleFtal(Learner):
             depth, epsilon = math.log2(setting.window) ** 1.5, setting.budget.epsilon
             if self.noise_plan is None or math.isinf(epsilon):
                 constants.append([0.0])
-            elif self.law == "gamma":
+            elif self.distribution == "gamma":
                 constants.append([dimension * depth * math.log(dimension / FAILURE) / epsilon])
             else:
                 tail = math.log(1 / setting.budget.delta) * math.sqrt(math.log(1 / FAILURE))
@@ -170,7 +170,7 @@ class WdpCocolGaussian(LocalOracleFtal):
         name="wdp-cocol-gaussian",
         title="WDP-COCOL (Gaussian)",
         paper="Lou & Cheung 2020",
-        place="Alg. 2, option II",
+        reference="Alg. 2, option II",
         variants=VARIANTS,
         windowed=True,
         needs=frozenset({"local-oracle"}),
@@ -179,19 +179,19 @@ class WdpCocolGaussian(LocalOracleFtal):
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         trees = [WindowTree(setting.window) for setting in settings]
         printed = variant in ("paper", "printed")
-        self.noise_plan = gradient_sums(self.law, trees, problem, settings, printed)
+        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings, printed)
         super().__init__(problem, settings, runs, variant)
 
 
 class WdpCocolGamma(WdpCocolGaussian):
     """Option I: norm-Gamma noise, pure window epsilon-DP."""
 
-    law = "gamma"
+    distribution = "gamma"
     card = Card(
         name="wdp-cocol-gamma",
         title="WDP-COCOL (Gamma)",
         paper="Lou & Cheung 2020",
-        place="Alg. 2, option I",
+        reference="Alg. 2, option I",
         variants=VARIANTS,
         windowed=True,
         needs=frozenset({"local-oracle"}),

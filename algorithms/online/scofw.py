@@ -13,9 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.coco.noise import gradient_sums
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.privacy import NoiseLaw, WindowTree
+from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
 
 
 class StronglyConvexFrankWolfe(Learner):
@@ -25,7 +25,7 @@ class StronglyConvexFrankWolfe(Learner):
         name="scofw",
         title="strongly convex OFW",
         paper="Wan & Zhang 2021",
-        place="Online Frank-Wolfe with line search",
+        reference="Online Frank-Wolfe with line search",
         variants={"plain": "as published"},
         private=False,
     )
@@ -52,12 +52,12 @@ class StronglyConvexFrankWolfe(Learner):
 class WdpScofwGaussian(StronglyConvexFrankWolfe):
     """Window (epsilon, delta)-DP with Gaussian noise."""
 
-    law: ClassVar[NoiseLaw] = "gaussian"
+    distribution: ClassVar[NoiseDistribution] = "gaussian"
     card = Card(
         name="wdp-scofw-gaussian",
         title="WDP-SC-OFW (Gaussian)",
         paper="dpregret",
-        place="strongly convex OFW on the window tree",
+        reference="strongly convex OFW on the window tree",
         variants={"corrected": "tight calibration"},
         windowed=True,
     )
@@ -65,18 +65,18 @@ class WdpScofwGaussian(StronglyConvexFrankWolfe):
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
         trees = [WindowTree(setting.window) for setting in settings]
-        self.noise_plan = gradient_sums(self.law, trees, problem, settings)
+        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings)
 
 
 class WdpScofwGamma(WdpScofwGaussian):
     """Pure window epsilon-DP with norm-Gamma noise."""
 
-    law = "gamma"
+    distribution = "gamma"
     card = Card(
         name="wdp-scofw-gamma",
         title="WDP-SC-OFW (Gamma)",
         paper="dpregret",
-        place="strongly convex OFW on the window tree",
+        reference="strongly convex OFW on the window tree",
         variants={"corrected": "tight calibration"},
         windowed=True,
     )

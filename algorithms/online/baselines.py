@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.coco.noise import gradient_sums
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem, NoisePerPrefix
 
 
@@ -22,8 +22,8 @@ class NoisePerGradient(FollowTheApproximateLeader):
     card = Card(
         name="noise-per-gradient",
         title="FTAL, every gradient noised",
-        paper="bracket",
-        place="no tree",
+        paper="baseline",
+        reference="no tree",
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
     )
 
@@ -52,8 +52,8 @@ class NoisePerSum(FollowTheApproximateLeader):
     card = Card(
         name="noise-per-prefix",
         title="FTAL, every prefix sum noised afresh",
-        paper="bracket",
-        place="no tree",
+        paper="baseline",
+        reference="no tree",
         variants={"corrected": "standard deviation 2 L sqrt(T) / mu(eps, delta)"},
         anytime=False,
     )
@@ -70,8 +70,8 @@ class Stay(Learner):
     card = Card(
         name="stay",
         title="stay at x_1",
-        paper="bracket",
-        place="trivial learner",
+        paper="baseline",
+        reference="trivial learner",
         variants={"plain": "x_t = x_1"},
         private=False,
         convex=True,

@@ -39,7 +39,7 @@ class PocpIgd(Learner):
         name="pocp-igd",
         title="POCP (IGD)",
         paper="Jain, Kothari & Thakurta 2012",
-        place="Implicit gradient descent",
+        reference="Implicit gradient descent",
         variants=VARIANTS,
         anytime=False,
     )
@@ -76,7 +76,7 @@ class PocpGiga(PocpIgd):
         name="pocp-giga",
         title="POCP (GIGA)",
         paper="Jain, Kothari & Thakurta 2012",
-        place="Generalised infinitesimal gradient ascent",
+        reference="Generalised infinitesimal gradient ascent",
         variants=VARIANTS,
         anytime=False,
         needs=frozenset({"smooth"}),

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpregret.algorithms.coco import catalogue
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online import catalogue
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 

@@ -73,7 +73,7 @@ def exact_epsilon(
     if scale == 0:
         return float("inf")
     items = np.asarray(protected) - 1
-    if plan.law == "gaussian":
+    if plan.distribution == "gaussian":
         loss = float(item_mu(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
         return gaussian_epsilon(loss, budget.delta)
     return float(item_pure_loss(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale

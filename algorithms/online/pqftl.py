@@ -18,8 +18,8 @@ from typing import Protocol, cast
 import numpy as np
 
 from dpregret.algorithms.arrays import Array
-from dpregret.algorithms.coco.noise import printed_scale
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.online.noise import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
 
 SENSITIVITY = 3 / math.sqrt(2)
@@ -39,7 +39,7 @@ class Pqftl(Learner):
         name="pqftl",
         title="PQFTL",
         paper="Jain, Kothari & Thakurta 2012",
-        place="Private quadratic FTL",
+        reference="Private quadratic FTL",
         variants={
             "corrected": "tight Gaussian-DP calibration",
             "printed": "Gaussian scale of Lou & Cheung 2020, eq. (13), W = T",

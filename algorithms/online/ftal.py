@@ -23,7 +23,7 @@ class FollowTheApproximateLeader(Learner):
         name="ftal",
         title="FTAL",
         paper="Hazan, Agarwal & Kale 2007",
-        place="Follow the approximate leader",
+        reference="Follow the approximate leader",
         variants={"plain": "as published"},
         private=False,
     )

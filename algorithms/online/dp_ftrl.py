@@ -81,7 +81,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         name="dp-ftrl",
         title="Algorithm 4 (DP-FTRL, realizable)",
         paper="Asi et al. 2023",
-        place="Alg. 4",
+        reference="Alg. 4",
         variants={
             "corrected": "lambda that minimises the proven bound, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",
@@ -133,7 +133,7 @@ class LipschitzLeader(FollowTheRegularisedLeader):
         name="dp-ftrl-lipschitz",
         title="DP-FTRL",
         paper="Kairouz et al. 2021",
-        place="Alg. 1",
+        reference="Alg. 1",
         variants={
             "corrected": "lambda = sqrt(T L (L + 2 sqrt(V))) / D, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",

@@ -49,6 +49,6 @@ RESPONSE_AXES: Final = {
 }  # fmt: skip
 
 
-def words_of(response: Response) -> Words:
+def labels_of(response: Response) -> Words:
     """The vocabulary that goes with a response."""
     return EXCESS if response == "excess" else REGRET

@@ -13,7 +13,7 @@ class OnlineGradientDescent(Learner):
         name="ogd",
         title="online gradient descent",
         paper="Hazan, Agarwal & Kale 2007",
-        place="Theorem 1",
+        reference="Theorem 1",
         variants={"plain": "as published"},
         private=False,
     )
@@ -40,7 +40,7 @@ class OnlineFrankWolfe(Learner):
         name="ofw",
         title="online Frank-Wolfe",
         paper="Hazan & Kale 2012",
-        place="Online conditional gradient",
+        reference="Online conditional gradient",
         variants={"plain": "as published"},
         private=False,
         anytime=False,

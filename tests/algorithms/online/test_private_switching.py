@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.algorithms.coco.private_switching import FINEST, NetExperts, SampledExperts, covering
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.private_switching import FINEST, NetExperts, SampledExperts, covering
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
@@ -92,9 +92,9 @@ def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
     def quarter(points: np.ndarray) -> np.ndarray:
         return 2 * (points[:, 0] > 0.3) + (points[:, 1] > -0.1)
 
-    law = np.bincount(quarter(grid), weights=density, minlength=4)
+    distribution = np.bincount(quarter(grid), weights=density, minlength=4)
     counts = np.bincount(quarter(learner.point[0]), minlength=4)
-    assert stats.chisquare(counts, law / law.sum() * runs).pvalue > 1e-4
+    assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
     assert np.linalg.norm(learner.point[0], axis=1).max() <= 1 + 1e-9
 
 

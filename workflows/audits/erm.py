@@ -19,7 +19,7 @@ from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.perturbation import OutputPerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
-from dpregret.workflows.audits.worlds import Pair, generators
+from dpregret.workflows.audits.neighbours import Pair, generators
 
 SAMPLES, DIMENSION = 20, 4
 DOMAINS: Mapping[str, str] = MappingProxyType(

@@ -13,10 +13,10 @@ Deviations  corrected: division by t (the printed line 3 lacks it), sensitivity 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
-from dpregret.algorithms.coco.noise import gradient_sums
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.privacy import NoiseLaw, WindowTree
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
 
 VARIANTS = {
     "corrected": "average over t, sensitivity 2 L, tight calibration",
@@ -28,12 +28,12 @@ VARIANTS = {
 class WdpCocopGamma(FollowTheApproximateLeader):
     """Option I: norm-Gamma noise, pure window epsilon-DP."""
 
-    law: ClassVar[NoiseLaw] = "gamma"
+    distribution: ClassVar[NoiseDistribution] = "gamma"
     card = Card(
         name="wdp-cocop-gamma",
         title="WDP-COCOP (Gamma)",
         paper="Lou & Cheung 2020",
-        place="Alg. 1, option I",
+        reference="Alg. 1, option I",
         variants=VARIANTS,
         windowed=True,
     )
@@ -42,18 +42,18 @@ class WdpCocopGamma(FollowTheApproximateLeader):
         super().__init__(problem, settings, runs, variant)
         self.averaged = variant != "printed"
         trees = [WindowTree(setting.window) for setting in settings]
-        self.noise_plan = gradient_sums(self.law, trees, problem, settings, printed=variant != "corrected")
+        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings, printed=variant != "corrected")
 
 
 class WdpCocopGaussian(WdpCocopGamma):
     """Option II: Gaussian noise, window (epsilon, delta)-DP."""
 
-    law = "gaussian"
+    distribution = "gaussian"
     card = Card(
         name="wdp-cocop-gaussian",
         title="WDP-COCOP (Gaussian)",
         paper="Lou & Cheung 2020",
-        place="Alg. 1, option II",
+        reference="Alg. 1, option II",
         variants=VARIANTS,
         windowed=True,
     )
@@ -66,7 +66,7 @@ class WdpCocopSolver(WdpCocopGaussian):
         name="wdp-cocop-solver",
         title="WDP-COCOP (Gaussian), projection by a solver",
         paper="Lou & Cheung 2020",
-        place="Alg. 1, option II",
+        reference="Alg. 1, option II",
         variants={"corrected": VARIANTS["corrected"]},
         windowed=True,
         needs=frozenset({"solver"}),

@@ -16,13 +16,13 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 
 
 class SmallLossDescent(Learner):
-    """The non-private bracket of smooth realizable losses."""
+    """The non-private baseline of smooth realizable losses."""
 
     card = Card(
         name="ogd-small-loss",
         title="gradient descent, small-loss step",
         paper="Srebro, Sridharan & Tewari 2010",
-        place="Thm 1, Euclidean",
+        reference="Thm 1, Euclidean",
         variants={"plain": "eta from beta, D and L*"},
         private=False,
         needs=frozenset({"smooth", "best-loss"}),

@@ -4,11 +4,11 @@ import math
 from collections.abc import Sequence
 
 from dpregret.algorithms.learner import Problem, Setting
-from dpregret.algorithms.privacy import Budget, NoiseLaw, NoisePlan, PrefixSums, calibrate
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, PrefixSums, calibrate
 
 
 def gradient_sums(
-    law: NoiseLaw,
+    distribution: NoiseDistribution,
     mechanisms: Sequence[PrefixSums],
     problem: Problem,
     settings: Sequence[Setting],
@@ -24,21 +24,21 @@ def gradient_sums(
     if printed:
         surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter
         scales = [
-            printed_scale(law, setting.budget, surrogate, mechanism.nodes_per_item)
+            printed_scale(distribution, setting.budget, surrogate, mechanism.nodes_per_item)
             for setting, mechanism in zip(settings, mechanisms, strict=True)
         ]
     else:
         scales = [
-            calibrate(law, setting.budget, sensitivity, mechanism.nodes_per_item)
+            calibrate(distribution, setting.budget, sensitivity, mechanism.nodes_per_item)
             for setting, mechanism in zip(settings, mechanisms, strict=True)
         ]
-    return NoisePlan(law, mechanisms, scales, sensitivity, problem.domain.dimension)
+    return NoisePlan(distribution, mechanisms, scales, sensitivity, problem.domain.dimension)
 
 
-def printed_scale(law: NoiseLaw, budget: Budget, sensitivity: float, nodes: int) -> float:
+def printed_scale(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: int) -> float:
     """Node scale of Lou & Cheung 2020, Lemma 1 (gamma) and Lemma 3 (gaussian, standard deviation)."""
     if math.isinf(budget.epsilon):
         return 0.0
-    if law == "gaussian":
+    if distribution == "gaussian":
         return math.sqrt(8) * sensitivity * nodes * math.log(2 / budget.delta) / budget.epsilon
     return sensitivity * nodes / budget.epsilon

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from dpregret.algorithms.coco.dp_ftrl import MULTIPLES, LipschitzLeader, SmoothLeader
-from dpregret.algorithms.coco.small_loss_descent import SmallLossDescent
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.dp_ftrl import MULTIPLES, LipschitzLeader, SmoothLeader
+from dpregret.algorithms.online.small_loss_descent import SmallLossDescent
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import Stream, make_stream
 
@@ -130,7 +130,7 @@ def test_learners_say_what_they_miss() -> None:
     kinked, _ = problem_on("half-space")
     with pytest.raises(ValueError, match="dp-ftrl needs smooth losses"):
         SmoothLeader(kinked, [setting(1.0)], 1, "corrected")
-    from dpregret.algorithms.coco.ftal import FollowTheApproximateLeader
+    from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 
     with pytest.raises(ValueError, match="ftal needs strongly convex losses"):
         FollowTheApproximateLeader(kinked, [setting(1.0)], 1, "plain")

@@ -1,4 +1,4 @@
-"""Is the ruler straight? Planted laws, planted failures and the gate, simulated; what comes out are tables.
+"""Is the validation straight? Planted laws, planted failures and the gate, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
 that they deserve, `gate` how often the comparison with a reference fails without need, and when it should.
@@ -65,7 +65,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         "too few runs for the noise": Case(_power(0.5), INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
     }
 )
-"""What a ruler must not be fooled by."""
+"""What a validation must not be fooled by."""
 
 
 def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def gate(simulations: int) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def write_ruler(out: Path, simulations: int) -> None:
+def write_validation(out: Path, simulations: int) -> None:
     """Write intervals, verdicts and gate as CSV, Markdown and HTML into `out`.
 
     `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth.
