@@ -8,7 +8,6 @@ CORES ?= 8
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
 READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
-TYPING := build/typing/dpregret
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
@@ -57,8 +56,6 @@ test: setup ci-check ## check the scaling exponents (ci profile), then run the t
 lint: setup ## check style, types and workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@mkdir -p $(TYPING) && cp dpregret/__init__.py dpregret/py.typed $(TYPING) && cd $(TYPING) && \
-	  for folder in algorithms datasets paper_figs workflows; do ln -sfn ../../../$$folder $$folder; done
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint

@@ -9,8 +9,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.core.arrays import Array
 
 
 class Loss(Protocol):

@@ -16,10 +16,10 @@ from typing import Protocol
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.base import Domain
 from dpregret.datasets.bundled import load
 from dpregret.datasets.families import build
-from dpregret.datasets.losses import Array
 
 
 class BanditDomain(Domain, Protocol):

@@ -10,7 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from dpregret.datasets.losses import Array, Loss
+from dpregret.core.arrays import Array
+from dpregret.datasets.losses import Loss
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.files import atomic_write, read_arrays
-from dpregret.datasets.losses import Array
 
 
 @dataclass(frozen=True, slots=True)

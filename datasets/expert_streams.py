@@ -18,9 +18,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from dpregret.core.arrays import Array
 from dpregret.datasets import expert_data
 from dpregret.datasets.families import build
-from dpregret.datasets.losses import Array
 
 ROUNDS = 4096
 """Most rounds of a block where losses vary; no result depends on it."""

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-Array = NDArray[np.float64]
+from dpregret.core.arrays import Array
 
 # Distances below this are the kink itself: their squares underflow, and lam / floor must stay finite.
 _DISTANCE_FLOOR = 1e-150

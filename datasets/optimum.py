@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.base import Domain
-from dpregret.datasets.losses import Array, RidgeLinear
+from dpregret.datasets.losses import RidgeLinear
 
 _CHECK_EVERY = 4
 

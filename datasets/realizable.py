@@ -14,8 +14,9 @@ from itertools import repeat
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
-from dpregret.datasets.losses import Array, Loss, Quadratic
+from dpregret.datasets.losses import Loss, Quadratic
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.base import Domain
-from dpregret.datasets.losses import Array
 
 GOAL, ALLOWED = 1e-12, 1e-8
 _CHECK_EVERY = 8

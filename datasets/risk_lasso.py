@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dpregret.core.arrays import Array
 from dpregret.datasets.bundled import check_finite, load
-from dpregret.datasets.losses import Array
 from dpregret.datasets.risk_base import RiskDomain
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
 

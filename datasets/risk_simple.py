@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit, log_expit
 
-from dpregret.datasets.losses import Array
+from dpregret.core.arrays import Array
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpregret.datasets.losses import Array
+from dpregret.core.arrays import Array
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
 
 Records = Callable[[np.ndarray], tuple[Array, Array]]

@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Prediction, Twin
 from dpregret.paper_figs.claims_files import ClaimsError
-from dpregret.paper_figs.fits import Array
 from dpregret.paper_figs.runs import crashes
 
 SATURATED_SHARE: Final = 0.5

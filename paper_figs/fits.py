@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, stats
 
-Array = NDArray[np.float64]
+from dpregret.core.arrays import Array
 
 MINIMUM_CELLS = 4
 """Fewer cells than this give no exponent."""

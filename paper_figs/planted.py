@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs.claims import Claim
-from dpregret.paper_figs.fits import Array
 from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, check_columns
 
 HORIZONS = tuple(2**k for k in range(8, 16))

@@ -7,32 +7,36 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from setuptools import find_packages
 
 from dpregret.workflows.fingerprint import module_file
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
-MODULES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-LEARNERS_MAY = tuple(f"algorithms.{name}" for name in ("arrays", "catalogue", "learner", "privacy", "geometry"))
+MODULES = sorted(
+    path for folder in (ROOT / "dpregret" / "core", *(ROOT / each for each in FOLDERS)) for path in folder.rglob("*.py")
+)
+LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("catalogue", "learner", "privacy", "geometry")))
 MAY_IMPORT = {
+    "core": (),
     "algorithms": (),
-    "algorithms.arrays": (),
-    "algorithms.privacy": ("algorithms.arrays",),
-    "algorithms.geometry": ("algorithms.arrays",),
-    "algorithms.learner": ("algorithms.arrays", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.privacy": ("core",),
+    "algorithms.geometry": ("core",),
+    "algorithms.learner": ("core", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": (),
     "algorithms.online": LEARNERS_MAY,
     "algorithms.erm": LEARNERS_MAY,
     "algorithms.bandits": LEARNERS_MAY,
     "algorithms.experts": LEARNERS_MAY,
-    "datasets": (),
-    "paper_figs": (),
-    "workflows": ("algorithms", "datasets", "paper_figs"),
+    "datasets": ("core",),
+    "paper_figs": ("core",),
+    "workflows": ("core", "algorithms", "datasets", "paper_figs"),
 }
 
 
 def name_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts[1:] if parts[0] == "dpregret" else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -82,13 +86,15 @@ def test_modules_import_each_other_without_circles() -> None:
     assert len(list(graphlib.TopologicalSorter(graph).static_order())) >= len(MODULES)
 
 
-def test_packaged_folders_are_the_folders_that_exist() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-    existing = {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"}
-    assert set(settings["packages"]) == existing | {"dpregret"}
-    assert settings["package-dir"] == {"dpregret": "dpregret"} | {f"dpregret.{folder}": folder for folder in FOLDERS}
+def test_the_folders_at_the_top_are_the_packages_below_dpregret() -> None:
+    """Links, so that editors, type checkers and setuptools find `dpregret.algorithms` where Python finds it."""
     for folder in FOLDERS:
+        link = ROOT / "dpregret" / folder
+        assert link.is_symlink()
+        assert link.readlink() == Path("..") / folder
         assert (ROOT / folder / "py.typed").is_file()
+    found = set(find_packages(str(ROOT), include=["dpregret*"]))
+    assert found == {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"} | {"dpregret"}
 
 
 @pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: path.name)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dpregret.core.errors import not_allowed, one_line
+from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.runs import OPTIONS
 from dpregret.workflows.bandit_checks import bandit_problems
 from dpregret.workflows.erm_checks import erm_problems
-from dpregret.workflows.errors import not_allowed, one_line
 from dpregret.workflows.expert_checks import expert_problems
 from dpregret.workflows.registry import Registry
-from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
     from dpregret.workflows.config import Config

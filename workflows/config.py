@@ -16,8 +16,9 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field, ValidationError
 
+from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.yaml_source import KeyPath, Source, read_source
 from dpregret.workflows.checks import semantic_problems
-from dpregret.workflows.errors import ConfigError, nearest, not_allowed
 from dpregret.workflows.experiments import (
     FORMS,
     MODELS,
@@ -29,7 +30,6 @@ from dpregret.workflows.experiments import (
     kind_of,
 )
 from dpregret.workflows.registry import Registry, load_registry
-from dpregret.workflows.yaml_source import KeyPath, Source, read_source
 
 PROFILES = Path(__file__).parent / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder

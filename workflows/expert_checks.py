@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpregret.workflows.errors import not_allowed, one_line
+from dpregret.core.errors import not_allowed, one_line
+from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.registry import Registry
-from dpregret.workflows.yaml_source import KeyPath
 
 if TYPE_CHECKING:
     from dpregret.workflows.experiments import ExpertExperiment

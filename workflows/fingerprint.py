@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "dpregret"
-FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
+FOLDERS = ("algorithms", "core", "datasets", "paper_figs", "workflows")
 
 
 def module_file(module: str) -> Path | None:
@@ -18,7 +18,7 @@ def module_file(module: str) -> Path | None:
     parts = module.split(".")
     if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
         return None
-    path = ROOT.joinpath(*parts[1:])
+    path = (ROOT / PACKAGE if parts[1] == "core" else ROOT).joinpath(*parts[1:])
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return candidate
@@ -85,7 +85,7 @@ def learner_fingerprint(learner_module: str) -> str:
     configuration is read and checked does not count: its content has a hash of its own.
     """
     family_job, data_module = JOBS[learner_module.split(".")[2]]
-    shared = [ROOT / "algorithms" / name for name in ("learner.py", "arrays.py", "privacy", "geometry")]
+    shared = [ROOT / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     job = [ROOT / "workflows" / name for name in ("job.py", "seeds.py", family_job, "scripts/run.py")]
     return fingerprint([*shared, *job, *imported_files([learner_module, data_module])])
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_set
 from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 from dpregret.datasets.streams import Comparator, Stream, make_stream
 from dpregret.workflows.experiments import Experiment
 from dpregret.workflows.registry import DATA_DIMENSIONS

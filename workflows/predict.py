@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import pandas as pd
 
+from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import Config, Job, experiment_jobs, load_config, profile_path
-from dpregret.workflows.errors import ConfigError
 from dpregret.workflows.growth import POOLED, Rates, cost, read
 from dpregret.workflows.registry import load_registry
 from dpregret.workflows.work import plays

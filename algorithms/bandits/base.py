@@ -15,10 +15,10 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 
 
 class LossBatch(Protocol):

@@ -21,10 +21,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, unit_noise
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
+from dpregret.core.arrays import Array
 
 CHUNK = 2**18  # numbers of a chunk of directions
 

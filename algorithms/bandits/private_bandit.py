@@ -20,11 +20,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution
+from dpregret.core.arrays import Array
 
 VARIANTS = {
     "corrected": "valid noise, conditional gradient to the full budget",

@@ -16,11 +16,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import LossSource, Record
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import NoiseDistribution
+from dpregret.core.arrays import Array
 
 
 class ThakurtaSmithGaussian(NoisyLeader):

@@ -22,7 +22,6 @@ from typing import ClassVar, Protocol, runtime_checkable
 import numpy as np
 from scipy.special import digamma
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.selection import AxisCorners, corners_of
 from dpregret.algorithms.geometry import gaussian_width
@@ -35,6 +34,7 @@ from dpregret.algorithms.privacy.selection import (
     largest_rho,
     selection_noise,
 )
+from dpregret.core.arrays import Array
 
 BLOCK_DRAWS = 1 << 14  # noises of a run held at a time; part of the definition of a run's random numbers
 

@@ -27,11 +27,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import gaussian_width, make_potential
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
+from dpregret.core.arrays import Array
 
 PAPER = "Talwar, Thakurta & Zhang 2015"
 VARIANTS = {

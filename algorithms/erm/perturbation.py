@@ -14,7 +14,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smooth, usable_smoothness
 from dpregret.algorithms.geometry import gaussian_width
@@ -29,6 +28,7 @@ from dpregret.algorithms.privacy import (
     smallest_epsilon,
     unit_noise,
 )
+from dpregret.core.arrays import Array
 
 TOLERANCE = 1e-10
 

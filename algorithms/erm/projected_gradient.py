@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 
 TOLERANCE = 1e-8
 MAX_STEPS = 200_000

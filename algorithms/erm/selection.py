@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.geometry import (
     ConstraintSet,
     CountedSet,
@@ -13,6 +12,7 @@ from dpregret.algorithms.geometry import (
     UnsupportedSet,
     VertexPolytope,
 )
+from dpregret.core.arrays import Array
 
 
 class Corners(ABC):

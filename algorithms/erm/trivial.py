@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.learner import Card
+from dpregret.core.arrays import Array
 
 
 class StayAtZero(ErmLearner):

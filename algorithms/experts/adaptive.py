@@ -19,12 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.core.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 
 
 class Block(Protocol):

@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, prefix_noise
 from dpregret.algorithms.privacy.selection import Selection, draw_group
+from dpregret.core.arrays import Array
 
 CHUNK = 1024  # prefixes whose noise is drawn together
 

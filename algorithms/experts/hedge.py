@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_rho
+from dpregret.core.arrays import Array
 
 NUMBERS = 2**20  # of a chunk of marginals
 

@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from scipy.special import softmax
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import BLOCK, Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
+from dpregret.core.arrays import Array
 
 LARGEST = 2**22  # noises of a round: experts times runs
 

@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
 from dpregret.algorithms.privacy.threshold import Watch
+from dpregret.core.arrays import Array
 
 FIRST_LOOK = 4096  # queries looked at together at first; twice as many each time nothing happens
 LONGEST_LOOK = 2**18

@@ -1,7 +1,7 @@
 """Constraint sets, their oracles (linear, local linear, projection), Gaussian widths and potentials."""
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle, UnsupportedSet
+from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, UnsupportedSet
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.counted import CountedSet, Tally
 from dpregret.algorithms.geometry.dag import grid_edges, layered_edges
@@ -20,7 +20,6 @@ from dpregret.algorithms.geometry.width import gaussian_width
 __all__ = [
     "POTENTIALS",
     "SETS",
-    "Array",
     "Ball",
     "Box",
     "ConstraintSet",

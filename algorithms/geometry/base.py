@@ -7,10 +7,9 @@ from abc import ABC, abstractmethod
 from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-Array = NDArray[np.float64]
+from dpregret.core.arrays import Array
 
 
 class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle, checked_dimension
+from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
+from dpregret.core.arrays import Array
 
 
 class Box(ConstraintSet):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, LocalOracle
+from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle
+from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.reference import ReferenceProjection

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.geometry.base import Array
+from dpregret.core.arrays import Array
 
 Edge = tuple[Hashable, Hashable]
 Indices = NDArray[np.intp]

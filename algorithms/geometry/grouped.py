@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array, checked_dimension
+from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
+from dpregret.core.arrays import Array
 
 LARGEST_DEFAULT_BLOCK = 4
 

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import Array, checked_dimension
+from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.roots import increasing_root
+from dpregret.core.arrays import Array
 
 
 class InterpolationBall(NormBall):

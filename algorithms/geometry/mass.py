@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array
+from dpregret.core.arrays import Array
 
 
 def move_mass(weights: Array, scores: Array, mass: float | Array) -> Array:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
+from dpregret.core.arrays import Array
 
 
 def matrix_side(name: str, dimension: int, minimum: int) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, checked_positive
+from dpregret.algorithms.geometry.base import ConstraintSet, checked_positive
+from dpregret.core.arrays import Array
 
 
 class NormBall(ConstraintSet):

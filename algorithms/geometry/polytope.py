@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
+from dpregret.core.arrays import Array
 
 CHUNK_ENTRIES = 1 << 20
 

@@ -7,10 +7,11 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import Array, ConstraintSet
+from dpregret.algorithms.geometry.base import ConstraintSet
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
+from dpregret.core.arrays import Array
 
 
 class Potential(ABC):

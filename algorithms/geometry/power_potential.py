@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import Array
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.matrices import NuclearBall, as_matrices
 from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
+from dpregret.core.arrays import Array
 
 
 def threshold_for_powers(values: Array, exponent: float) -> Array:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from dpregret.algorithms.geometry.base import Array, ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
+from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.reference import ReferenceProjection

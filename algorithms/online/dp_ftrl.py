@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePlan, calibrate
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.core.arrays import Array
 
 MULTIPLES = {
     "lambda-sixteenth": 1 / 16,

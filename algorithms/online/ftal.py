@@ -12,8 +12,8 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss
+from dpregret.core.arrays import Array
 
 
 class FollowTheApproximateLeader(Learner):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss
+from dpregret.core.arrays import Array
 
 
 class OnlineGradientDescent(Learner):

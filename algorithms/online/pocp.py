@@ -25,9 +25,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
+from dpregret.core.arrays import Array
 
 VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
 

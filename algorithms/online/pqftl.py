@@ -17,10 +17,10 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
+from dpregret.core.arrays import Array
 
 SENSITIVITY = 3 / math.sqrt(2)
 

@@ -21,12 +21,12 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Domain, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.algorithms.privacy.threshold import Watch
+from dpregret.core.arrays import Array
 
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
+from dpregret.core.arrays import Array
 
 
 class StronglyConvexFrankWolfe(Learner):

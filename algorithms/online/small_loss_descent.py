@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.core.arrays import Array
 
 
 class SmallLossDescent(Learner):

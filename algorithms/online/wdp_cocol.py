@@ -23,10 +23,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree, root_mean_square_norm
+from dpregret.core.arrays import Array
 
 FAILURE = 0.05  # beta of the printed constants
 

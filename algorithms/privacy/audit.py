@@ -8,8 +8,8 @@ mu_i = (sensitivity / sigma) sqrt( [A^T (B B^T)^-1 A]_ii ). It holds for adaptiv
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
+from dpregret.core.arrays import Array
 
 
 def materialise(mechanism: PrefixSums, rounds: int) -> Array:

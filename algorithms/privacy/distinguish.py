@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta, norm
 
-from dpregret.algorithms.arrays import Array
+from dpregret.core.arrays import Array
 
 ALARM = 1e-6
 DIGITS = 9

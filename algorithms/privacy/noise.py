@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
+from dpregret.core.arrays import Array
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 

@@ -16,9 +16,9 @@ from typing import cast
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
+from dpregret.core.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
 

@@ -24,8 +24,8 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.budget import Budget, largest_within
+from dpregret.core.arrays import Array
 
 SelectionNoise = Literal["laplace", "gumbel"]
 

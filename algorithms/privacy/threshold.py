@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.arrays import Array
+from dpregret.core.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, prefix_noise
+from dpregret.core.arrays import Array
 
 
 @dataclass(frozen=True)

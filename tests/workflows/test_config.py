@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import (
     PROFILES,
     Config,
@@ -17,7 +18,6 @@ from dpregret.workflows.config import (
     load_config,
     profile_path,
 )
-from dpregret.workflows.errors import ConfigError
 from dpregret.workflows.experiments import Experiment
 from dpregret.workflows.registry import LearnerEntry, Registry, StreamEntry
 

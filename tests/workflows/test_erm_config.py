@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import load_config
 from dpregret.workflows.erm_job import cells
-from dpregret.workflows.errors import ConfigError
 from dpregret.workflows.experiments import ErmExperiment
 from dpregret.workflows.job import run_job
 

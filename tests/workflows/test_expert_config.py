@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.core.errors import ConfigError
 from dpregret.datasets import expert_data
 from dpregret.paper_figs.runs import check_columns, check_runs
 from dpregret.workflows.config import load_config
-from dpregret.workflows.errors import ConfigError
 from dpregret.workflows.experiments import ExpertExperiment
 from dpregret.workflows.expert_job import cells
 from dpregret.workflows.job import run_job

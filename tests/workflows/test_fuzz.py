@@ -18,13 +18,13 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpregret.core.errors import ConfigError
 from dpregret.datasets import bundled
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import RunsError, read_runs
 from dpregret.workflows.audits.plan import load_settings
 from dpregret.workflows.config import load_config
-from dpregret.workflows.errors import ConfigError
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

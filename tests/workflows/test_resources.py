@@ -9,8 +9,8 @@ import pytest
 import yaml
 from checkout import ROOT
 
+from dpregret.core.errors import ConfigError
 from dpregret.workflows import resources
-from dpregret.workflows.errors import ConfigError
 
 RULES = {
     name: body

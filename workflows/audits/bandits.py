@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6

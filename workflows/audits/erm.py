@@ -12,13 +12,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.perturbation import OutputPerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
+from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, generators
 
 SAMPLES, DIMENSION = 20, 4

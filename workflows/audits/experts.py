@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
@@ -30,6 +29,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audits.switching import Restless, table_epsilon, worst_epsilon
 

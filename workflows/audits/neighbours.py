@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import Budget, NoisePlan, gaussian_epsilon
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.distinguish import ALARM, audit
+from dpregret.core.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeSquared
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 

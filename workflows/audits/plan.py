@@ -12,12 +12,12 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
 
 from dpregret.algorithms import bandits, erm, experts, online
+from dpregret.core.yaml_source import read_source
 from dpregret.workflows.audits.bandits import AuditedBandit
 from dpregret.workflows.audits.erm import AuditedRisk
 from dpregret.workflows.audits.experts import AuditedExperts
 from dpregret.workflows.audits.neighbours import Audited, rows
 from dpregret.workflows.audits.online import AuditedOnline
-from dpregret.workflows.yaml_source import read_source
 
 Family = Literal["online", "experts", "bandits", "risks"]
 FAMILIES: dict[Family, Any] = {"online": online, "experts": experts, "bandits": bandits, "risks": erm}

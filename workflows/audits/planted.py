@@ -13,7 +13,6 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import (
     BLOCK,
     Budget,
@@ -28,6 +27,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
+from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import along_tree
 
 PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)

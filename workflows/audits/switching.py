@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.privacy import smallest_epsilon
 from dpregret.algorithms.privacy.switching import Switching
+from dpregret.core.arrays import Array
 
 ROUNDS = 4
 Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0

@@ -11,7 +11,6 @@ from dp_accounting.pld import PLDAccountant
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 from tiny_risks import Linear, NormKink, Quadratic, TinyRisk, generators, make
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.mirror_descent import (
     MirrorDescent,
     NoisyExponentiatedGradient,
@@ -23,6 +22,7 @@ from dpregret.algorithms.erm.mirror_descent import (
 )
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
+from dpregret.core.arrays import Array
 from dpregret.datasets.risks import make_risk
 
 BUDGET = Budget(1.0, 1e-6)

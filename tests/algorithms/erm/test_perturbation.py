@@ -11,7 +11,6 @@ from scipy.optimize import minimize
 from scipy.stats import gamma, kstest, laplace, norm
 from tiny_risks import Huber, Linear, Logistic, NormKink, Quadratic, TinyRisk, generators, logistic_data, make
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.erm.perturbation import (
     Chaudhuri,
@@ -24,6 +23,7 @@ from dpregret.algorithms.erm.perturbation import (
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon, unit_noise
+from dpregret.core.arrays import Array
 from dpregret.datasets.risks import make_risk
 
 BUDGET = Budget(1.0, 1e-6)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tiny_risks import Linear, Logistic, Quadratic, generators, logistic_data, make
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm import projected_gradient
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient, minimise_on
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
 FREE = Budget(math.inf)

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from dpregret.algorithms.arrays import Array
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem, Risk
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.arrays import Array
 
 AnyLearner = TypeVar("AnyLearner", bound=ErmLearner)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from dpregret.workflows.errors import ConfigError
+from dpregret.core.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
 
