@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpregret.paper_figs import fits
+from dpregret.core.arrays import Array
 from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
 from dpregret.paper_figs.curves import Curve, Series, curve, learners_of, means_of, rows_of, series_of
@@ -133,7 +133,7 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
     return figure
 
 
-def _value_axis(axis: Axes, parameter: str, values: fits.Array) -> None:
+def _value_axis(axis: Axes, parameter: str, values: Array) -> None:
     if (values <= 0).any():
         axis.set_xscale("symlog", linthresh=float(values[values > 0].min()))
     elif parameter in (*LENGTHS, "dimension", "experts"):
@@ -145,7 +145,7 @@ def _value_axis(axis: Axes, parameter: str, values: fits.Array) -> None:
         axis.set_xlabel("number of experts d")
 
 
-def crossings(first: Curve, second: Curve) -> fits.Array:
+def crossings(first: Curve, second: Curve) -> Array:
     """Where two curves cross, interpolated in logarithms between neighbouring common values; possibly nowhere."""
     common, at_first, at_second = np.intersect1d(first[0], second[0], return_indices=True)
     ratio = np.log(first[1][at_first] / second[1][at_second])

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import Cells, NotRun, coordinate, direction, log_factor
 from dpregret.paper_figs.claims import Claim
 from dpregret.paper_figs.figure_style import MARKERS, Colour
 
-Curve = tuple[fits.Array, fits.Array, fits.Array]
+Curve = tuple[Array, Array, Array]
 FIRST_ROUND: Final = 64
 """Curves against T start here."""
 
@@ -74,16 +75,14 @@ def curve(runs: pd.DataFrame, experiment: str, series: Series, column: str = "ch
     return table.columns.to_numpy(dtype=float), means, reach
 
 
-def means_of(responses: fits.Array) -> tuple[fits.Array, fits.Array]:
+def means_of(responses: Array) -> tuple[Array, Array]:
     """Means of (runs, cells) over runs, and half widths of their 95 % intervals."""
     intervals = [fits.mean_interval(column) for column in responses.T]
     means = np.array([estimate.value for estimate in intervals])
     return means, np.array([estimate.high - estimate.value for estimate in intervals])
 
 
-def band(
-    axis: Axes, horizons: fits.Array, means: fits.Array, reach: fits.Array, colour: Colour, place: int, name: str
-) -> None:
+def band(axis: Axes, horizons: Array, means: Array, reach: Array, colour: Colour, place: int, name: str) -> None:
     """A curve with its band."""
     axis.plot(horizons, means, marker=MARKERS[place % len(MARKERS)], color=colour, label=name)
     axis.fill_between(horizons, means - reach, means + reach, color=colour, alpha=0.2, linewidth=0)

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
 from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity
@@ -110,7 +111,7 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     }
 
 
-def _mean_text(values: fits.Array) -> str:
+def _mean_text(values: Array) -> str:
     """Mean with its interval over runs; a range over settings where the quantity is not random."""
     if values.std() == 0 or len(values) < 2:
         return formats.significant(float(values[0]))

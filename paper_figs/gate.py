@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 
 FALSE_ALARM = 0.01
@@ -89,10 +90,10 @@ def simulate_gate(
     axis = np.log(2.0) * np.arange(8, 8 + cells)
     shape = (simulations, exponents, runs)
 
-    def noise() -> fits.Array:
+    def noise() -> Array:
         return generator.normal(size=(*shape, cells)) + generator.normal(size=(*shape, 1))
 
-    def fit(own: fits.Array) -> tuple[fits.Array, fits.Array, fits.Array]:
+    def fit(own: Array) -> tuple[Array, Array, Array]:
         total = np.sqrt(common) * kept + np.sqrt(1 - common) * own
         return fits.slope_intervals(np.exp(0.5 * axis + spread * np.sqrt(0.5) * total), axis, replicates=200)
 
@@ -106,7 +107,7 @@ def simulate_gate(
     return GateOdds(float(alarms.mean()), float(noticed.mean()))
 
 
-def _quantile(freedom: fits.Array, false_alarm: float, exponents: int) -> fits.Array:
+def _quantile(freedom: Array, false_alarm: float, exponents: int) -> Array:
     return np.asarray(stats.t.ppf(1 - false_alarm / (2 * exponents), freedom), dtype=np.float64)
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.curves import Series, band, curve
@@ -132,7 +133,7 @@ def _horizon_axes(axes: Sequence[Axes]) -> None:
     axes[-1].set_yscale("log")
 
 
-def _robust_top(curves: Sequence[fits.Array]) -> float:
+def _robust_top(curves: Sequence[Array]) -> float:
     """Top of a linear axis: curves of linear regret must not flatten all others."""
     if not curves:
         raise NotRun("no learner with privacy")

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from dpregret.paper_figs import fits
+from dpregret.core.arrays import Array
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.curves import learners_of, means_of, rows_of, series_of
 from dpregret.paper_figs.figure_style import (
@@ -118,8 +118,8 @@ def iteration_cost_figure(runs: pd.DataFrame, experiment: str) -> Figure:
 
 
 def _points(
-    axis: Axes, values: list[float], samples: list[fits.Array], colour: Colour, marker: str, label: str | None
-) -> fits.Array:
+    axis: Axes, values: list[float], samples: list[Array], colour: Colour, marker: str, label: str | None
+) -> Array:
     """Means of `samples` with intervals at `values`; returns the means."""
     pairs = [means_of(np.asarray(each, dtype=np.float64)[:, None]) for each in samples]
     means = np.array([mean[0] for mean, _ in pairs])

@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
@@ -162,7 +163,7 @@ def _reference_cells(
     return dict(zip(names, cells, strict=True))
 
 
-def _mean_text(regret: fits.Array, fixed: bool) -> str:
+def _mean_text(regret: Array, fixed: bool) -> str:
     """Mean with its interval: one decimal for regrets, three significant digits for excess risks."""
     try:
         estimate = fits.mean_interval(regret)

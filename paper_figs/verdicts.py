@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import (
     CAPPED,
@@ -230,7 +231,7 @@ def _shown_cells(cells: Cells) -> Judgement:
     )  # fmt: skip
 
 
-def _listed(values: Sequence[float] | fits.Array) -> str:
+def _listed(values: Sequence[float] | Array) -> str:
     rounded = (round(float(value), 9) + 0.0 for value in values)
     return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in rounded)
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    Array,
     LocalOracle,
     checked_dimension,
 )
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
+from dpregret.core.arrays import Array
 
 
 class Ball(NormBall):

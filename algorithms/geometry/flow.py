@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    Array,
     ConstraintSet,
     LocalOracle,
     UnsupportedSet,
@@ -20,6 +19,7 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
 from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.reference import ReferenceProjection

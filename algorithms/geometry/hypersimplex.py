@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    Array,
     ConstraintSet,
     LocalOracle,
     checked_dimension,
@@ -16,6 +15,7 @@ from dpregret.algorithms.geometry.base import (
     reject_dimension,
 )
 from dpregret.algorithms.geometry.mass import exchange_mass
+from dpregret.core.arrays import Array
 
 
 class Hypersimplex(ConstraintSet):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    Array,
     LocalOracle,
     checked_dimension,
 )
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold_from_largest
+from dpregret.core.arrays import Array
 
 
 class L1Ball(NormBall):

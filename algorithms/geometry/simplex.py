@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    Array,
     ConstraintSet,
     LocalOracle,
     checked_dimension,
     reach_of_binary,
 )
 from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.core.arrays import Array
 
 
 def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[Array, Array]:
