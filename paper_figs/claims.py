@@ -18,10 +18,10 @@ Quantity = Literal[
     "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
 ]
 FigureKind = Literal[
-    "regret", "exponent", "printed", "costs", "ages", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
+    "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
     "bounds", "winners", "tuning", "overhead",
 ]  # fmt: skip
-WITHOUT_EXPERIMENT = ("costs", "ages")
+WITHOUT_EXPERIMENT = ("costs", "expiry")
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead")
 """Figures against a swept parameter."""
@@ -216,7 +216,7 @@ class FigureEntry(Strict):
     @property
     def name(self) -> str:
         """Stem of the figure's files."""
-        names = {"costs": "oracle_costs", "ages": "loss_by_age", self.experiment: self.kind}
+        names = {"costs": "oracle_costs", "expiry": "loss_by_age", self.experiment: self.kind}
         return names.get(self.kind, f"{self.kind}_{self.experiment}".replace("-", "_"))
 
 

@@ -36,18 +36,18 @@ def write_figures(
     claims_file: Path | str,
     out_dir: Path | str,
     costs_file: Path | str | None = None,
-    ages_file: Path | str | None = None,
+    expiry_file: Path | str | None = None,
     experiments: Collection[str] | None = None,
 ) -> list[Path]:
     """Draw the figures that the claims file lists, as far as there are runs, as PDF and PNG; return the paths.
 
-    `costs_file` (Parquet: set, dimension, operation, seconds, calls) and `ages_file` (Parquet: window, age,
+    `costs_file` (Parquet: set, dimension, operation, seconds, calls) and `expiry_file` (Parquet: window, age,
     mu_gdp) feed the figures of oracle costs and of the loss by age.
     """
     runs, claims = read_runs(runs_dir), load_claims(claims_file)
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
-    files = {"costs": costs_file, "ages": ages_file}
+    files = {"costs": costs_file, "expiry": expiry_file}
     paths = []
     for entry in claims.figures:
         try:
@@ -86,7 +86,7 @@ def _exponent(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Fig
 
 
 FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
-    "costs": regret_figures.costs_figure, "ages": regret_figures.age_figure,
+    "costs": regret_figures.costs_figure, "expiry": regret_figures.age_figure,
 }  # fmt: skip
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "regret": _regret, "printed": _printed, "exponent": _exponent,

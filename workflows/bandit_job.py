@@ -111,7 +111,7 @@ def _cell_rows(
         horizon=cell.horizon,
         checkpoint=cell.horizon,
         window=0,
-        noise_distribution=plan.law if plan is not None else "none",
+        noise_distribution=plan.distribution if plan is not None else "none",
         noise_norm=0.0,
         violation=record.violation,
         projections=domain.projections.rows / per_round,

@@ -41,7 +41,7 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():
             where: KeyPath = ("papers", paper, "experiments", name)
-            for check in CHECKS[experiment.kind]:
+            for check in CHECKS[experiment.family]:
                 for path, message in check(experiment, registry):
                     yield (*where, *path), message
             if not config.allow_few_cells:
@@ -197,6 +197,6 @@ CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
     "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
     "erm": (erm_problems,),
     "experts": (expert_problems, _sweep, _options),
-    "bandit": (bandit_problems,),
+    "bandits": (bandit_problems,),
 }
 """Kind of experiment -> what is checked of it."""

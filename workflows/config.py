@@ -27,7 +27,7 @@ from dpregret.workflows.experiments import (
     Integers,
     Settings,
     Word,
-    kind_of,
+    family_of,
 )
 from dpregret.workflows.registry import Registry, load_registry
 
@@ -213,6 +213,9 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
         if kind == "extra_forbidden":
             allowed = _allowed_keys(where[:-1], source.data)
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
+        elif kind == "union_tag_invalid":
+            where = (*where, "family")
+            message = not_allowed("family", detail["input"].get("family"), [form[1:-1] for form in MODELS])
         else:
             message = _MESSAGES.get(kind, detail["msg"].removeprefix("Value error, ")).format(**context)
             message += "" if kind == "missing" else f", not {_short(detail['input'])}"
@@ -239,5 +242,5 @@ def _allowed_keys(where: KeyPath, data: object) -> list[str]:
     if where and where[0] in SIZES:
         model = SIZES[where[0]]
     else:
-        model = MODELS[kind_of(node)] if len(where) == 4 else shape[len(where)]
+        model = MODELS[family_of(node)] if len(where) == 4 else shape[len(where)]
     return [field.alias or name for name, field in model.model_fields.items()]

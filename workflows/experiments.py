@@ -23,7 +23,7 @@ FORMS = (
     "<online>",
     "<erm>",
     "<experts>",
-    "<bandit>",
+    "<bandits>",
 )  # discriminator tags, taken out of printed key paths
 
 
@@ -112,7 +112,7 @@ class Experiment(Settings):
     further arguments of the stream.
     """
 
-    kind: ClassVar[str] = "online"
+    family: Literal["online"] = "online"
     title: Annotated[str, Field(min_length=1)]
     sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
     sets: Sets = Field(alias="set")
@@ -145,13 +145,13 @@ class Growth(Settings):
 
 
 class ErmExperiment(Settings):
-    """One sweep of empirical risk minimisation; the key ``risks`` tells it from an online experiment.
+    """One sweep of empirical risk minimisation; ``family: erm``.
 
     ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
     ``dimension_growth``; an option of the risk may be a list, then each of its values makes a cell.
     """
 
-    kind: ClassVar[str] = "erm"
+    family: Literal["erm"]
     title: Annotated[str, Field(min_length=1)]
     sweep: Literal["samples", "dimension", "epsilon", "width", "option", "risk", "none"]
     sets: Sets = Field(alias="set")
@@ -180,14 +180,14 @@ class ErmExperiment(Settings):
 
 
 class ExpertExperiment(Settings):
-    """One sweep with expert advice; the key ``experts`` tells it from an online experiment.
+    """One sweep with expert advice; ``family: experts``.
 
     ``experts`` numbers of experts, ``streams`` names of expert streams, ``best_loss`` public bounds on the loss of the
     best expert (left out: what the stream declares, if anything); an option of the stream may be a list, then each of
     its values makes a cell.
     """
 
-    kind: ClassVar[str] = "experts"
+    family: Literal["experts"]
     sets: ClassVar[tuple[str, ...]] = ("experts",)
     title: Annotated[str, Field(min_length=1)]
     sweep: Literal["horizon", "experts", "dimension", "epsilon", "best-loss", "option", "stream", "none"]
@@ -203,14 +203,13 @@ class ExpertExperiment(Settings):
 
 
 class BanditExperiment(Settings):
-    """One sweep with bandit feedback, which the key ``feedback: bandit`` tells from an online experiment.
+    """One sweep with bandit feedback; ``family: bandits``.
 
     Settings as there, without windows. ``epsilon`` may hold ``.inf``: the same learner without noise, on the same
     random directions.
     """
 
-    kind: ClassVar[str] = "bandit"
-    feedback: Literal["bandit"]
+    family: Literal["bandits"]
     title: Annotated[str, Field(min_length=1)]
     sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
     sets: Sets = Field(alias="set")
@@ -228,16 +227,10 @@ class BanditExperiment(Settings):
         return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
 
 
-def kind_of(value: object) -> str:
-    """Tag of the model that an experiment in a file, or one already read, belongs to."""
-    if isinstance(value, BaseModel):
-        return f"<{getattr(value, 'kind', 'online')}>"
-    keys = set(value) if isinstance(value, dict) else set()
-    if "experts" in keys:
-        return "<experts>"
-    if "feedback" in keys:
-        return "<bandit>"
-    return "<erm>" if keys & {"risks", "samples"} else "<online>"
+def family_of(value: object) -> str:
+    """Tag of the model that an experiment in a file, or one already read, belongs to; online where none is named."""
+    family = value.family if isinstance(value, Settings) else value.get("family") if isinstance(value, dict) else None
+    return f"<{'online' if family is None else family}>"
 
 
 AnyExperiment = Annotated[
@@ -245,7 +238,7 @@ AnyExperiment = Annotated[
     | Annotated[ErmExperiment, Tag(FORMS[4])]
     | Annotated[ExpertExperiment, Tag(FORMS[5])]
     | Annotated[BanditExperiment, Tag(FORMS[6])],
-    Discriminator(kind_of),
+    Discriminator(family_of),
 ]
 MODELS: dict[str, type[Settings]] = dict(
     zip(FORMS[3:], (Experiment, ErmExperiment, ExpertExperiment, BanditExperiment), strict=True)

@@ -10,15 +10,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "dpregret"
-FOLDERS = ("algorithms", "core", "datasets", "paper_figs", "workflows")
+FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
+CORE = "core"  # the one real folder of the package; the others are links
 
 
 def module_file(module: str) -> Path | None:
     """Return the file of a module of this project (``dpregret.a.b``), None for any other name."""
     parts = module.split(".")
-    if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
+    if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in (*FOLDERS, CORE):
         return None
-    path = (ROOT / PACKAGE if parts[1] == "core" else ROOT).joinpath(*parts[1:])
+    path = (ROOT / PACKAGE if parts[1] == CORE else ROOT).joinpath(*parts[1:])
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
             return candidate

@@ -23,7 +23,7 @@ from dpregret.workflows.progress import progress
 from dpregret.workflows.results import write_parquet
 
 CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "online": online.catalogue, "erm": erm.catalogue, "experts": experts.catalogue, "bandit": bandits.catalogue,
+    "online": online.catalogue, "erm": erm.catalogue, "experts": experts.catalogue, "bandits": bandits.catalogue,
 }  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def run_job(
     says how, and no number. Raises what the machine raises: OSError, MemoryError.
     """
     settings = config.experiment(paper, experiment)
-    kind: Any = CATALOGUES[settings.kind]()[learner]
+    kind: Any = CATALOGUES[settings.family]()[learner]
     status = "ok"
     try:
         frame = _rows(config.seed, settings, kind, variant, data_dir, f"{experiment}/{learner}.{variant}")
@@ -50,7 +50,7 @@ def run_job(
         "experiment": experiment,
         "learner": learner,
         "variant": variant,
-        "anytime": kind.card.anytime and settings.kind == "online",
+        "anytime": kind.card.anytime and settings.family == "online",
         "status": status,
         "config_hash": config.hash(experiment, paper),
         "code_hash": learner_fingerprint(kind.__module__),

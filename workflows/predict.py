@@ -43,7 +43,7 @@ def predicted(config: Config, paper: str, experiment: str, learner: str, variant
     """
     job, rates = Job(paper, experiment, learner, variant), measured_rates()
     seconds, megabytes = estimate(config, job, rates)
-    kind = config.experiment(paper, experiment).kind
+    kind = config.experiment(paper, experiment).family
     margin = rates["error", kind, POOLED]["ninety"]
     return max(LEAST_SECONDS, margin * seconds), MEMORY_MARGINS.get(kind, OTHER_MARGIN) * megabytes + MEMORY_FLOOR
 

@@ -17,7 +17,7 @@ KEPT = Path(".snakemake") / "registry.pickle"
 
 
 def _code() -> str:
-    return fingerprint([ROOT / folder for folder in FOLDERS])
+    return fingerprint([ROOT / folder for folder in (*FOLDERS, "dpregret/core")])
 
 
 def keep(registry: Registry, path: Path = KEPT) -> None:

@@ -44,7 +44,7 @@ PLACES = (
     ("report", "html_report"),
     ("*/*/*", "run"),
     ("*/oracles", "costs"),
-    ("*/ages", "ages"),
+    ("*/expiry", "expiry"),
     ("*/tables", "tables"),
     ("*/table_*", "further_table"),
     ("*/figures", "figures"),

@@ -203,7 +203,7 @@ def _bandit_plays(experiment: BanditExperiment, job: Job) -> Iterator[Play]:
         memory = {"state": _MB * many * runs * size * NOISE_BLOCK}
         where = {"set": cell.set_name, "stream": cell.stream, "dimension": size, "horizon": rounds}
         key = f"{job.learner}.{job.variant} {cell.set_name}"
-        yield _play("bandit", key, cell.stream, where, loop, around, memory, rounds * runs * many, many * runs, 0)
+        yield _play("bandits", key, cell.stream, where, loop, around, memory, rounds * runs * many, many * runs, 0)
 
 
 _MB = 8 / 2**20

@@ -141,7 +141,7 @@ class Case:
         losses = stream.rounds(plain(DATA, size.runs), size.rounds)
         return problem, losses if self.lazy else list(losses)  # making data is not the learner's work
 
-    def _coco(self, make: Maker) -> float:
+    def _online(self, make: Maker) -> float:
         problem, losses = self.online()
         settings = [Setting(self.size.window, budget) for budget in self.budgets]
         learner = self.kind(problem, settings, self.size.runs, self.variant)

@@ -230,7 +230,7 @@ def check_law(values: np.ndarray, variance: float) -> None:
     assert abs(values.var() - variance) < error * math.sqrt(6 * variance)
 
 
-@pytest.mark.parametrize(("law", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
+@pytest.mark.parametrize(("distribution", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
 def test_opendp(race: Race, distribution: str, variance: float) -> None:
     dp, version = need("opendp.prelude", "opendp")
     dp.enable_features("contrib")
@@ -246,7 +246,7 @@ def test_opendp(race: Race, distribution: str, variance: float) -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("law", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
+@pytest.mark.parametrize(("distribution", "variance"), [("gaussian", 1.0), ("laplace", 2.0)])
 def test_diffprivlib(race: Race, distribution: str, variance: float) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

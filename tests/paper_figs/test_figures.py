@@ -31,9 +31,9 @@ def ages() -> pd.DataFrame:
 
 def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
     costs().to_parquet(out / "costs.parquet")
-    ages().to_parquet(out / "ages.parquet")
+    ages().to_parquet(out / "expiry.parquet")
     claims = repository / "workflows/claims/lou_cheung_2020.yaml"
-    return figures.write_figures(runs, claims, out / "figures", out / "costs.parquet", out / "ages.parquet")
+    return figures.write_figures(runs, claims, out / "figures", out / "costs.parquet", out / "expiry.parquet")
 
 
 def test_every_figure_is_written_with_the_same_bytes(paper_runs: Path, repository: Path, tmp_path: Path) -> None:

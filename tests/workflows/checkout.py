@@ -24,7 +24,7 @@ class Checkout:
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,
-            "PYTHONPATH": str(self.root / "import"),
+            "PYTHONPATH": str(self.root),
             "OMP_NUM_THREADS": "1",
             "XDG_CACHE_HOME": str(self.root / ".cache"),
         }
@@ -49,8 +49,5 @@ def make_checkout(root: Path) -> Checkout:
     (root / "results" / "reference").mkdir(parents=True)
     for name in ("growth.csv", "resources.csv"):
         shutil.copy(ROOT / "results" / "reference" / name, root / "results" / "reference")
-    package = root / "import" / "dpregret"
-    shutil.copytree(ROOT / "dpregret", package, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in FOLDERS:
-        (package / folder).symlink_to(root / folder)
+    shutil.copytree(ROOT / "dpregret", root / "dpregret", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return Checkout(root)

@@ -21,7 +21,7 @@ from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
-    "feedback": "bandit",
+    "family": "bandits",
     "title": "Bandits",
     "sweep": "horizon",
     "set": "ball",
@@ -43,7 +43,7 @@ def settings(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "fragments"),
     [
-        ({"feedback": "full"}, ["feedback", "must be one of 'bandit'"]),
+        ({"family": "bandit"}, ["family", "bandits"]),
         ({"set": "cube"}, ["unknown set 'cube'"]),
         ({"streams": ["ranking"]}, ["streams", "lives on the set permutahedron, not on 'ball'"]),
         ({"streams": ["cones"]}, ["unknown stream of bandit losses 'cones'", "did you mean 'cone'?"]),
@@ -59,7 +59,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"learners": {"private-linear-bandit": ["corrected"]}}, ["needs linear losses"]),
         ({"set": "simplex", "dimension": [8], "learners": {"fkm": ["plain"]}}, ["not below the inner radius"]),
         ({"options": {"spread": 2.0}}, ["stream 'cone' has no option 'spread'"]),
-        ({"window": [4]}, ["window", "unknown key, allowed:", "feedback"]),
+        ({"window": [4]}, ["window", "unknown key, allowed:", "family"]),
     ],
 )
 def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, Any], fragments: list[str]) -> None:

@@ -18,6 +18,7 @@ from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
+    "family": "erm",
     "title": "Excess risk against the number of records",
     "sweep": "samples",
     "set": "ball",

@@ -22,6 +22,7 @@ from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
+    "family": "experts",
     "title": "Experts",
     "sweep": "horizon",
     "streams": ["halving"],

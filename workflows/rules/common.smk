@@ -71,15 +71,15 @@ def run_memory(wildcards, attempt):
 def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
-    if experiment.kind == "experts":
+    if experiment.family == "experts":
         names = [name for name in experiment.streams if name in registry.DATA_EXPERTS]
-    elif experiment.kind == "bandit":
+    elif experiment.family == "bandits":
         names = [
             registry.DATA_BANDITS[name]
             for name in experiment.streams
             if name in registry.DATA_BANDITS
         ]
-    elif experiment.kind == "erm":
+    elif experiment.family == "erm":
         names = [
             REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]
         ]
@@ -115,10 +115,10 @@ def cost_files(wildcards):
     return paper_costs(wildcards.paper)
 
 
-def age_files(wildcards):
+def expiry_files(wildcards):
     """The loss by age of window privacy, where a paper has a figure of it."""
-    wanted = any(figure.kind == "ages" for figure in CLAIMS[wildcards.paper].figures)
-    return [f"{RESULTS}/{wildcards.paper}/ages.parquet"] if wanted else []
+    wanted = any(figure.kind == "expiry" for figure in CLAIMS[wildcards.paper].figures)
+    return [f"{RESULTS}/{wildcards.paper}/expiry.parquet"] if wanted else []
 
 
 def paper_outputs(paper):

@@ -45,23 +45,23 @@ rule costs:
         "../scripts/costs.py"
 
 
-rule ages:
+rule expiry:
     output:
-        f"{RESULTS}/{{paper}}/ages.parquet",
+        f"{RESULTS}/{{paper}}/expiry.parquet",
     log:
-        f"{RESULTS}/log/{{paper}}/ages.log",
+        f"{RESULTS}/log/{{paper}}/expiry.log",
     benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/ages.tsv"
+        f"{RESULTS}/benchmark/{{paper}}/expiry.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["ages"].threads
+    threads: NEEDS["expiry"].threads
     resources:
-        mem_mb=memory("ages"),
-        runtime=minutes("ages"),
+        mem_mb=memory("expiry"),
+        runtime=minutes("expiry"),
     params:
-        code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "ages.py"),
+        code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "expiry.py"),
     script:
-        "../scripts/ages.py"
+        "../scripts/expiry.py"
 
 
 # The last word on a paper: fails when a learner crashed, after the tables have said so.

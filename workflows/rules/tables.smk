@@ -51,7 +51,7 @@ rule figures:
     input:
         runs=run_files,
         costs=cost_files,
-        ages=age_files,
+        expiry=expiry_files,
     output:
         report(
             directory(f"{RESULTS}/{{paper}}/figures"),

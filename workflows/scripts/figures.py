@@ -17,6 +17,6 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
         Path(snakemake.scriptdir).resolve().parent / "claims" / f"{paper}.yaml",
         snakemake.output[0],
         costs_file=snakemake.input.costs or None,
-        ages_file=snakemake.input.ages or None,
+        expiry_file=snakemake.input.expiry or None,
         experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
     )
