@@ -9,10 +9,9 @@ try:
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         fingerprint,
+        index,
         locking,
         outlook,
-        recall,
-        registry,
         resources,
     )
 except ModuleNotFoundError as error:
@@ -21,8 +20,10 @@ except ModuleNotFoundError as error:
 
 try:
     # jobs read the same file again: the main process has built every stream and learner by then
-    REGISTRY = registry.load_registry() if workflow.is_main_process else recall.recall()
-    CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
+    CONFIG = configuration.load_config(
+        configuration.check_options(config), check=workflow.is_main_process
+    )
+    INDEX = index.collect() if workflow.is_main_process else index.recall()
     CLAIMS = {
         paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
         for paper in CONFIG.papers
@@ -33,7 +34,7 @@ except (configuration.ConfigError, ClaimsError, OSError) as error:
 
 if workflow.is_main_process:
     locking.clear_stale_locks()
-    recall.keep(REGISTRY)
+    index.keep(INDEX)
 
 config["settings"] = (
     CONFIG.to_json()

@@ -1,15 +1,16 @@
 """What a learner is, what it is told, and the one loop that plays it against a stream of losses."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from time import process_time
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.core.arrays import Array
 
 
@@ -112,27 +113,78 @@ class Card:
     convex: bool = False
     needs: frozenset[str] = field(default_factory=frozenset)
 
+    @property
+    def all_needs(self) -> frozenset[str]:
+        """The needs, strong convexity among them where there are streams without it."""
+        return self.needs if self.convex else self.needs | {"strongly-convex"}
 
-class Learner(ABC):
-    """Plays `point`, then observes the round's loss. All settings and runs advance together.
 
-    State arrays have shape (settings, runs, d). Raises ValueError for an unknown variant, or for a problem that the
-    learner cannot serve.
+class Spent(Protocol):
+    """A line of a privacy ledger: what was released, and what it costs."""
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise."""
+
+    @property
+    def distribution(self) -> str:
+        """Distribution of the noise."""
+
+    def epsilon(self, delta: float) -> float:
+        """Epsilon at delta."""
+
+
+class BaseLearner(ABC):
+    """What learners of all families share. Lists have one entry a setting, that is, a privacy budget.
+
+    budgets: one a setting; Budget(inf) is no privacy. Raises ValueError for an unknown variant, or for a problem that
+    the learner cannot serve, with one line that says why.
     """
 
     card: ClassVar[Card]
-    noise_plan: NoisePlan | None = None
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+    def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:
             raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
+        self.budgets, self.runs, self.variant = budgets, runs, variant
+
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee holds with delta = 0."""
+        return False
+
+    def ledger(self) -> Sequence[Spent]:
+        """The privacy ledger, one line a setting; empty where there is none."""
+        return []
+
+    def delivered_epsilon(self) -> list[float]:
+        """What the ledger of each setting delivers at its delta; inf without privacy."""
+        lines = self.ledger()
+        if not lines:
+            return [math.inf] * len(self.budgets)
+        return [line.epsilon(budget.delta) for line, budget in zip(lines, self.budgets, strict=True)]
+
+
+class Learner(BaseLearner):
+    """Plays `point`, then observes the round's loss. All settings and runs advance together.
+
+    State arrays have shape (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings
+    and runs together; `regularisation` is the lambda that a learner was tuned to, one a setting.
+    """
+
+    noise_plan: NoisePlan | None = None
+    solves: int = 0
+    regularisation: Array | None = None
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, [setting.budget for setting in settings], runs, variant)
         if "smooth" in self.card.needs and not np.isfinite(problem.smoothness):
             raise ValueError(f"{self.card.name} needs smooth losses")
         if not self.card.convex and not problem.strong_convexity > 0:
             raise ValueError(f"{self.card.name} needs strongly convex losses")
         if "best-loss" in self.card.needs and problem.best_loss is None:
             raise ValueError(f"{self.card.name} must be told a bound on the loss of the best point")
-        self.problem, self.settings, self.variant = problem, settings, variant
+        self.problem, self.settings = problem, settings
         self.domain, self.horizon = problem.domain, problem.horizon
         self.lipschitz, self.strong_convexity = problem.lipschitz, problem.strong_convexity
         self.round = 0
@@ -162,12 +214,9 @@ class Learner(ABC):
         """Whether the guarantee holds with delta = 0."""
         return self.noise_plan is None or self.noise_plan.distribution != "gaussian"
 
-    def delivered_epsilon(self) -> list[float]:
-        """What the ledger of each setting delivers at its delta; inf without privacy."""
-        if self.noise_plan is None:
-            return [np.inf] * len(self.settings)
-        releases = self.noise_plan.releases()
-        return [release.epsilon(setting.budget.delta) for release, setting in zip(releases, self.settings, strict=True)]
+    def ledger(self) -> Sequence[Release]:
+        """Of all that an item is released in."""
+        return self.noise_plan.releases() if self.noise_plan is not None else []
 
     def bound(self, rounds: int) -> Array:
         """Explicit bound on the expected regret after 1..rounds rounds, (settings, rounds); NaN where none is known."""

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.datasets.base import Domain
+from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
-from dpregret.datasets.families import build
+from dpregret.datasets.catalogue import build, sources
 
 
 class BanditDomain(Domain, Protocol):
@@ -108,18 +107,28 @@ def _in_every_round(values: Array, rounds: int) -> Array:
     return values if values.shape[-1] == rounds else np.broadcast_to(values, (*values.shape[:-1], rounds))
 
 
-class BanditStream(ABC):
-    """A sequence of losses. lipschitz: L in l2 norm, exact or an upper bound. linear: affine losses.
+class BanditStream(Source, ABC):
+    """A sequence of losses. lipschitz: L in l2 norm, exact or an upper bound. sets: where it lives, if not everywhere.
 
-    tight: errors enter to first order everywhere. real: measured data.
+    The trait ``linear``: affine losses. tight: errors enter to first order everywhere. Raises ValueError for a set on
+    which it does not live.
     """
 
-    linear = False
-    tight = False
-    real = False
+    sets: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, name: str, domain: BanditDomain, lipschitz: float) -> None:
-        self.name, self.domain, self.lipschitz = name, domain, lipschitz
+    def __init__(self, domain: BanditDomain, lipschitz: float) -> None:
+        self.domain, self.lipschitz = domain, lipschitz
+
+    @property
+    def linear(self) -> bool:
+        """Every loss is affine."""
+        return "linear" in self.traits
+
+    @classmethod
+    def require(cls, domain: BanditDomain) -> None:
+        """Raise ValueError for a set on which the stream does not live."""
+        if cls.sets and domain.name not in cls.sets:
+            raise ValueError(f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}")
 
     @abstractmethod
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
@@ -133,10 +142,11 @@ class BanditStream(ABC):
 class Cone(BanditStream):
     """f_t(x) = |x - z|, z nine tenths of the way from the center to a vertex: tight. No randomness."""
 
+    name = "cone"
     tight = True
 
     def __init__(self, domain: BanditDomain) -> None:
-        super().__init__("cone", domain, 1.0)
+        super().__init__(domain, 1.0)
         vertex = domain.linear_oracle(np.arange(1.0, domain.dimension + 1))
         self.anchor = 0.1 * domain.center() + 0.9 * vertex
 
@@ -157,16 +167,15 @@ class LinearStream(BanditStream):
     costs: (pool, n), projected to the set's hull and scaled so that the largest has norm 1 (L = 1).
     """
 
-    linear = True
+    traits = frozenset({"linear"})
 
-    def __init__(self, name: str, domain: BanditDomain, costs: Array, real: bool = False) -> None:
-        super().__init__(name, domain, 1.0)
+    def __init__(self, domain: BanditDomain, costs: Array) -> None:
+        super().__init__(domain, 1.0)
         basis = domain.hull_basis()
         within = costs @ basis @ basis.T
         self.costs = within / np.linalg.norm(within, axis=1).max()
         vertices = domain.linear_oracle(self.costs)
         self.offsets = -np.vecdot(self.costs, vertices)
-        self.real = real
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
@@ -196,7 +205,7 @@ class LinearStream(BanditStream):
         return BanditComparator(best, np.zeros(len(best)), costs @ self.domain.center() + offsets)
 
 
-class Completion(BanditStream):
+class EntryStream(BanditStream):
     """Matrix completion: f_t(x) = |x_i - m_i| for the entry i that round t asks about; i uniform, m in the set.
 
     L = 1. The truth lies in the set, so it is the comparator and has no loss.
@@ -204,10 +213,9 @@ class Completion(BanditStream):
 
     tight = True
 
-    def __init__(self, name: str, domain: BanditDomain, truth: Array, real: bool = False) -> None:
-        super().__init__(name, domain, 1.0)
+    def __init__(self, domain: BanditDomain, truth: Array) -> None:
+        super().__init__(domain, 1.0)
         self.truth = domain.project(truth)
-        self.real = real
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""
@@ -237,109 +245,129 @@ def _fixed(number: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence([2021, number]))
 
 
-def linear(domain: BanditDomain) -> BanditStream:
+class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
-    return LinearStream("linear", domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
+
+    name = "linear"
+
+    def __init__(self, domain: BanditDomain) -> None:
+        super().__init__(domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
 
 
-def random_linear(domain: BanditDomain, spread: float = 1.0) -> BanditStream:
+class RandomLinear(LinearStream):
     """A mean cost plus noise of relative size `spread`."""
-    if not (spread > 0 and math.isfinite(spread)):
-        raise ValueError(f"spread must be positive and finite, got {spread}")
-    costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
-    return LinearStream("random-linear", domain, costs)
+
+    name = "random-linear"
+
+    def __init__(self, domain: BanditDomain, spread: float = 1.0) -> None:
+        if not (spread > 0 and math.isfinite(spread)):
+            raise ValueError(f"spread must be positive and finite, got {spread}")
+        costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
+        super().__init__(domain, costs)
 
 
-def shortest_path(domain: BanditDomain) -> BanditStream:
+class ShortestPath(LinearStream):
     """Edge delays, exponential around a mean that differs between edges: route a packet a round (flow set)."""
-    _only(domain, "shortest-path", "flow")
-    mean = _fixed(2).uniform(0.2, 1.0, domain.dimension)
-    return LinearStream("shortest-path", domain, mean * _fixed(3).standard_exponential((POOL, domain.dimension)))
+
+    name = "shortest-path"
+    sets = ("flow",)
+
+    def __init__(self, domain: BanditDomain) -> None:
+        mean = _fixed(2).uniform(0.2, 1.0, domain.dimension)
+        super().__init__(domain, mean * _fixed(3).standard_exponential((POOL, domain.dimension)))
 
 
-def ranking(domain: BanditDomain) -> BanditStream:
+class Ranking(LinearStream):
     """Items are ranked; a user's loss is <relevance, rank> with tastes that vary around an average (permutahedron)."""
-    _only(domain, "ranking", "permutahedron")
-    average = np.linspace(1.0, 0.0, domain.dimension)
-    tastes = np.clip(average + 0.3 * _fixed(4).standard_normal((POOL, domain.dimension)), 0.0, 1.0)
-    return LinearStream("ranking", domain, tastes)
+
+    name = "ranking"
+    sets = ("permutahedron",)
+
+    def __init__(self, domain: BanditDomain) -> None:
+        average = np.linspace(1.0, 0.0, domain.dimension)
+        tastes = np.clip(average + 0.3 * _fixed(4).standard_normal((POOL, domain.dimension)), 0.0, 1.0)
+        super().__init__(domain, tastes)
 
 
-def top_k(domain: BanditDomain) -> BanditStream:
+class TopK(LinearStream):
     """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
-    _only(domain, "top-k", "hypersimplex", "partition-matroid", "coverage")
-    rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
-    ignored = _fixed(6).random((POOL, domain.dimension)) > rates
-    return LinearStream("top-k", domain, np.where(ignored, 1.0, 0.0))
+
+    name = "top-k"
+    sets = ("hypersimplex", "partition-matroid", "coverage")
+
+    def __init__(self, domain: BanditDomain) -> None:
+        rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
+        ignored = _fixed(6).random((POOL, domain.dimension)) > rates
+        super().__init__(domain, np.where(ignored, 1.0, 0.0))
 
 
-def network(domain: BanditDomain) -> BanditStream:
+class Network(LinearStream):
     """Link prices of a network that must stay connected (spanning-trees)."""
-    _only(domain, "network", "spanning-trees")
-    mean = _fixed(7).uniform(0.2, 1.0, domain.dimension)
-    return LinearStream("network", domain, mean * _fixed(8).uniform(0.5, 1.5, (POOL, domain.dimension)))
+
+    name = "network"
+    sets = ("spanning-trees",)
+
+    def __init__(self, domain: BanditDomain) -> None:
+        mean = _fixed(7).uniform(0.2, 1.0, domain.dimension)
+        super().__init__(domain, mean * _fixed(8).uniform(0.5, 1.5, (POOL, domain.dimension)))
 
 
-def polarisation(domain: BanditDomain) -> BanditStream:
+class Polarisation(LinearStream):
     """<A_t, X> with A_t = v v^T of random measurements: find the direction that they avoid (spectrahedron)."""
-    _only(domain, "polarisation", "spectrahedron")
-    side = math.isqrt(domain.dimension)
-    spread = np.linspace(0.3, 1.0, side)
-    vectors = _fixed(9).standard_normal((POOL, side)) * spread
-    squares = (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1)
-    return LinearStream("polarisation", domain, squares)
+
+    name = "polarisation"
+    sets = ("spectrahedron",)
+
+    def __init__(self, domain: BanditDomain) -> None:
+        side = math.isqrt(domain.dimension)
+        spread = np.linspace(0.3, 1.0, side)
+        vectors = _fixed(9).standard_normal((POOL, side)) * spread
+        squares = (vectors[:, :, None] * vectors[:, None]).reshape(POOL, -1)
+        super().__init__(domain, squares)
 
 
-def completion(domain: BanditDomain, rank: int = 1) -> BanditStream:
+class Completion(EntryStream):
     """A matrix of the given rank, of nuclear norm half the radius, one entry a round (nuclear)."""
-    _only(domain, "completion", "nuclear")
-    side = math.isqrt(domain.dimension)
-    if not 1 <= rank <= side:
-        raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
-    left, right = _fixed(10).standard_normal((2, side, rank))
-    truth = left @ right.T
-    size = np.linalg.svd(truth, compute_uv=False).sum()
-    return Completion("completion", domain, (truth * (domain.diameter / 4) / size).ravel())
+
+    name = "completion"
+    sets = ("nuclear",)
+
+    def __init__(self, domain: BanditDomain, rank: int = 1) -> None:
+        side = math.isqrt(domain.dimension)
+        if not 1 <= rank <= side:
+            raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
+        left, right = _fixed(10).standard_normal((2, side, rank))
+        truth = left @ right.T
+        size = np.linalg.svd(truth, compute_uv=False).sum()
+        super().__init__(domain, (truth * (domain.diameter / 4) / size).ravel())
 
 
-def digits_completion(domain: BanditDomain, data_dir: str | Path) -> BanditStream:
+class DigitsCompletion(EntryStream):
     """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear)."""
-    _only(domain, "digits-completion", "nuclear")
-    examples = load("digits", Path(data_dir))
-    truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(axis=0)
-    if domain.dimension != len(truth):
-        raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
-    size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()
-    return Completion("digits-completion", domain, truth * (domain.diameter / 4) / size, real=True)
+
+    name = "digits-completion"
+    data = "digits"
+    real = True
+    sets = ("nuclear",)
+
+    def __init__(self, domain: BanditDomain, data_dir: str | Path) -> None:
+        examples = load("digits", Path(data_dir))
+        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(axis=0)
+        if domain.dimension != len(truth):
+            raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
+        size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()
+        super().__init__(domain, truth * (domain.diameter / 4) / size)
 
 
-def _only(domain: BanditDomain, stream: str, *sets: str) -> None:
-    if domain.name not in sets:
-        raise ValueError(f"the stream {stream!r} lives on the set {' or '.join(sets)}, not on {domain.name!r}")
-
-
-BANDIT_STREAMS: Mapping[str, Callable[..., BanditStream]] = MappingProxyType(
-    {
-        "cone": Cone,
-        "linear": linear,
-        "random-linear": random_linear,
-        "shortest-path": shortest_path,
-        "ranking": ranking,
-        "top-k": top_k,
-        "network": network,
-        "polarisation": polarisation,
-        "completion": completion,
-        "digits-completion": digits_completion,
-    }
-)
-"""Stream name -> its maker, whose parameters after the set are the options of `make_bandit_stream`."""
-
-
-def make_bandit_stream(name: str, domain: BanditDomain, **options: object) -> BanditStream:
+def make_bandit_stream(
+    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: object
+) -> BanditStream:
     """Build a stream of bandit losses on a set.
 
-    Options: random-linear (spread), completion (rank), digits-completion (data_dir). Raises ValueError for unknown
-    names and options, values out of range, and a set on which the stream does not live.
+    Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
+    `catalogue.UnreadData` where all fits but data are needed and `data_dir` was not given.
     """
-    stream: BanditStream = build("stream", BANDIT_STREAMS, name, (domain,), options)
+    if name in sources(BanditStream):
+        sources(BanditStream)[name].require(domain)
+    stream: BanditStream = build("stream", BanditStream, name, (domain,), options, data_dir)
     return stream

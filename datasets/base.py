@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -52,33 +52,48 @@ class Comparator:
     """Cumulative loss of playing the set's center for ever."""
 
 
-class Stream(ABC):
+class Source:
+    """What is known of every stream and risk before one is built.
+
+    name: what configurations call it. traits: needs of learners (words of their cards) that it serves and others do
+    not. tight: first-order effects of noise show on it. real: measured data, not drawn from a model. data: the name of
+    the prepared data that it reads. columns: their number of features, the only
+    dimension of a set on which they fit.
+    """
+
+    name: str
+    traits: ClassVar[frozenset[str]] = frozenset()
+    tight: ClassVar[bool] = False
+    real: ClassVar[bool] = False
+    data: ClassVar[str | None] = None
+    columns: ClassVar[int | None] = None
+
+
+class Stream(Source, ABC):
     """A sequence of losses, one generator per run, with its constants on the constraint set.
 
-    ``lipschitz`` bounds |gradient| over the set for every loss the family admits, ``smoothness`` is inf where the
-    loss has a kink, ``tight`` says that first-order effects of noise show on this stream, and ``real`` that its
-    examples are measured data, not drawn from a model.
+    ``lipschitz`` bounds |gradient| over the set for every loss the stream admits, ``smoothness`` is inf where the
+    loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where nobody
+    declares one. Traits: ``smooth``, ``strongly-convex`` (learners are told so), ``quadratic`` (squared losses of a
+    linear prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms).
     """
+
+    traits = frozenset({"smooth", "strongly-convex"})
+    best_loss: ClassVar[float | None] = None
 
     def __init__(
         self,
-        name: str,
         domain: Domain,
         *,
         strong_convexity: float,
         lipschitz: float,
         smoothness: float,
-        tight: bool = False,
-        real: bool = False,
     ) -> None:
-        self.name = name
         self.domain = domain
         self.dimension = domain.dimension
         self.strong_convexity = strong_convexity
         self.lipschitz = lipschitz
         self.smoothness = smoothness
-        self.tight = tight
-        self.real = real
 
     def rounds(self, generators: Sequence[np.random.Generator], horizon: int) -> Iterator[Loss]:
         """Yield ``horizon`` losses whose parameters have shape (runs, d).

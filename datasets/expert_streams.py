@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from types import MappingProxyType
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 from dpregret.datasets import expert_data
-from dpregret.datasets.families import build
+from dpregret.datasets.base import Source
+from dpregret.datasets.catalogue import build, sources
 
 ROUNDS = 4096
 """Most rounds of a block where losses vary; no result depends on it."""
@@ -47,21 +48,21 @@ class ExpertComparator:
     uniform: Array
 
 
-class ExpertStream(ABC):
-    """Losses of d experts over T rounds.
+class ExpertStream(Source, ABC):
+    """Losses of d experts over T rounds. A stream is told the number of experts, the horizon, the epsilon of the
+    learner that it is aimed at, and a best_loss; its other parameters are its options.
 
     sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the
     total loss of the best expert that learners are told, None where nobody declared one. tight: the stream forces what
-    the upper bounds pay for. real: measured data. lower_bound: least expected regret of every eps-DP learner on streams
+    the upper bounds pay for. most: the largest number of experts that there are. lower_bound: least expected regret of every eps-DP learner on streams
     like this one, NaN where none is known.
     """
 
-    tight = False
-    real = False
     lower_bound = math.nan
+    most: ClassVar[int | None] = None
 
-    def __init__(self, name: str, sizes: Sequence[int], horizon: int, best_loss: float | None) -> None:
-        self.name, self.horizon, self.best_loss = name, horizon, best_loss
+    def __init__(self, sizes: Sequence[int], horizon: int, best_loss: float | None) -> None:
+        self.horizon, self.best_loss = horizon, best_loss
         self.sizes: Array = np.asarray(sizes, dtype=np.float64)
         self.experts = int(self.sizes.sum())
         if horizon < 1:
@@ -85,7 +86,7 @@ class ExpertStream(ABC):
         return ExpertComparator(total.min(axis=1), np.vecdot(total, self.sizes) / self.experts)
 
 
-class Halving(ExpertStream):
+class NestedHalving(ExpertStream):
     """Nested halving: T is cut into phases, and at the beginning of each a group of the living experts dies.
 
     Death is for ever (`transient`: for the phase of the death only). In a round the dead lose 1 and the living L*/T:
@@ -97,16 +98,14 @@ class Halving(ExpertStream):
     """
 
     tight = True
+    transient: ClassVar[bool] = False
 
-    def __init__(
-        self, name: str, sizes: Sequence[int], horizon: int, best_loss: float | None, transient: bool = False
-    ) -> None:
+    def __init__(self, sizes: Sequence[int], horizon: int, best_loss: float | None) -> None:
         self.floor = 0.0 if best_loss is None else float(best_loss)
-        super().__init__(name, sizes, horizon, self.floor)
+        super().__init__(sizes, horizon, self.floor)
         phases = len(sizes) - 1
         if horizon < phases:
             raise ValueError(f"horizon must be at least {phases}, the number of phases, got {horizon}")
-        self.transient = transient
         self.bounds = [phase * (horizon // phases) for phase in range(phases)] + [horizon]
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
@@ -124,16 +123,53 @@ class Halving(ExpertStream):
         return self._compare(np.tile(total, (len(generators), 1)))
 
 
+class Halving(NestedHalving):
+    """Half of the living die in each of log2 d phases; d is a power of two."""
+
+    name = "halving"
+
+    def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
+        super().__init__(_halves(experts), horizon, best_loss)
+
+
+class TransientHalving(Halving):
+    """As halving, but a dead expert loses in its own phase only: returning to it later costs nothing."""
+
+    name = "halving-transient"
+    transient = True
+
+
+class SlowHalving(NestedHalving):
+    """A share `kill` of the living, rounded, at least one expert, dies in each phase, until one is left."""
+
+    name = "halving-slow"
+
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, kill: float = 0.125
+    ) -> None:
+        if not 0 < kill < 1:
+            raise ValueError(f"kill must lie in (0, 1), got {kill}")
+        sizes, living = [], experts
+        while living > 1:
+            sizes.append(min(living - 1, max(1, round(kill * living))))
+            living -= sizes[-1]
+        super().__init__([*sizes, 1], horizon, best_loss)
+
+
 class Bernoulli(ExpertStream):
     """One perfect expert; each of the others loses 1 with probability p in every round, independently.
 
     The easy case: the best expert stands out after about (ln d)/p rounds. A best_loss above 0 is a declaration only.
     """
 
-    def __init__(self, experts: int, horizon: int, best_loss: float | None, probability: float) -> None:
+    name = "bernoulli"
+
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, probability: float = 0.5
+    ) -> None:
         if not 0 < probability <= 1:
             raise ValueError(f"probability must lie in (0, 1], got {probability}")
-        super().__init__("bernoulli", [1] * experts, horizon, 0.0 if best_loss is None else best_loss)
+        super().__init__([1] * experts, horizon, 0.0 if best_loss is None else best_loss)
         self.probability = probability
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
@@ -159,12 +195,17 @@ class LowerBound(ExpertStream):
     k/4 where the proof covers k. It says nothing of (eps, delta)-DP.
     """
 
+    name = "lower-bound"
     tight = True
 
-    def __init__(self, experts: int, horizon: int, epsilon: float, length: int | None) -> None:
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
+    ) -> None:
+        if best_loss:
+            raise ValueError(f"best_loss must be 0 for lower-bound, got {best_loss}")
         if experts < 3:
             raise ValueError(f"experts must be at least 3 for lower-bound, got {experts}")
-        super().__init__("lower-bound", [experts - 1, 1], horizon, 0.0)
+        super().__init__([experts - 1, 1], horizon, 0.0)
         if length is None and math.isinf(epsilon):
             raise ValueError(f"lower-bound needs a finite epsilon or the option 'length', got epsilon {epsilon}")
         provable = math.log(experts - 1) / epsilon
@@ -189,10 +230,14 @@ class ErrorTable(ExpertStream):
     """
 
     real = True
+    data: ClassVar[str]
+    most = expert_data.EXPERTS
 
-    def __init__(self, name: str, experts: int, horizon: int, best_loss: float | None, data_dir: str | Path) -> None:
-        super().__init__(name, [1] * experts, horizon, best_loss)
-        table = expert_data.load(name, Path(data_dir))
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, data_dir: str | Path
+    ) -> None:
+        super().__init__([1] * experts, horizon, best_loss)
+        table = expert_data.load(self.data, Path(data_dir))
         self.errors = expert_data.subset(table, experts).astype(np.float64)
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
@@ -220,81 +265,26 @@ class ErrorTable(ExpertStream):
             yield np.stack([generator.permutation(len(self.errors)) for generator in generators], axis=1)
 
 
+class DigitsExperts(ErrorTable):
+    """Classifiers trained on parts of the handwritten digits; see `expert_data`."""
+
+    name = data = "digits-experts"
+
+
+class BreastCancerExperts(ErrorTable):
+    """Classifiers trained on parts of the Wisconsin breast cancer data; see `expert_data`."""
+
+    name = data = "breast-cancer-experts"
+
+
 def _rounds(runs: int, groups: int) -> int:
     return max(1, min(ROUNDS, NUMBERS // (runs * groups)))
-
-
-def halving(experts: int, horizon: int, epsilon: float, best_loss: float | None) -> ExpertStream:
-    """Half of the living die in each of log2 d phases; d is a power of two."""
-    return Halving("halving", _halves(experts), horizon, best_loss)
-
-
-def halving_transient(experts: int, horizon: int, epsilon: float, best_loss: float | None) -> ExpertStream:
-    """As halving, but a dead expert loses in its own phase only: returning to it later costs nothing."""
-    return Halving("halving-transient", _halves(experts), horizon, best_loss, transient=True)
-
-
-def halving_slow(
-    experts: int, horizon: int, epsilon: float, best_loss: float | None, kill: float = 0.125
-) -> ExpertStream:
-    """A share `kill` of the living, rounded, at least one expert, dies in each phase, until one is left."""
-    if not 0 < kill < 1:
-        raise ValueError(f"kill must lie in (0, 1), got {kill}")
-    sizes, living = [], experts
-    while living > 1:
-        sizes.append(min(living - 1, max(1, round(kill * living))))
-        living -= sizes[-1]
-    return Halving("halving-slow", [*sizes, 1], horizon, best_loss)
-
-
-def bernoulli(
-    experts: int, horizon: int, epsilon: float, best_loss: float | None, probability: float = 0.5
-) -> ExpertStream:
-    """Independent losses and one perfect expert."""
-    return Bernoulli(experts, horizon, best_loss, probability)
-
-
-def lower_bound(
-    experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
-) -> ExpertStream:
-    """The instance of Theorem 5 against an eps-DP learner."""
-    if best_loss:
-        raise ValueError(f"best_loss must be 0 for lower-bound, got {best_loss}")
-    return LowerBound(experts, horizon, epsilon, length)
-
-
-def digits_experts(
-    experts: int, horizon: int, epsilon: float, best_loss: float | None, data_dir: str | Path
-) -> ExpertStream:
-    """Classifiers trained on parts of the handwritten digits; see `expert_data`. Real data."""
-    return ErrorTable("digits-experts", experts, horizon, best_loss, data_dir)
-
-
-def breast_cancer_experts(
-    experts: int, horizon: int, epsilon: float, best_loss: float | None, data_dir: str | Path
-) -> ExpertStream:
-    """Classifiers trained on parts of the Wisconsin breast cancer data; see `expert_data`. Real data."""
-    return ErrorTable("breast-cancer-experts", experts, horizon, best_loss, data_dir)
 
 
 def _halves(experts: int) -> list[int]:
     if experts < 2 or experts & (experts - 1):
         raise ValueError(f"experts must be a power of two, at least 2, got {experts}")
     return [experts >> (phase + 1) for phase in range(experts.bit_length() - 1)] + [1]
-
-
-EXPERT_STREAMS: Mapping[str, Callable[..., ExpertStream]] = MappingProxyType(
-    {
-        "halving": halving,
-        "halving-transient": halving_transient,
-        "halving-slow": halving_slow,
-        "bernoulli": bernoulli,
-        "lower-bound": lower_bound,
-        "digits-experts": digits_experts,
-        "breast-cancer-experts": breast_cancer_experts,
-    }
-)
-"""Stream name -> its maker, whose parameters after the first four are the options of `make_expert_stream`."""
 
 
 def make_expert_stream(
@@ -304,18 +294,23 @@ def make_expert_stream(
     *,
     epsilon: float = math.inf,
     best_loss: float | None = None,
+    data_dir: str | Path | None = None,
     **options: object,
 ) -> ExpertStream:
     """Build a stream of d experts over T rounds.
 
     epsilon: of the learner that the stream is aimed at; only the lower bound looks at it. best_loss: the public L*:
-    part of the stream's definition for the halving streams (None is 0), a declaration for the others. Options:
-    halving-slow (kill), bernoulli (probability), lower-bound (length), digits-experts and breast-cancer-experts
-    (data_dir, the folder of the tables). Raises ValueError for unknown names and options and for values out of range.
+    part of the stream's definition for the halving streams (None is 0), a declaration for the others. data_dir: the
+    folder of the tables. Raises ValueError for unknown names and options and for values out of range;
+    `catalogue.UnreadData` where all fits but a table is needed and `data_dir` was not given.
     """
     if experts < 2:
         raise ValueError(f"experts must be at least 2, got {experts}")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be positive, got {epsilon}")
-    stream: ExpertStream = build("stream", EXPERT_STREAMS, name, (experts, horizon, epsilon, best_loss), options)
+    most = sources(ExpertStream)[name].most if name in sources(ExpertStream) else None
+    if most is not None and experts > most:
+        raise ValueError(f"experts must lie between 2 and {most} for {name!r}, got {experts}")
+    arguments = (experts, horizon, epsilon, best_loss)
+    stream: ExpertStream = build("stream", ExpertStream, name, arguments, options, data_dir)
     return stream

@@ -30,26 +30,21 @@ class PoolStream(Stream):
 
     def __init__(
         self,
-        name: str,
         domain: Domain,
         strong_convexity: float,
         examples: Examples,
         family: type[RidgeLinear],
-        *,
-        real: bool = False,
     ) -> None:
         if examples.features.shape[1] != domain.dimension:
             raise ValueError(
-                f"stream {name!r} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}"
+                f"stream {self.name!r} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}"
             )
         reach = domain.reach(np.zeros(domain.dimension))
         super().__init__(
-            name,
             domain,
             strong_convexity=strong_convexity,
             lipschitz=family.steepest(reach) + strong_convexity * reach,
             smoothness=family.bend + strong_convexity,
-            real=real,
         )
         self.features = examples.features
         self.labels = examples.labels
@@ -103,49 +98,64 @@ class PoolStream(Stream):
         return Comparator(losses, relative, stays)
 
 
-def ridge_logistic(
-    domain: Domain, strong_convexity: float, pool_size: int = 4096, pool_seed: int = 0, signal: float = 8.0
-) -> Stream:
+class RidgeLogisticPool(PoolStream):
     """Features uniform on the unit sphere, P(y = 1 | v) = sigma(signal <direction, v>).
 
     The direction points from the set's center to its target. The pool depends on ``pool_seed`` and the set only:
     all runs share it.
     """
-    generator = np.random.default_rng(np.random.SeedSequence([_LOGISTIC, pool_seed]))
-    features = _unit_features(generator, pool_size, domain.dimension)
-    direction = domain.target() - domain.center()
-    direction = direction / np.sqrt(direction @ direction)
-    positive = generator.random(pool_size) < expit(signal * (features @ direction))
-    examples = Examples(features, np.where(positive, 1.0, -1.0))
-    return PoolStream("ridge-logistic", domain, strong_convexity, examples, RidgeLogistic)
+
+    name = "ridge-logistic"
+
+    def __init__(
+        self,
+        domain: Domain,
+        strong_convexity: float,
+        pool_size: int = 4096,
+        pool_seed: int = 0,
+        signal: float = 8.0,
+    ) -> None:
+        generator = np.random.default_rng(np.random.SeedSequence([_LOGISTIC, pool_seed]))
+        features = _unit_features(generator, pool_size, domain.dimension)
+        direction = domain.target() - domain.center()
+        direction = direction / np.sqrt(direction @ direction)
+        positive = generator.random(pool_size) < expit(signal * (features @ direction))
+        examples = Examples(features, np.where(positive, 1.0, -1.0))
+        super().__init__(domain, strong_convexity, examples, RidgeLogistic)
 
 
-def lasso(
-    domain: Domain,
-    strong_convexity: float,
-    pool_size: int = 4096,
-    pool_seed: int = 0,
-    sparsity: int | None = None,
-    truth_norm: float = 2.0,
-    noise: float = 0.1,
-) -> Stream:
+class Lasso(PoolStream):
     """Sparse regression, y = <v, truth> + noise N(0, 1) clipped to [-1, 1], v uniform on the unit sphere.
 
     The truth has ``sparsity`` entries of equal size and random sign at random places, and l1 norm ``truth_norm``:
     outside the unit l1 ball, so that the constraint matters where mu is small. The default max(2, d // 8) keeps the
     optimum off the vertices, where noise would not show.
     """
-    dimension = domain.dimension
-    nonzero = min(dimension, max(2, dimension // 8)) if sparsity is None else sparsity
-    if not 1 <= nonzero <= dimension:
-        raise ValueError(f"sparsity must lie in 1..{dimension}, got {nonzero}")
-    generator = np.random.default_rng(np.random.SeedSequence([_LASSO, pool_seed]))
-    features = _unit_features(generator, pool_size, dimension)
-    truth = np.zeros(dimension)
-    places = generator.choice(dimension, size=nonzero, replace=False)
-    truth[places] = generator.choice([-1.0, 1.0], size=nonzero) * (truth_norm / nonzero)
-    labels = np.clip(features @ truth + noise * generator.standard_normal(pool_size), -1.0, 1.0)
-    return PoolStream("lasso", domain, strong_convexity, Examples(features, labels), RidgeSquared)
+
+    name = "lasso"
+    traits = PoolStream.traits | {"quadratic"}
+
+    def __init__(
+        self,
+        domain: Domain,
+        strong_convexity: float,
+        pool_size: int = 4096,
+        pool_seed: int = 0,
+        sparsity: int | None = None,
+        truth_norm: float = 2.0,
+        noise: float = 0.1,
+    ) -> None:
+        dimension = domain.dimension
+        nonzero = min(dimension, max(2, dimension // 8)) if sparsity is None else sparsity
+        if not 1 <= nonzero <= dimension:
+            raise ValueError(f"sparsity must lie in 1..{dimension}, got {nonzero}")
+        generator = np.random.default_rng(np.random.SeedSequence([_LASSO, pool_seed]))
+        features = _unit_features(generator, pool_size, dimension)
+        truth = np.zeros(dimension)
+        places = generator.choice(dimension, size=nonzero, replace=False)
+        truth[places] = generator.choice([-1.0, 1.0], size=nonzero) * (truth_norm / nonzero)
+        labels = np.clip(features @ truth + noise * generator.standard_normal(pool_size), -1.0, 1.0)
+        super().__init__(domain, strong_convexity, Examples(features, labels), RidgeSquared)
 
 
 def _unit_features(generator: np.random.Generator, size: int, dimension: int) -> Array:
@@ -156,27 +166,43 @@ def _unit_features(generator: np.random.Generator, size: int, dimension: int) ->
     return features
 
 
-def breast_cancer(domain: Domain, strong_convexity: float, data_dir: str | Path) -> Stream:
-    """Wisconsin diagnostic breast cancer (569 x 30) through ridge-logistic loss; +1 = malignant. Real data."""
-    return _real("breast-cancer", domain, strong_convexity, data_dir, RidgeLogistic)
+class BreastCancer(PoolStream):
+    """Wisconsin diagnostic breast cancer (569 x 30) through ridge-logistic loss; +1 = malignant."""
+
+    name = data = "breast-cancer"
+    columns, real = 30, True
+
+    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
 
 
-def digits(domain: Domain, strong_convexity: float, data_dir: str | Path) -> Stream:
-    """Handwritten digits (1797 x 64) through ridge-logistic loss; +1 = odd digit (parity). Real data."""
-    return _real("digits", domain, strong_convexity, data_dir, RidgeLogistic)
+class Digits(PoolStream):
+    """Handwritten digits (1797 x 64) through ridge-logistic loss; +1 = odd digit (parity)."""
+
+    name = data = "digits"
+    columns, real = 64, True
+
+    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
 
 
-def diabetes(domain: Domain, strong_convexity: float, data_dir: str | Path) -> Stream:
-    """Diabetes progression (442 x 10) through ridge-squared loss. Real data."""
-    return _real("diabetes", domain, strong_convexity, data_dir, RidgeSquared)
+class Diabetes(PoolStream):
+    """Diabetes progression (442 x 10) through ridge-squared loss."""
+
+    name = data = "diabetes"
+    traits = PoolStream.traits | {"quadratic"}
+    columns, real = 10, True
+
+    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeSquared)
 
 
-def libsvm(domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> Stream:
-    """A fetched binary classification set of ``sources.yaml`` through ridge-logistic loss. Real data."""
-    return _real(source, domain, strong_convexity, data_dir, RidgeLogistic)
+class Libsvm(PoolStream):
+    """A fetched binary classification set of ``sources.yaml``, the option ``source``, through ridge-logistic loss."""
 
+    name = "libsvm"
+    real = True
 
-def _real(
-    name: str, domain: Domain, strong_convexity: float, data_dir: str | Path, family: type[RidgeLinear]
-) -> Stream:
-    return PoolStream(name, domain, strong_convexity, load(name, Path(data_dir)), family, real=True)
+    def __init__(self, domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> None:
+        self.name = source  # what messages call it
+        super().__init__(domain, strong_convexity, load(source, Path(data_dir)), RidgeLogistic)

@@ -90,10 +90,11 @@ class Realizable(Stream):
     """What the streams of this module share: x0 has no loss, so it is the comparator, and L* = 0."""
 
     best_loss = 0.0
+    traits = frozenset({"smooth", "best-loss"})
 
-    def __init__(self, name: str, domain: Domain, lipschitz: float, smoothness: float, tight: bool) -> None:
+    def __init__(self, domain: Domain, lipschitz: float, smoothness: float) -> None:
         self.anchor = domain.target()
-        super().__init__(name, domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness, tight=tight)
+        super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
 
     def _stay(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Blocks (rounds, runs) of the losses of the set's center."""
@@ -112,10 +113,12 @@ class RealizableQuadratic(Realizable):
     Not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
     """
 
+    name = "realizable-quadratic"
+
     def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
         _positive(smoothness)
         reach = domain.reach(domain.target())
-        super().__init__("realizable-quadratic", domain, smoothness * reach, smoothness, tight=False)
+        super().__init__(domain, smoothness * reach, smoothness)
         self.loss = Quadratic(self.anchor, smoothness)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
@@ -130,10 +133,13 @@ class RealizableQuadratic(Realizable):
 class RealizableDirection(Realizable):
     """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere. Not tight, as above."""
 
+    name = "realizable-direction"
+    traits = Realizable.traits | {"quadratic-sums"}
+
     def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
         _positive(smoothness)
         reach = domain.reach(domain.target())
-        super().__init__("realizable-direction", domain, smoothness * reach, smoothness, tight=False)
+        super().__init__(domain, smoothness * reach, smoothness)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
         for block in sphere_blocks(generators, self.dimension):
@@ -147,8 +153,12 @@ class HalfSpaces(Realizable):
     Lipschitz constant 1/2, no smoothness.
     """
 
+    name = "half-space"
+    traits = frozenset({"best-loss"})
+    tight = True
+
     def __init__(self, domain: Domain, strong_convexity: float) -> None:
-        super().__init__("half-space", domain, 0.5, np.inf, tight=True)
+        super().__init__(domain, 0.5, np.inf)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
         for block in sphere_blocks(generators, self.dimension):

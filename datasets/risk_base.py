@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.datasets.base import Domain
+from dpregret.datasets.base import Domain, Source
 
 GOAL, ALLOWED = 1e-12, 1e-8
 _CHECK_EVERY = 8
@@ -30,21 +30,21 @@ class RiskDomain(Domain, Protocol):
         """Largest Euclidean distance of two of its points."""
 
 
-class EmpiricalRisk(ABC):
+class EmpiricalRisk(Source, ABC):
     """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run; points (..., runs, p).
 
     Constants hold for every admissible record, so a private learner may use them: ``lipschitz`` bounds |gradient|_2
     of a record's loss over the set, ``lipschitz_l1`` |gradient|_inf (left out: as ``lipschitz``, which bounds it),
     ``smoothness`` is that of a record's loss in l2 (inf at kinks), ``curvature`` the Frank-Wolfe curvature of the risk
     over the set (Jaggi 2013), ``strong_convexity`` that of the risk, ``hessian_rank`` the largest rank of a record's
-    Hessian (None where there is none).
-
-    ``tight``: the rates of the theorems on risks of its kind really appear. ``real``: measured data.
+    Hessian (None where there is none). ``tight``: the rates of the theorems on risks of its kind really appear.
     """
+
+    costly: ClassVar[bool] = False
+    """Many records take long to make, and decide no constant."""
 
     def __init__(
         self,
-        name: str,
         domain: RiskDomain,
         samples: int,
         runs: int,
@@ -55,20 +55,17 @@ class EmpiricalRisk(ABC):
         curvature: float,
         strong_convexity: float = 0.0,
         hessian_rank: int | None = None,
-        tight: bool = False,
-        real: bool = False,
     ) -> None:
         if samples < 1:
             raise ValueError(f"samples must be at least 1, got {samples}")
         if runs < 1:
             raise ValueError("a risk needs at least one generator (one per run)")
-        self.name, self.domain, self.samples, self.runs = name, domain, samples, runs
+        self.domain, self.samples, self.runs = domain, samples, runs
         self.dimension = domain.dimension
         self.lipschitz = lipschitz
         self.lipschitz_l1 = lipschitz if lipschitz_l1 is None else lipschitz_l1
         self.smoothness, self.curvature = smoothness, curvature
         self.strong_convexity, self.hessian_rank = strong_convexity, hessian_rank
-        self.tight, self.real = tight, real
 
     @abstractmethod
     def value(self, points: Array) -> Array:

@@ -25,6 +25,9 @@ class NormKinkRisk(EmpiricalRisk):
     majority - 1) |theta - theta0|: tight, noise enters to first order. Lipschitz constant 1 for records anywhere.
     """
 
+    name = "norm-kink-risk"
+    tight = True
+
     def __init__(
         self,
         domain: RiskDomain,
@@ -38,14 +41,12 @@ class NormKinkRisk(EmpiricalRisk):
         if not (np.isfinite(radius) and radius > 0.0):
             raise ValueError(f"radius must be positive and finite, got {radius}")
         super().__init__(
-            "norm-kink-risk",
             domain,
             samples,
             len(generators),
             lipschitz=1.0,
             smoothness=np.inf,
             curvature=np.inf,
-            tight=True,
         )
         self.anchor = domain.target()
         self.pairs = int((1.0 - majority) * samples / 2.0 + 1e-9)
@@ -94,6 +95,9 @@ class QuadraticRisk(EmpiricalRisk):
     order, which is what the theorems on strongly convex risks count: tight for them.
     """
 
+    name = "quadratic-risk"
+    tight = True
+
     def __init__(
         self,
         domain: RiskDomain,
@@ -108,7 +112,6 @@ class QuadraticRisk(EmpiricalRisk):
         self.spread = spread
         steepest = strong_convexity * (domain.reach(self.anchor) + spread)
         super().__init__(
-            "quadratic-risk",
             domain,
             samples,
             len(generators),
@@ -117,7 +120,6 @@ class QuadraticRisk(EmpiricalRisk):
             curvature=strong_convexity * domain.diameter**2,
             strong_convexity=strong_convexity,
             hessian_rank=domain.dimension,
-            tight=True,
         )
         self.mean = self.anchor.copy()
         if samples % 2:
@@ -159,11 +161,13 @@ class Collapse(EmpiricalRisk):
     active / n, depends on active mu / (2 sqrt p) only: the instance behind sqrt(p) / (eps n). `active` is at least 1.
     """
 
+    name = "collapse"
+    tight = True
+
     def __init__(self, domain: RiskDomain, samples: int, generators: Generators, active: int = 1) -> None:
         if not 1 <= active <= samples:
             raise ValueError(f"active must lie in 1..{samples}, got {active}")
         super().__init__(
-            "collapse",
             domain,
             samples,
             len(generators),
@@ -171,7 +175,6 @@ class Collapse(EmpiricalRisk):
             smoothness=0.0,
             curvature=0.0,
             hessian_rank=0,
-            tight=True,
         )
         self.active = active
         direction = domain.target() - domain.center()
@@ -205,6 +208,8 @@ class LogisticRisk(EmpiricalRisk):
     as `pool_size`.
     """
 
+    name = "logistic-risk"
+
     def __init__(
         self,
         domain: RiskDomain,
@@ -218,7 +223,6 @@ class LogisticRisk(EmpiricalRisk):
             raise ValueError(f"pool_size must be at least 1, got {pool_size}")
         steepest = float(expit(domain.reach(np.zeros(domain.dimension))))
         super().__init__(
-            "logistic-risk",
             domain,
             samples,
             len(generators),

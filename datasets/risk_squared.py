@@ -118,7 +118,6 @@ class SquaredRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        name: str,
         domain: RiskDomain,
         samples: int,
         runs: int,
@@ -128,13 +127,10 @@ class SquaredRisk(EmpiricalRisk):
         label_square: float | Array,
         records: Records | None = None,
         start: Array | None = None,
-        real: bool = False,
-        tight: bool = False,
     ) -> None:
         bound = largest_l1_norm(domain)
         steepest = bound + 1.0
         super().__init__(
-            name,
             domain,
             samples,
             runs,
@@ -143,8 +139,6 @@ class SquaredRisk(EmpiricalRisk):
             smoothness=float(domain.dimension),
             curvature=4.0 * bound**2,
             hessian_rank=1,
-            real=real,
-            tight=tight,
         )
         self.gram, self.moment, self.label_square = gram, moment, label_square
         self._records, self._start = records, start

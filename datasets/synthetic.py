@@ -32,12 +32,11 @@ class _QuadraticStream(Stream):
     offset, as on a ball; an upper bound otherwise.
     """
 
-    def __init__(self, name: str, domain: Domain, strong_convexity: float, spread: float) -> None:
+    def __init__(self, domain: Domain, strong_convexity: float, spread: float) -> None:
         _positive(spread=spread)
         self.anchor = domain.target()
         self.spread = spread
         super().__init__(
-            name,
             domain,
             strong_convexity=strong_convexity,
             lipschitz=strong_convexity * (domain.reach(self.anchor) + spread),
@@ -62,8 +61,10 @@ class _QuadraticStream(Stream):
 class SmoothQuadratic(_QuadraticStream):
     """f_t(x) = (mu/2) |x - a_t|^2, a_t = x0 + spread u_t, u_t uniform on the unit sphere."""
 
+    name = "smooth-quadratic"
+
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
-        super().__init__("smooth-quadratic", domain, strong_convexity, spread)
+        super().__init__(domain, strong_convexity, spread)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
         for block in sphere_blocks(generators, self.dimension, self.spread):
@@ -83,11 +84,13 @@ class Drift(_QuadraticStream):
     ``period=horizon`` for an adversary that changes its mind eight times.
     """
 
+    name = "drift"
+
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
         if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
             raise ValueError(f"period must be a positive multiple of {DRIFT_CENTERS}, got {period}")
         self.period = period
-        super().__init__("drift", domain, strong_convexity, spread)
+        super().__init__(domain, strong_convexity, spread)
 
     def _offsets(self, generators: Sequence[np.random.Generator]) -> Array:
         """The offsets of the centers, (8, runs, d)."""
@@ -115,15 +118,17 @@ class RandomKink(Stream):
     x0 lies in the set and every loss is 0 there, so it is the comparator. Lipschitz constant 1 + mu reach(x0).
     """
 
+    name = "random-kink"
+    traits = frozenset({"strongly-convex"})
+    tight = True
+
     def __init__(self, domain: Domain, strong_convexity: float) -> None:
         self.anchor = domain.target()
         super().__init__(
-            "random-kink",
             domain,
             strong_convexity=strong_convexity,
             lipschitz=1.0 + strong_convexity * domain.reach(self.anchor),
             smoothness=np.inf,
-            tight=True,
         )
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
@@ -146,16 +151,18 @@ class FixedNormKink(Stream):
     loss 0. Lipschitz constant weight + mu reach(x0). No randomness: the generators only count the runs.
     """
 
+    name = "norm-kink"
+    traits = frozenset({"strongly-convex"})
+    tight = True
+
     def __init__(self, domain: Domain, strong_convexity: float, weight: float = 1.0) -> None:
         _positive(weight=weight)
         self.loss = NormKink(weight, domain.target(), strong_convexity)
         super().__init__(
-            "norm-kink",
             domain,
             strong_convexity=strong_convexity,
             lipschitz=weight + strong_convexity * domain.reach(self.loss.anchor),
             smoothness=np.inf,
-            tight=True,
         )
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:

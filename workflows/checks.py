@@ -1,30 +1,30 @@
-"""What a well-formed configuration can still get wrong: names, combinations, and sweeps too short for a fit."""
+"""What a well-formed configuration can still get wrong: names, combinations, and sweeps too short for a fit.
+
+Names first; where these are right, the problems and learners of every experiment are built as its jobs build them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from dpregret.core.errors import not_allowed, one_line
 from dpregret.core.yaml_source import KeyPath
-from dpregret.paper_figs.runs import OPTIONS
-from dpregret.workflows.bandit_checks import bandit_problems
-from dpregret.workflows.erm_checks import erm_problems
-from dpregret.workflows.expert_checks import expert_problems
-from dpregret.workflows.registry import Registry
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws, Family
+from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
 
 if TYPE_CHECKING:
     from dpregret.workflows.config import Config
-    from dpregret.workflows.experiments import AnyExperiment, Experiment, ExpertExperiment
 
-Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
-TRAITS = ("smooth", "quadratic", "strongly-convex", "best-loss", "quadratic-sums")
-"""What a learner may need of its losses."""
+TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark"})  # other folders of results/
+PAPERS = frozenset({"asi_et_al_2023", "ene_et_al_2021", "lou_cheung_2020", "talwar_2015"})
 
 
-def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Iterator[Problem]:
+def semantic_problems(config: Config, file_stem: str, papers: Collection[str] = PAPERS) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see."""
     if config.profile != file_stem:
         yield (
@@ -32,160 +32,124 @@ def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Ite
             f"{config.profile!r} must be the name of its file, {file_stem!r}: "
             "the results of a profile have a folder of that name",
         )
-    if config.profile in RESERVED_PROFILES | registry.papers:
+    if config.profile in RESERVED_PROFILES.union(papers):
         yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
     for paper, settings in config.papers.items():
-        if paper not in registry.papers:
-            yield ("papers", paper), not_allowed("paper", paper, registry.papers)
-        for path, message in _oracle_costs(settings.oracle_costs, registry):
+        if paper not in papers:
+            yield ("papers", paper), not_allowed("paper", paper, papers)
+        for path, message in _oracle_costs(settings.oracle_costs):
             yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():
-            where: KeyPath = ("papers", paper, "experiments", name)
-            for check in CHECKS[experiment.family]:
-                for path, message in check(experiment, registry):
-                    yield (*where, *path), message
-            if not config.allow_few_cells:
-                for path, message in _cells(experiment):
-                    yield (*where, *path), message
+            for path, message in experiment_mistakes(experiment, config.allow_few_cells):
+                yield ("papers", paper, "experiments", name, *path), message
 
 
-def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]], registry: Registry) -> Iterator[Problem]:
+def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:
+    """Yield (key path in the experiment, message)."""
+    family = FAMILIES[experiment.family]
+    found = [*_names(experiment, family), *experiment.mistakes()]
+    if not found:
+        found = [*_places(experiment, family), *_combinations(experiment, family)]
+    yield from found or _refusals(experiment, family)
+    if not allow_few_cells:
+        for path, count in experiment.swept().items():
+            if count < CELLS_FOR_A_FIT:
+                yield (
+                    path,
+                    f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed "
+                    "(or allow_few_cells: true at the top)",
+                )
+
+
+@cache
+def _sets() -> dict[str, bool]:
+    """Name of a constraint set -> whether it has a local linear optimisation oracle."""
+    from dpregret.algorithms.geometry import SETS, make_set
+
+    def has_local_oracle(name: str) -> bool:
+        try:
+            make_set(name, TRIAL_DIMENSION).local_oracle()
+        except ValueError:
+            return False
+        return True
+
+    return {name: has_local_oracle(name) for name in SETS}
+
+
+def _refused_set(name: str, dimension: int) -> str | None:
+    """What a set says against a dimension."""
+    from dpregret.algorithms.geometry import make_set
+
+    try:
+        make_set(name, dimension)
+    except ValueError as error:
+        return f"the set {name!r} refuses {dimension}: {one_line(error)}"
+    return None
+
+
+def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake]:
     for name, dimensions in oracle_costs.items():
-        if name not in registry.sets:
-            yield (name,), not_allowed("set", name, registry.sets)
+        if name not in _sets():
+            yield (name,), not_allowed("set", name, _sets())
             continue
         for position, dimension in enumerate(dimensions):
-            try:
-                registry.try_set(name, dimension)
-            except ValueError as error:
-                yield (name, position), f"the set {name!r} refuses {dimension}: {one_line(error)}"
+            if refusal := _refused_set(name, dimension):
+                yield (name, position), refusal
 
 
-def _names(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
-    for position, name in enumerate(experiment.sets):
-        if name not in registry.sets:
-            yield ("set", position), not_allowed("set", name, registry.sets)
+def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    if isinstance(experiment, ExperimentOnSets):
+        for position, name in enumerate(experiment.sets):
+            if name not in _sets():
+                yield (experiment.key("sets"), position), not_allowed("set", name, _sets())
+    key = experiment.key("streams")
     for position, name in enumerate(experiment.streams):
-        if name not in registry.streams:
-            yield ("streams", position), not_allowed("stream", name, registry.streams)
+        if name not in family.streams:
+            yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
     for learner, variants in experiment.learners.items():
-        if learner not in registry.learners:
-            yield ("learners", learner), not_allowed("learner", learner, registry.learners)
+        if learner not in family.learners:
+            yield ("learners", learner), _unknown("learner", learner, family.learners, "learners")
             continue
+        allowed = family.learners[learner].card.variants
         for position, variant in enumerate(variants):
-            if variant not in registry.learners[learner].variants:
-                message = not_allowed("variant", variant, registry.learners[learner].variants)
-                yield ("learners", learner, position), message
+            if variant not in allowed:
+                yield ("learners", learner, position), not_allowed("variant", variant, allowed)
 
 
-def _dimensions(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
-    if not isinstance(experiment.dimension, dict):
-        return
-    for name in experiment.dimension:
-        if name not in experiment.sets:
-            yield ("dimension", name), not_allowed("set of this experiment", name, experiment.sets)
-    for name in experiment.sets:
-        if name not in experiment.dimension:
-            yield ("dimension",), f"has no dimensions for the set {name!r}"
+def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:
+    others = [f"family: {each.name}" for each in FAMILIES.values() if name in getattr(each, mapping)]
+    return not_allowed(noun, name, allowed) + (f" ({name!r} needs {' or '.join(others)})" if others else "")
 
 
-def _values(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
-    """Find dimensions and options that a set or a stream refuses; names that do not exist are reported elsewhere."""
-    for set_name in (name for name in experiment.sets if name in registry.sets):
-        named = isinstance(experiment.dimension, dict)
-        if named and set_name not in experiment.dimension:
+def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """Find dimensions that a set refuses, or that the data of a stream do not have."""
+    for path, name, dimension in experiment.places():
+        if refusal := _refused_set(name, dimension):
+            yield path, refusal
             continue
-        for position, dimension in enumerate(experiment.dimensions(set_name)):
-            where: KeyPath = ("dimension", set_name, position) if named else ("dimension", position)
-            try:
-                registry.try_set(set_name, dimension)
-            except ValueError as error:
-                yield where, f"the set {set_name!r} refuses {dimension}: {one_line(error)}"
-                continue
-            for stream in (name for name in experiment.streams if name in registry.streams):
-                needed = registry.streams[stream].dimension
-                if needed not in (None, dimension):
-                    yield (
-                        where,
-                        f"the stream {stream!r} has {needed} features: give dimension [{needed}], not {dimension}",
-                    )
-                    continue
-                try:
-                    registry.try_stream(stream, set_name, dimension, experiment.strong_convexity, experiment.options)
-                except (ValueError, TypeError) as error:
-                    yield ("options",), f"the stream {stream!r} refuses: {one_line(error)}"
+        for stream in experiment.streams:
+            columns = family.streams[stream].columns
+            if columns not in (None, dimension):
+                yield path, f"the stream {stream!r} has {columns} features: give dimension [{columns}], not {dimension}"
 
 
-def _windows(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
-    longest = max(experiment.horizon)
-    for position, window in enumerate(experiment.window):
-        if isinstance(window, int) and window > longest:
-            yield (
-                ("window", position),
-                f"{window} is larger than the largest horizon, {longest} (for W = T write horizon)",
-            )
-
-
-def _sweep(experiment: Experiment | ExpertExperiment, registry: Registry) -> Iterator[Problem]:
-    several = {"set": experiment.sets, "stream": experiment.streams}
-    if len(several.get(experiment.sweep, "ab")) < 2:
-        key = {"set": "set", "stream": "streams"}[experiment.sweep]
-        yield (key,), f"a sweep over {key} needs at least two of them"
-
-
-def _options(experiment: ExpertExperiment, registry: Registry) -> Iterator[Problem]:
-    """Find options that vary but tell no rows apart, and a sweep over options of which none varies."""
-    varied = [name for name, values in experiment.options.items() if isinstance(values, tuple)]
-    for name in varied:
-        if name not in OPTIONS:
-            yield ("options", name), f"may not be a list: options that may are {', '.join(OPTIONS)}"
-    if experiment.sweep == "option" and not varied:
-        yield ("options",), "a sweep over an option needs a list of its values"
-
-
-def _cells(experiment: AnyExperiment) -> Iterator[Problem]:
-    cells: dict[KeyPath, int] = {}
-    if experiment.sweep in ("horizon", "samples"):
-        cells = {(experiment.sweep,): len(experiment.horizon)}
-    elif experiment.sweep == "experts":
-        cells = {("experts",): len(experiment.dimension)}
-    elif experiment.sweep == "best-loss":
-        cells = {("best_loss",): len(experiment.best_loss or ())}
-    elif experiment.sweep == "epsilon":
-        cells = {("epsilon",): len(experiment.epsilon)}
-    elif experiment.sweep == "window":
-        cells = {("window",): sum(isinstance(window, int) for window in experiment.window)}
-    elif experiment.sweep == "dimension" and isinstance(experiment.dimension, dict):
-        cells = {("dimension", name): len(values) for name, values in experiment.dimension.items()}
-    elif experiment.sweep == "dimension" and experiment.dimension is not None:
-        cells = {("dimension",): len(experiment.dimension)}
-    for path, count in cells.items():
-        if count < CELLS_FOR_A_FIT:
-            yield (
-                path,
-                f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed "
-                "(or allow_few_cells: true at the top)",
-            )
-
-
-def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Problem]:
+def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """Find needs of learners that a set or a stream does not serve."""
     for learner in experiment.learners:
-        entry = registry.learners.get(learner)
-        needs = entry.needs if entry else frozenset()
-        for name in experiment.sets:
-            if "local-oracle" in needs and registry.sets.get(name) is False:
-                able = sorted(each for each, has_oracle in registry.sets.items() if has_oracle)
-                yield (
-                    ("learners", learner),
-                    f"needs a local linear optimisation oracle, which the set {name!r} "
-                    f"has not; sets that have one: {', '.join(able)}",
-                )
-        for name in experiment.streams:
-            stream = registry.streams.get(name)
-            for need in TRAITS:
-                trait = need.replace("-", "_")
-                if stream is not None and need in needs and not getattr(stream, trait):
-                    able = sorted(each for each, traits in registry.streams.items() if getattr(traits, trait))
+        needs = family.learners[learner].card.all_needs
+        if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
+            able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
+            for name in experiment.sets:
+                if name not in able:
+                    yield (
+                        ("learners", learner),
+                        f"needs a local linear optimisation oracle, which the set {name!r} "
+                        f"has not; sets that have one: {', '.join(able)}",
+                    )
+        for need in sorted(needs):
+            able = sorted(name for name, stream in family.streams.items() if need in stream.traits)
+            for name in experiment.streams:
+                if able and name not in able:
                     yield (
                         ("learners", learner),
                         f"needs {need} losses, which the stream {name!r} has not; "
@@ -193,10 +157,43 @@ def _combinations(experiment: Experiment, registry: Registry) -> Iterator[Proble
                     )
 
 
-CHECKS: Mapping[str, Sequence[Callable[[Any, Registry], Iterator[Problem]]]] = {
-    "online": (_names, _dimensions, _values, _windows, _sweep, _combinations),
-    "erm": (erm_problems,),
-    "experts": (expert_problems, _sweep, _options),
-    "bandits": (bandit_problems,),
-}
-"""Kind of experiment -> what is checked of it."""
+def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """What problems and learners say that cannot be made; each refusal once, at the first cell."""
+    told: set[Mistake] = set()
+    for path, where, refusal in _tried(family.trial(experiment), experiment, family):
+        if (path, refusal) not in told:
+            told.add((path, refusal))
+            yield path, f"{where}: {refusal}"
+
+
+def _tried(
+    trial: Experiment, experiment: Experiment, family: Family[Any, Any, Any]
+) -> Iterator[tuple[KeyPath, str, str]]:
+    """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
+    from dpregret.datasets.catalogue import UnreadData
+
+    problems: dict[Any, Any] = {}
+    draws = Draws(0, trial.runs)
+    for learner, variants in trial.learners.items():
+        learner_class = family.learners[learner]
+        for cell in family.cells(trial, learner_class.card):
+            where = family.describe(cell)
+            if cell not in problems:
+                try:
+                    problems[cell] = family.problem(cell, trial, draws)
+                except UnreadData:  # only the job can tell
+                    problems[cell] = None
+                except (ValueError, TypeError) as error:
+                    problems[cell] = None
+                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, one_line(error)
+            if problems[cell] is None:
+                continue
+            for position, variant in enumerate(variants):
+                own: KeyPath = ("learners", learner, position)
+                try:
+                    made = family.learner(learner_class, problems[cell], cell, trial, variant)
+                except ValueError as error:
+                    yield family.blame_learner(error, cell, experiment) or own, where, one_line(error)
+                    continue
+                if doubt := family.doubt(made):
+                    yield own, where, doubt

@@ -12,24 +12,16 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath, Source, read_source
 from dpregret.workflows.checks import semantic_problems
-from dpregret.workflows.experiments import (
-    FORMS,
-    MODELS,
-    AnyExperiment,
-    Growth,
-    Integers,
-    Settings,
-    Word,
-    family_of,
-)
-from dpregret.workflows.registry import Registry, load_registry
+from dpregret.workflows.experiments import PRINTED_NOT, AnyExperiment, hint, model_of
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.fields import Integers, Settings, Word
 
 PROFILES = Path(__file__).parent / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
@@ -150,11 +142,12 @@ def check_options(options: dict[str, Any]) -> Path:
     return profile_path(options.get("profile", "full"))
 
 
-def load_config(path: Path | str, registry: Registry | None = None) -> Config:
+def load_config(path: Path | str, check: bool = True) -> Config:
     """Read and check one configuration file.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then, once these are right,
-    what the registered learners, streams and sets cannot do.
+    what the installed learners, streams and sets cannot do. check False leaves out the latter: for jobs of a
+    configuration that has been checked already.
     """
     source = read_source(Path(path), _shown(Path(path)))
     if not isinstance(source.data, dict):
@@ -165,7 +158,7 @@ def load_config(path: Path | str, registry: Registry | None = None) -> Config:
         raise ConfigError(sorted(set(_structural_problems(error, source)), key=_line_number)) from None
     problems = [
         f"{source.at(where)}: {message}"
-        for where, message in semantic_problems(config, Path(path).stem, registry or load_registry())
+        for where, message in (semantic_problems(config, Path(path).stem) if check else ())
     ]
     if problems:
         raise ConfigError(problems)
@@ -209,13 +202,14 @@ def _structural_problems(error: ValidationError, source: Source) -> Iterator[str
         kind, context = detail["type"], detail.get("ctx", {})
         if kind == "too_short" and detail["input"]:
             continue  # counts only the right items: the wrong ones have their own line
-        where: KeyPath = tuple(part for part in detail["loc"] if part not in (*FORMS, "[key]"))
+        where: KeyPath = tuple(part for part in detail["loc"] if part not in PRINTED_NOT)
         if kind == "extra_forbidden":
             allowed = _allowed_keys(where[:-1], source.data)
             message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
+            message += hint(where[-1], _node(where[:-1], source.data)) if len(where) == 5 else ""
         elif kind == "union_tag_invalid":
             where = (*where, "family")
-            message = not_allowed("family", detail["input"].get("family"), [form[1:-1] for form in MODELS])
+            message = not_allowed("family", detail["input"].get("family"), FAMILIES)
         else:
             message = _MESSAGES.get(kind, detail["msg"].removeprefix("Value error, ")).format(**context)
             message += "" if kind == "missing" else f", not {_short(detail['input'])}"
@@ -235,12 +229,26 @@ def _short(value: object) -> str:
 
 def _allowed_keys(where: KeyPath, data: object) -> list[str]:
     """Keys of the model at a path; `data` tells which kind of experiment stands there."""
-    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper, 5: Growth}
-    node: Any = data
-    for part in where:
-        node = node[part]
+    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper}
     if where and where[0] in SIZES:
         model = SIZES[where[0]]
+    elif len(where) >= 4:
+        model = model_of(_node(where[:4], data))
+        for part in where[4:]:  # a model within the experiment's
+            model = _inner(model, str(part))
     else:
-        model = MODELS[family_of(node)] if len(where) == 4 else shape[len(where)]
+        model = shape[len(where)]
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _inner(model: type[BaseModel], key: str) -> type[BaseModel]:
+    """The model of a field."""
+    (kind,) = (field.annotation for name, field in model.model_fields.items() if key in (name, field.alias))
+    inner: type[BaseModel] = next(each for each in (kind, *get_args(kind)) if isinstance(each, type))
+    return inner
+
+
+def _node(where: KeyPath, data: Any) -> Any:
+    for part in where:
+        data = data[part]
+    return data

@@ -69,26 +69,18 @@ def fingerprint(paths: Iterable[Path]) -> str:
     return digest.hexdigest()[:12]
 
 
-JOBS = {
-    "online": ("online_job.py", f"{PACKAGE}.datasets.streams"),
-    "erm": ("erm_job.py", f"{PACKAGE}.datasets.risks"),
-    "experts": ("expert_job.py", f"{PACKAGE}.datasets.expert_streams"),
-    "bandits": ("bandit_job.py", f"{PACKAGE}.datasets.bandit_streams"),
-}
-"""Folder of learners -> the module of workflows/ that runs them, and the module that makes their data."""
+def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> str:
+    """Return the fingerprint of the code that decides a learner's results: learner and streams are modules.
 
-
-def learner_fingerprint(learner_module: str) -> str:
-    """Return the fingerprint of the code that decides a learner's results.
-
-    That is: the job, everything shared (learner loop, privacy, geometry), the losses or risks with all that they
-    import and, of the folder of the learner's paper, only what the learner's own module imports. How a
-    configuration is read and checked does not count: its content has a hash of its own.
+    That is: the job, the family's module, everything shared (learner loop, privacy, geometry) and, of the folders of
+    learners and streams, only what these modules and the family's import. How a configuration is read and checked
+    does not count: its content has a hash of its own.
     """
-    family_job, data_module = JOBS[learner_module.split(".")[2]]
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
-    job = [ROOT / "workflows" / name for name in ("job.py", "seeds.py", family_job, "scripts/run.py")]
-    return fingerprint([*shared, *job, *imported_files([learner_module, data_module])])
+    families = [f"families/{name}.py" for name in ("base", family)]
+    job = [ROOT / "workflows" / name for name in ("job.py", "seeds.py", *families, "scripts/run.py")]
+    makers = [name for name in _imports(ROOT / "workflows" / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
+    return fingerprint([*shared, *job, *imported_files([learner, *streams, *makers])])
 
 
 def module_fingerprint(module: str, script: str) -> str:
@@ -99,7 +91,7 @@ def module_fingerprint(module: str, script: str) -> str:
 
 def audit_fingerprint() -> str:
     """Return the fingerprint of all learners, of the losses that they are audited on, and of the audit."""
-    folders = [ROOT / name for name in ("algorithms", "datasets/losses.py", "workflows/audits")]
+    folders = [ROOT / name for name in ("algorithms", "datasets/losses.py", "workflows/audits", "workflows/families")]
     return fingerprint([*folders, ROOT / "workflows" / "scripts" / "audit.py"])
 
 

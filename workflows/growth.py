@@ -28,11 +28,11 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from dpregret.algorithms import online
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.privacy import Budget
 from dpregret.workflows.config import Job, experiment_jobs, load_config, profile_path
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.work import Play, plays
 
 TABLE = Path(__file__).resolve().parents[1] / "results" / "reference" / "growth.csv"
@@ -116,7 +116,7 @@ def curve_rates(rounds: int = 2**14) -> Rates:
     They live for a moment only, which the benchmark files miss, so their peak is measured on its own.
     """
     rates: Rates = {}
-    for name, kind in online.catalogue().items():
+    for name, kind in FAMILIES["online"].learners.items():
         one, four = (_curve_peak(kind, rounds, settings) for settings in (1, 4))
         each = (four - one) / 3
         rates["memory", "online", name] = {"curve": max(0.0, one - each), "curves": each}

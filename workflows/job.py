@@ -1,30 +1,21 @@
 """One job: one learner variant over the whole grid of one experiment, all runs together, one Parquet file."""
 
+from __future__ import annotations
+
 import logging
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.paper_figs.runs import empty_row
-from dpregret.workflows.bandit_job import bandit_rows
-from dpregret.workflows.bandit_job import cells as bandit_cells
 from dpregret.workflows.config import Config
-from dpregret.workflows.erm_job import cells as erm_cells
-from dpregret.workflows.erm_job import erm_rows
-from dpregret.workflows.experiments import AnyExperiment, BanditExperiment, ErmExperiment, ExpertExperiment
-from dpregret.workflows.expert_job import cells as expert_cells
-from dpregret.workflows.expert_job import expert_rows
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.fingerprint import learner_fingerprint
-from dpregret.workflows.online_job import online_rows, total_rounds
 from dpregret.workflows.progress import progress
 from dpregret.workflows.results import write_parquet
-
-CATALOGUES: Mapping[str, Callable[[], Mapping[str, Any]]] = {
-    "online": online.catalogue, "erm": erm.catalogue, "experts": experts.catalogue, "bandits": bandits.catalogue,
-}  # fmt: skip
 
 
 def run_job(
@@ -36,10 +27,11 @@ def run_job(
     says how, and no number. Raises what the machine raises: OSError, MemoryError.
     """
     settings = config.experiment(paper, experiment)
-    kind: Any = CATALOGUES[settings.family]()[learner]
-    status = "ok"
+    family = FAMILIES[settings.family]
+    learner_class, status = family.learners[learner], "ok"
+    draws = Draws(config.seed, settings.runs, data_dir)
     try:
-        frame = _rows(config.seed, settings, kind, variant, data_dir, f"{experiment}/{learner}.{variant}")
+        frame = _rows(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
     except (OSError, MemoryError):
         raise
     except Exception as fault:
@@ -50,23 +42,23 @@ def run_job(
         "experiment": experiment,
         "learner": learner,
         "variant": variant,
-        "anytime": kind.card.anytime and settings.family == "online",
+        "anytime": learner_class.card.anytime and family.anytime,
         "status": status,
         "config_hash": config.hash(experiment, paper),
-        "code_hash": learner_fingerprint(kind.__module__),
+        "code_hash": learner_fingerprint(
+            family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
+        ),
     }
     write_parquet(frame.assign(**labels), output)
 
 
-def _rows(seed: int, settings: AnyExperiment, kind: Any, variant: str, data_dir: Path, title: str) -> pd.DataFrame:
-    if isinstance(settings, ErmExperiment):
-        with progress(sum(1 for _ in erm_cells(settings)), title) as advance:
-            return erm_rows(seed, settings, kind, variant, data_dir, advance)
-    if isinstance(settings, ExpertExperiment):
-        with progress(sum(1 for _ in expert_cells(settings, kind.card.private)), title) as advance:
-            return expert_rows(seed, settings, kind, variant, data_dir, advance)
-    if isinstance(settings, BanditExperiment):
-        with progress(sum(cell.horizon for cell in bandit_cells(settings)), title) as advance:
-            return bandit_rows(seed, settings, kind, variant, data_dir, advance)
-    with progress(total_rounds(settings, kind), title) as advance:
-        return online_rows(seed, settings, kind, variant, data_dir, advance)
+def _rows(settings: Experiment, learner_class: Any, variant: str, draws: Draws, title: str) -> pd.DataFrame:
+    """Every cell: problem, learner, play."""
+    family, frames = FAMILIES[settings.family], []
+    cells = list(family.cells(settings, learner_class.card))
+    with progress(sum(map(family.steps, cells)), title) as advance:
+        for cell in cells:
+            problem = family.problem(cell, settings, draws)
+            learner = family.learner(learner_class, problem, cell, settings, variant)
+            frames.append(family.play(learner, problem, cell, draws, advance))
+    return pd.concat(frames, ignore_index=True)

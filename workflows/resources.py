@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError
 
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.yaml_source import read_source
-from dpregret.workflows.experiments import Settings
+from dpregret.workflows.families.fields import Settings
 
 if TYPE_CHECKING:  # every job of a workflow loads this module: half a second for pandas is not for them
     import pandas as pd

@@ -12,14 +12,18 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from dpregret.algorithms import bandits, erm, experts, online
+from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.sgd import NoisySgd
 from dpregret.algorithms.privacy.prefix_sums import BLOCK as NOISE_BLOCK
 from dpregret.datasets.base import BLOCK as LOSS_BLOCK
-from dpregret.workflows import bandit_job, erm_job, expert_job, online_job
 from dpregret.workflows.config import Config, Job
-from dpregret.workflows.experiments import BanditExperiment, ErmExperiment, ExpertExperiment
-from dpregret.workflows.registry import DATA_RISKS, Registry, load_registry
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families import erm as erm_family
+from dpregret.workflows.families.bandits import BanditExperiment
+from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.erm import ErmExperiment
+from dpregret.workflows.families.experts import ExpertExperiment
+from dpregret.workflows.families.online import settings_of
 
 FIXED_LOSSES = frozenset({"norm-kink", "realizable-quadratic", "drift"})  # nothing is drawn for a round
 BLOCKWISE = frozenset({"halving", "halving-transient", "halving-slow", "lower-bound"})  # many rounds are one row
@@ -58,16 +62,11 @@ def plays(config: Config, job: Job) -> list[Play]:
     return list(_online_plays(experiment, job))
 
 
-@lru_cache(maxsize=1)
-def _registry() -> Registry:
-    return load_registry()
-
-
 def _online_plays(experiment: Any, job: Job) -> Iterator[Play]:
-    card = online.catalogue()[job.learner].card
+    card = FAMILIES["online"].learners[job.learner].card
     runs = experiment.runs
-    for cell in online_job.cells(experiment, card):
-        settings = online_job.settings_of(experiment, card, cell.horizon)
+    for cell in FAMILIES["online"].cells(experiment, card):
+        settings = settings_of(experiment, card, cell.horizon)
         many, rounds, size = len(settings), cell.horizon, cell.dimension
         mechanisms = len({setting.window for setting in settings}) if card.private else 0
         random = cell.stream not in FIXED_LOSSES
@@ -95,10 +94,11 @@ def _online_plays(experiment: Any, job: Job) -> Iterator[Play]:
 
 
 def _erm_plays(experiment: ErmExperiment, job: Job) -> Iterator[Play]:
-    private, runs = erm.catalogue()[job.learner].card.private, experiment.runs
+    card, runs = FAMILIES["erm"].learners[job.learner].card, experiment.runs
+    private = card.private
     many = len(experiment.epsilon) if private else 1
     epsilons = experiment.epsilon if private else (math.inf,)
-    for cell in erm_job.cells(experiment):
+    for cell in FAMILIES["erm"].cells(experiment, card):
         size, records = cell.dimension, cell.samples
         steps = _iterations(cell, job.learner, job.variant, epsilons, experiment.delta)
         loop = {
@@ -127,9 +127,9 @@ COSTLY_RISKS, FEW = frozenset({"lasso-easy"}), 4096  # many records take a minut
 RAW_RISKS = frozenset({"lasso-easy", "fingerprint"})  # made record by record, not from sums in closed form
 
 
-def _iterations(cell: erm_job.Cell, learner: str, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
+def _iterations(cell: erm_family.Cell, learner: str, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
     """Steps of all settings: by the learner's own formula; one a fit where only the fit, or a file, tells."""
-    if cell.risk in DATA_RISKS:
+    if FAMILIES["erm"].streams[cell.risk].data is not None:
         return len(epsilons)
     if learner == "noisy-sgd":  # the same formula, without its accountant, which takes seconds
         if variant == "sampled":
@@ -139,30 +139,28 @@ def _iterations(cell: erm_job.Cell, learner: str, variant: str, epsilons: tuple[
 
 
 @lru_cache(maxsize=4096)
-def _formula(cell: erm_job.Cell, learner: str, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
+def _formula(cell: erm_family.Cell, learner: str, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
     import numpy as np
 
     from dpregret.algorithms.geometry import make_set
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.risks import make_risk
 
-    kind = erm.catalogue()[learner]
+    kind = FAMILIES["erm"].learners[learner]
     name = variant if variant in kind.card.variants else next(iter(kind.card.variants))
     domain = make_set(cell.set_name, cell.dimension)
     records = min(cell.samples, FEW) if cell.risk in COSTLY_RISKS else cell.samples
     risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
     risk.samples = cell.samples
-    built = kind(erm.base.ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, name)
+    built = kind(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, name)
     return float(sum(max(1, steps) for steps in built.iterations()))
 
 
 def _expert_plays(experiment: ExpertExperiment, job: Job) -> Iterator[Play]:
-    card, runs = experts.catalogue()[job.learner].card, experiment.runs
-    for cell in expert_job.cells(experiment, card.private):
-        problem = _registry().try_expert_stream(
-            cell.stream, cell.experts, cell.horizon, cell.epsilon, cell.best_loss, dict(cell.options)
-        )
-        groups, rounds = len(getattr(problem, "sizes", ())), cell.horizon
+    card, runs = FAMILIES["experts"].learners[job.learner].card, experiment.runs
+    for cell in FAMILIES["experts"].cells(experiment, card):
+        problem = FAMILIES["experts"].problem(cell, experiment, Draws(0, 1))
+        groups, rounds = len(problem.told.sizes), cell.horizon
         varied = cell.stream not in BLOCKWISE
         loop = {
             "plays": 1,
@@ -189,9 +187,9 @@ EVENTFUL = frozenset({"sparse-vector"})  # cost by draw, not by round, where los
 
 
 def _bandit_plays(experiment: BanditExperiment, job: Job) -> Iterator[Play]:
-    card, runs = bandits.catalogue()[job.learner].card, experiment.runs
+    card, runs = FAMILIES["bandits"].learners[job.learner].card, experiment.runs
     many = len(experiment.epsilon) if card.private else 1
-    for cell in bandit_job.cells(experiment):
+    for cell in FAMILIES["bandits"].cells(experiment, card):
         rounds, size = cell.horizon, cell.dimension
         loop = {
             "batches": math.sqrt(rounds),

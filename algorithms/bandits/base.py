@@ -8,16 +8,17 @@ State has shape (settings, runs, n): one setting a privacy budget, all of them o
 random numbers), so that the private and the non-private twin can be compared run by run.
 """
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
-from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.learner import BaseLearner
+from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.core.arrays import Array
 
 
@@ -70,22 +71,20 @@ class Record:
     violation: float
 
 
-class BanditLearner(ABC):
-    """Plays all settings and runs together.
+class BanditLearner(BaseLearner):
+    """Plays all settings and runs together. Budget(inf) is the non-private twin in the same code.
 
-    budgets: one a setting; Budget(inf) is the non-private twin in the same code. Raises ValueError for an unknown
-    variant or a problem that the learner cannot serve, with one line that says why.
+    `plan` is the noise of its prefix sums, where it has some.
     """
 
-    card: ClassVar[Card]
+    plan: NoisePlan | None = None
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        if variant not in self.card.variants:
-            raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
+        super().__init__(problem, budgets, runs, variant)
         if "linear" in self.card.needs and not problem.linear:
             raise ValueError(f"{self.card.name} needs linear losses")
-        self.problem, self.budgets, self.runs, self.variant = problem, budgets, runs, variant
-        self.domain, self.horizon, self.lipschitz = problem.domain, problem.horizon, problem.lipschitz
+        self.problem, self.domain = problem, problem.domain
+        self.horizon, self.lipschitz = problem.horizon, problem.lipschitz
 
     @abstractmethod
     def play(
@@ -101,15 +100,10 @@ class BanditLearner(ABC):
         the number of rounds done since it was last called.
         """
 
-    @property
-    def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
-        return False
-
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""
-        return [float("nan")] * len(self.budgets)
+        return [math.nan] * len(self.budgets)
 
-    def delivered_epsilon(self) -> list[float]:
-        """What the ledger of each setting delivers at its delta; inf without privacy."""
-        return [float("inf")] * len(self.budgets)
+    def ledger(self) -> Sequence[Release]:
+        """Of all nodes that a loss lies in."""
+        return self.plan.releases() if self.plan is not None else []

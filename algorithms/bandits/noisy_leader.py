@@ -92,12 +92,6 @@ class NoisyLeader(BanditLearner):
         size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
         return calibrate(self.distribution, budget, size, self.tree.nodes_per_item)
 
-    def delivered_epsilon(self) -> list[float]:
-        """Of all nodes that a loss lies in."""
-        return [
-            release.epsilon(budget.delta) for release, budget in zip(self.plan.releases(), self.budgets, strict=True)
-        ]
-
     @property
     def pure(self) -> bool:
         """Laplace noise."""

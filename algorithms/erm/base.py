@@ -4,7 +4,8 @@ Records d_1..d_n are fixed; the risk is L(theta) = (1/n) sum_i loss(theta; d_i) 
 one point. Neighbouring data sets differ in one record, replaced by any other admissible one.
 """
 
-from abc import ABC, abstractmethod
+import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -12,7 +13,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
-from dpregret.algorithms.learner import Card
+from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 
@@ -53,20 +54,18 @@ class ErmProblem:
     risk: Risk
 
 
-class ErmLearner(ABC):
-    """Releases one point per setting and run.
+class ErmLearner(BaseLearner):
+    """Releases one point per setting and run."""
 
-    budgets: one a setting. Raises ValueError for an unknown variant or a problem that the learner cannot serve, with
-    one line that says why.
-    """
+    natural_set: ClassVar[str] = "ball"
+    """A set that it is made for, on which the audit looks at it."""
 
-    card: ClassVar[Card]
+    budget_free: ClassVar[frozenset[str]] = frozenset()
+    """Variants whose number of rounds no budget decides."""
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        if variant not in self.card.variants:
-            raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
-        self.problem, self.budgets, self.runs, self.variant = problem, budgets, runs, variant
-        self.domain, self.risk = problem.domain, problem.risk
+        super().__init__(problem, budgets, runs, variant)
+        self.problem, self.domain, self.risk = problem, problem.domain, problem.risk
 
     @abstractmethod
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
@@ -76,10 +75,15 @@ class ErmLearner(ABC):
         """Rounds of each setting (0 where there are none)."""
         return [0] * len(self.budgets)
 
-    def delivered_epsilon(self) -> list[float]:
-        """What the ledger of each setting delivers at its delta; inf without privacy."""
-        return [float("inf")] * len(self.budgets)
+    def uncapped_iterations(self) -> list[float]:
+        """Rounds that a formula asks for, before rounding and any cap (below 1: n is too small); NaN without one."""
+        return [math.nan] * len(self.budgets)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the point is post-processing of Gaussian releases, all of which use every record."""
+        return False
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected excess risk of each setting; NaN where none is known."""
-        return [float("nan")] * len(self.budgets)
+        return [math.nan] * len(self.budgets)

@@ -175,6 +175,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
     """
 
     MAX_ITERATIONS = 16384
+    natural_set = "l1-ball"
 
     card = Card(
         name="private-fw",
@@ -304,6 +305,11 @@ class GeneralFrankWolfe(PrivateFrankWolfe):
         samples = self.risk.samples
         log_term = math.log(samples / budget.delta)
         return math.sqrt(32 * self.risk.lipschitz * rounds) * log_term / (samples * budget.epsilon)
+
+    @property
+    def gaussian(self) -> bool:
+        """Every gradient is one."""
+        return True
 
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases each."""

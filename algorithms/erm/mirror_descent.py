@@ -153,6 +153,11 @@ class MirrorDescent(ErmLearner):
         """What T would be without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
         return [plan.wanted for plan in self.plans]
 
+    @property
+    def gaussian(self) -> bool:
+        """Every gradient is one."""
+        return True
+
     def ledger(self) -> list[Release]:
         """T - 1 Gaussian releases, one line a setting."""
         return [Release("gaussian", plan.noise, self.sensitivity, plan.iterations - 1) for plan in self.plans]
@@ -197,7 +202,7 @@ class NoisyGradientDescent(MirrorDescent):
 class NoisyExponentiatedGradient(MirrorDescent):
     """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
 
-    potential_name = "entropy"
+    potential_name, natural_set = "entropy", "l1-ball"
     card = Card(
         name="noisy-eg",
         title="Noisy mirror descent (entropy)",
@@ -211,7 +216,7 @@ class NoisyExponentiatedGradient(MirrorDescent):
 class NoisyQNorm(MirrorDescent):
     """|theta|_q^2 on the l1 ball; printed 1 / (4 (q - 1)), half of what modulus 1 asks for (Fact 3.4)."""
 
-    potential_name = "q-norm"
+    potential_name, natural_set = "q-norm", "l1-ball"
     card = Card(
         name="noisy-qnorm",
         title="Noisy mirror descent (l_q norm)",
@@ -229,7 +234,7 @@ class NoisyQNorm(MirrorDescent):
 class NoisyGrouped(MirrorDescent):
     """Power of block norms on the grouped l1 ball."""
 
-    potential_name = "grouped"
+    potential_name, natural_set = "grouped", "grouped-l1"
     card = Card(
         name="noisy-grouped",
         title="Noisy mirror descent (grouped l1)",
@@ -243,7 +248,7 @@ class NoisyGrouped(MirrorDescent):
 class NoisyNuclear(MirrorDescent):
     """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) in place of 4 sqrt(e) ln 2m."""
 
-    potential_name = "spectral"
+    potential_name, natural_set = "spectral", "nuclear"
     card = Card(
         name="noisy-nuclear",
         title="Noisy mirror descent (nuclear norm)",

@@ -199,6 +199,11 @@ class Chaudhuri(PerturbedObjective):
             for budget, ridge in zip(budgets, self.ridges, strict=True)
         ]
 
+    @property
+    def pure(self) -> bool:
+        """Always."""
+        return True
+
     def _jacobian_epsilon(self, ridge: float) -> float:
         """ln(1 + 2 c / (n R) + c^2 / (n R)^2), twice what losses of rank one need."""
         return 2.0 * super()._jacobian_epsilon(ridge)
@@ -245,6 +250,16 @@ class OutputPerturbation(ErmLearner):
         minimum = minimise_on(self.domain, self.risk.gradient, start, smoothness, TOLERANCE)[0]
         noise = _noise(self.distribution, [release.scale for release in self._ledger], generators, len(center))
         return self.domain.project(minimum + noise)
+
+    @property
+    def pure(self) -> bool:
+        """Norm-Gamma noise."""
+        return self.distribution == "gamma"
+
+    @property
+    def gaussian(self) -> bool:
+        """The minimiser, unless the noise is norm-Gamma."""
+        return self.distribution == "gaussian"
 
     def ledger(self) -> list[Release]:
         """The privacy ledger, one line a setting."""

@@ -37,6 +37,7 @@ class NoisySgd(MirrorDescent):
     MAX_SAMPLES: ClassVar[int] = 1 << 16
     potential_name = "euclidean"
     averaged = False
+    budget_free = frozenset({"sampled"})
     card = Card(
         name="noisy-sgd",
         title="Noisy stochastic gradient descent",
@@ -68,6 +69,11 @@ class NoisySgd(MirrorDescent):
 
     def _square(self, noise: float) -> float:
         return self.risk.lipschitz**2 + self.domain.dimension * noise**2
+
+    @property
+    def gaussian(self) -> bool:
+        """Sampled steps do not use every record."""
+        return self.variant != "sampled"
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, p)."""

@@ -103,13 +103,13 @@ class AdaptiveExperts(ExpertLearner):
             before = before + block_total(block)
         return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
 
-    def delivered_epsilon(self) -> float:
+    def delivered_epsilon(self) -> list[float]:
         """Algorithm 1 and the releases of all phases that may see one loss."""
         if math.isinf(self.budget.epsilon):
-            return math.inf
+            return [math.inf]
         plan = self.plan(0.0)
         phase = plan.delivered_epsilon() + plan.switches / self.release_scale
-        return phase * (1 if self.variant == "restart" else self.phases.count)
+        return [phase * (1 if self.variant == "restart" else self.phases.count)]
 
 
 class _Adaptive:

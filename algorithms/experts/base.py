@@ -10,14 +10,14 @@ groups costs 19 numbers a round.
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card
+from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 
@@ -148,38 +148,26 @@ class Play:
     draws: Array
 
 
-class ExpertLearner(ABC):
-    """Plays all runs of one setting together.
+class ExpertLearner(BaseLearner):
+    """Plays all runs of one setting together: streams may be aimed at an epsilon, so settings cannot share one.
 
-    budget: what the released sequence may cost; Budget(inf) is no privacy. Raises ValueError for an unknown variant or
-    a problem or budget that the learner cannot serve, with one line that says why.
+    budget: what the released sequence may cost; Budget(inf) is no privacy.
     """
 
-    card: ClassVar[Card]
     exact: ClassVar[bool] = False
     """Total losses are expectations over the learner's draws, computed from its marginals."""
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        if variant not in self.card.variants:
-            raise ValueError(f"{self.card.name} has no variant {variant!r}: allowed are {list(self.card.variants)}")
+        super().__init__(problem, [budget], runs, variant)
         if "best-loss" in self.card.needs and problem.best_loss is None:
             raise ValueError(f"{self.card.name} must be told a bound on the loss of the best expert: give best_loss")
-        self.problem, self.budget, self.runs, self.variant = problem, budget, runs, variant
+        self.problem, self.budget = problem, budget
         self.sizes, self.experts, self.horizon = problem.sizes, problem.experts, problem.horizon
 
     @abstractmethod
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Play the whole horizon; blocks cover it exactly. One generator a run, whose draws no other run disturbs."""
 
-    @property
-    def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
-        return False
-
-    def bound(self) -> float:
+    def bound(self) -> list[float]:
         """Explicit bound on the expected regret (Algorithm 1: with high probability); NaN where none is known."""
-        return math.nan
-
-    def delivered_epsilon(self) -> float:
-        """What the ledger of releases delivers at the budget's delta; inf without privacy."""
-        return math.inf
+        return [math.nan]

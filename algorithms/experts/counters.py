@@ -62,12 +62,12 @@ class TreeCounterExperts(ExpertLearner):
             before = before + block_total(block)
         return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
 
-    def delivered_epsilon(self) -> float:
+    def delivered_epsilon(self) -> list[float]:
         """Counters plus draws."""
         if math.isinf(self.budget.epsilon):
-            return math.inf
+            return [math.inf]
         counters = Release("laplace", self.scale, 1.0, self.levels).epsilon(0.0)
-        return counters + Selection("gumbel", self.draw_scale, 1.0, self.most_draws).epsilon(0.0)
+        return [counters + Selection("gumbel", self.draw_scale, 1.0, self.most_draws).epsilon(0.0)]
 
 
 class CounterNoise:

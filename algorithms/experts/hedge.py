@@ -100,9 +100,9 @@ class ExactHedge(ExpertLearner):
         losses = np.broadcast_to(hedge_losses(blocks, self.sizes, self.eta, self.batch), (self.runs,))
         return Play(losses, np.full(self.runs, float(self.draws)))
 
-    def bound(self) -> float:
+    def bound(self) -> list[float]:
         """ln(d)/eta + eta T b/8."""
-        return math.log(self.experts) / self.eta + self.eta * self.horizon * self.batch / 8
+        return [math.log(self.experts) / self.eta + self.eta * self.horizon * self.batch / 8]
 
 
 class Hedge(ExactHedge):
@@ -135,16 +135,16 @@ class Hedge(ExactHedge):
             best = problem.best_loss or 0.0
             self.eta = math.log1p(math.sqrt(2 * log_experts / best)) if best else math.inf
 
-    def bound(self) -> float:
+    def bound(self) -> list[float]:
         """(eta L* + ln d) / (1 - e^-eta) - L*, or ln(d)/eta + eta T/8 for the one tuned to T."""
         if self.variant == "horizon":
             return super().bound()
         best = self.problem.best_loss
         if best is None:
-            return math.nan
+            return [math.nan]
         if math.isinf(self.eta):  # L* = 0: the harmonic sum of ever fewer experts without loss
-            return math.log(self.experts) + 1
-        return (self.eta * best + math.log(self.experts)) / -math.expm1(-self.eta) - best
+            return [math.log(self.experts) + 1]
+        return [(self.eta * best + math.log(self.experts)) / -math.expm1(-self.eta) - best]
 
 
 class CompositionHedge(ExactHedge):
@@ -181,10 +181,10 @@ class CompositionHedge(ExactHedge):
     def _batch(self) -> int:
         return 1
 
-    def delivered_epsilon(self) -> float:
+    def delivered_epsilon(self) -> list[float]:
         """All draws, as the ledger of selections prices them."""
         ledger = Selection("gumbel", 1 / self.eta, 1.0, self.draws)
-        return ledger.epsilon(0.0 if self.pure else self.budget.delta)
+        return [ledger.epsilon(0.0 if self.pure else self.budget.delta)]
 
 
 class BatchedHedge(CompositionHedge):

@@ -20,7 +20,7 @@ from scipy.special import softmax
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import BLOCK, Budget, NoiseDistribution, NoisePlan, calibrate
+from dpregret.algorithms.privacy import BLOCK, Budget, NoiseDistribution, NoisePlan, Release, calibrate
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.core.arrays import Array
 
@@ -54,9 +54,9 @@ class PrivateLeader(ExpertLearner):
         trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
         return trees.get(self.variant.partition("-")[2], BinaryTree)(self.horizon)
 
-    def delivered_epsilon(self) -> float:
+    def ledger(self) -> list[Release]:
         """Of all nodes that a loss lies in."""
-        return self.plan.releases()[0].epsilon(self.budget.delta)
+        return self.plan.releases()
 
     def noisy_sums(
         self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]

@@ -94,8 +94,8 @@ class ShrinkingDartboard(ExactHedge):
         """The cap K."""
         return most_draws(self.horizon, self.keep_away, self.eta)
 
-    def delivered_epsilon(self) -> float:
+    def delivered_epsilon(self) -> list[float]:
         """One decision plus K draws."""
         if math.isinf(self.budget.epsilon):
-            return math.inf
-        return price(self.horizon, self.keep_away, self.eta, self.budget.delta)
+            return [math.inf]
+        return [price(self.horizon, self.keep_away, self.eta, self.budget.delta)]

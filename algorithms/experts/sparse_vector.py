@@ -120,10 +120,10 @@ class SparseVectorExperts(ExpertLearner):
             np.array([player.total for player in players]), np.array([float(player.switches) for player in players])
         )
 
-    def bound(self) -> float:
+    def bound(self) -> list[float]:
         """See Switching.bound."""
-        return self.plan.bound()
+        return [self.plan.bound()]
 
-    def delivered_epsilon(self) -> float:
+    def delivered_epsilon(self) -> list[float]:
         """Threshold tests plus K draws."""
-        return self.plan.delivered_epsilon()
+        return [self.plan.delivered_epsilon()]

@@ -7,7 +7,8 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled
-from dpregret.datasets.bandit_streams import BANDIT_STREAMS, BanditStream, make_bandit_stream
+from dpregret.datasets.catalogue import sources
+from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
 
 HOMES = {
     "cone": ("ball", 3), "linear": ("hypersimplex", 6), "random-linear": ("ball", 4), "shortest-path": ("flow", 12),
@@ -20,7 +21,7 @@ def generators(runs: int = 3) -> list[np.random.Generator]:
     return [np.random.default_rng([6, run]) for run in range(runs)]
 
 
-@pytest.fixture(scope="module", params=list(BANDIT_STREAMS))
+@pytest.fixture(scope="module", params=list(sources(BanditStream)))
 def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> BanditStream:
     name, options = request.param, {}
     if name == "digits-completion":

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from dpregret.datasets import expert_data, expert_streams
-from dpregret.datasets.expert_streams import EXPERT_STREAMS, ExpertStream, make_expert_stream
+from dpregret.datasets.catalogue import sources
+from dpregret.datasets.expert_streams import ExpertStream, make_expert_stream
 
 HALVING = ["halving", "halving-transient", "halving-slow"]
 DATA = ["digits-experts", "breast-cancer-experts"]
@@ -206,7 +207,7 @@ def test_bernoulli_losses_have_their_law() -> None:
     np.testing.assert_array_equal(certain.comparator(_generators(0)).uniform, 7.5)
 
 
-@pytest.mark.parametrize("name", EXPERT_STREAMS)
+@pytest.mark.parametrize("name", sources(ExpertStream))
 @pytest.mark.parametrize("horizon", [11, 12, 40])
 def test_the_comparator_is_that_of_the_table(name: str, horizon: int, data_dir: Path) -> None:
     stream = _make(name, 8, horizon, data_dir)
@@ -216,7 +217,7 @@ def test_the_comparator_is_that_of_the_table(name: str, horizon: int, data_dir: 
     np.testing.assert_array_equal(found.uniform, total.mean(axis=1))
 
 
-@pytest.mark.parametrize("name", EXPERT_STREAMS)
+@pytest.mark.parametrize("name", sources(ExpertStream))
 def test_a_run_depends_on_its_own_generator_only(name: str, data_dir: Path) -> None:
     stream = _make(name, 16, 50, data_dir)
     together = _table(stream, _generators(4, 9, 2))
@@ -246,7 +247,7 @@ def test_losses_depend_neither_on_the_size_of_blocks_nor_on_the_horizon(
         )
 
 
-@pytest.mark.parametrize("name", EXPERT_STREAMS)
+@pytest.mark.parametrize("name", sources(ExpertStream))
 def test_memory_does_not_grow_with_the_horizon(name: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expert_streams, "NUMBERS", 2**12)
 
@@ -280,7 +281,7 @@ def test_every_pass_shows_every_sample_once(name: str, data_dir: Path) -> None:
     assert _make(name, 16, 9, data_dir).best_loss is None
 
 
-@pytest.mark.parametrize("name", EXPERT_STREAMS)
+@pytest.mark.parametrize("name", sources(ExpertStream))
 def test_what_a_stream_says_of_itself(name: str, data_dir: Path) -> None:
     stream = _make(name, 16, 100, data_dir)
     assert (stream.name, stream.experts, stream.horizon) == (name, 16, 100)

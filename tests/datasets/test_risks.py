@@ -14,9 +14,10 @@ import pytest
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.datasets import bundled
 from dpregret.datasets.risk_base import EmpiricalRisk, minimise
-from dpregret.datasets.risk_lasso import check_domain, hadamard_signs
+from dpregret.datasets.catalogue import sources
+from dpregret.datasets.risk_lasso import check_domain, growing_dimension, hadamard_signs
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
-from dpregret.datasets.risks import REAL_RISKS, RISKS, growing_dimension, make_risk
+from dpregret.datasets.risks import make_risk
 
 RUNS = 3
 SQUARED = {
@@ -48,6 +49,15 @@ def _points(domain: ConstraintSet, runs: int = RUNS, count: int = 4) -> np.ndarr
     return domain.project(np.random.default_rng(8).normal(size=(count, runs, domain.dimension)))
 
 
+REAL_RISKS = {name: risk for name, risk in sources(EmpiricalRisk).items() if risk.real}
+
+
+class Plain(SquaredRisk):
+    """A risk from moments alone."""
+
+    name = "plain"
+
+
 def _all_records(risk: SquaredRisk) -> tuple[np.ndarray, np.ndarray]:
     """Features (runs, n, p) and labels (runs, n)."""
     rows = [risk.records(np.full(risk.runs, number)) for number in range(risk.samples)]
@@ -57,8 +67,8 @@ def _all_records(risk: SquaredRisk) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("data")
-    for name in REAL_RISKS:
-        bundled.prepare(name.removesuffix("-risk"), folder / f"{name.removesuffix('-risk')}.npz")
+    for risk in REAL_RISKS.values():
+        bundled.prepare(risk.data, folder / f"{risk.data}.npz")
     return folder
 
 
@@ -119,18 +129,18 @@ def test_constants_of_the_lasso_domain_are_attained() -> None:
     """L1 = 2, L2 = 2 sqrt p, smoothness p, curvature 4, all by one record of ones on the unit l1 ball."""
     ones, corner = np.ones(3), np.array([[-1.0, 0.0, 0.0]])
     domain = make_set("l1-ball", 3)
-    risk = SquaredRisk("ones", domain, 1, 1, gram=DenseGram(np.outer(ones, ones)), moment=ones, label_square=1.0)
+    risk = Plain(domain, 1, 1, gram=DenseGram(np.outer(ones, ones)), moment=ones, label_square=1.0)
     assert (risk.lipschitz_l1, risk.lipschitz, risk.smoothness) == (2.0, pytest.approx(2 * 3**0.5), 3.0)
     assert np.abs(risk.gradient(corner)).max() == risk.lipschitz_l1
     assert np.linalg.norm(risk.gradient(corner)) == pytest.approx(risk.lipschitz)
     bent = 2 * (risk.value(-corner) - risk.value(corner) - np.vecdot(-2 * corner, risk.gradient(corner)))
     assert bent[0] == risk.curvature == 4.0
     simplex = make_set("simplex", 3)
-    assert SquaredRisk(
-        "ones", simplex, 1, 1, gram=DenseGram(np.eye(3)), moment=ones, label_square=1.0
+    assert Plain(
+        simplex, 1, 1, gram=DenseGram(np.eye(3)), moment=ones, label_square=1.0
     ).curvature == pytest.approx(4.0)
     listed = make_set("polytope", 2, vertices=[[0.0, 0.0], [2.0, -1.0], [0.0, 1.0]])
-    on_list = SquaredRisk("eye", listed, 1, 1, gram=DenseGram(np.eye(2)), moment=np.ones(2), label_square=1.0)
+    on_list = Plain(listed, 1, 1, gram=DenseGram(np.eye(2)), moment=np.ones(2), label_square=1.0)
     assert on_list.lipschitz_l1 == 4.0
 
 
@@ -263,7 +273,7 @@ def test_factored_and_dense_grams_agree() -> None:
 
 @pytest.mark.parametrize("name", REAL_RISKS)
 def test_real_data(name: str, data_dir: Path) -> None:
-    samples, dimension = REAL_RISKS[name]
+    samples, dimension = REAL_RISKS[name].size, REAL_RISKS[name].columns
     domain = make_set("l1-ball", dimension)
     risk = make_risk(name, domain, samples, _rngs(2), data_dir=data_dir)
     assert isinstance(risk, SquaredRisk)
@@ -347,7 +357,7 @@ def test_data_outside_the_domain_are_refused(data_dir: Path) -> None:
 def test_refusals(name: str, samples: int, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_risk(name, make_set("l1-ball", 4), samples, _rngs(), **options)
-    assert len(RISKS) == 11
+    assert len(sources(EmpiricalRisk)) == 11
 
 
 def test_records_beyond_the_kept_ones_and_uncertified_optima_are_refused() -> None:

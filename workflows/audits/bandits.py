@@ -61,9 +61,10 @@ class AuditedBandit:
     """One learner on the unit disc. Raises what the learner raises."""
 
     def __init__(
-        self, kind: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int, seed: Sequence[int]
-    ):
-        self.kind, self.variant, self.rounds, self.seed = kind, variant, rounds, seed
+        self, learner_class: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int,
+        seed: Sequence[int],
+    ):  # fmt: skip
+        self.learner_class, self.variant, self.rounds, self.seed = learner_class, variant, rounds, seed
         self.budget = Budget(epsilon, delta)
         learner = self._learner(1)
         self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
@@ -77,7 +78,7 @@ class AuditedBandit:
 
     def _learner(self, runs: int) -> BanditLearner:
         problem = BanditProblem(make_set("ball", 2), self.rounds, 1.0, linear=True)
-        return self.kind(problem, [self.budget], runs, self.variant)
+        return self.learner_class(problem, [self.budget], runs, self.variant)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The first number is replaced, in three surroundings: smallest, middle and largest admissible ones."""

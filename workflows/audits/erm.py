@@ -7,34 +7,17 @@ record, of the largest admissible slope to one side or the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.erm.frank_wolfe import GeneralFrankWolfe
-from dpregret.algorithms.erm.mirror_descent import MirrorDescent
-from dpregret.algorithms.erm.perturbation import OutputPerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, generators
 
 SAMPLES, DIMENSION = 20, 4
-DOMAINS: Mapping[str, str] = MappingProxyType(
-    {
-        "noisy-eg": "l1-ball", "noisy-qnorm": "l1-ball", "private-fw": "l1-ball", "noisy-grouped": "grouped-l1",
-        "noisy-nuclear": "nuclear",
-    }
-)  # fmt: skip
-"""The set of a learner, where it is not the Euclidean ball."""
-GAUSSIAN = (MirrorDescent, GeneralFrankWolfe, OutputPerturbation)
-"""Learners whose output is post-processing of Gaussian releases, ..."""
-SAMPLED = frozenset({("noisy-sgd", "sampled")})
-"""... all of which use the changed record, but for these."""
-PURE = frozenset({("chaudhuri", "plain"), ("output-perturbation", "gamma")})
-"""Guarantees with delta = 0."""
 
 
 class LinearRisk:
@@ -68,16 +51,15 @@ class LinearRisk:
 class AuditedRisk:
     """One learner on twenty records. Raises what the learner raises."""
 
-    def __init__(self, kind: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]):
-        self.kind, self.variant, self.seed = kind, variant, seed
+    def __init__(self, learner_class: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]):
+        self.learner_class, self.variant, self.seed = learner_class, variant, seed
         self.budget = Budget(epsilon, delta)
-        self.domain = make_set(DOMAINS.get(kind.card.name, "ball"), DIMENSION)
-        needs = kind.card.needs
-        self.ridge = 0.5 if "strongly-convex" in needs else 0.0
+        self.domain = make_set(learner_class.natural_set, DIMENSION)
+        self.ridge = 0.5 if "strongly-convex" in learner_class.card.needs else 0.0
         learner = self._learner(self._slopes(1.0, 0.0), 1)
-        self.claimed, self.delta = epsilon, 0.0 if (kind.card.name, variant) in PURE else delta
+        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
         self.accounted = learner.delivered_epsilon()[0]
-        self.gaussian = (kind.card.name, variant) not in PURE | SAMPLED and isinstance(learner, GAUSSIAN)
+        self.gaussian = learner.gaussian
         self.exact = math.nan
         if self.gaussian and self.accounted == 0:
             self.exact = 0.0
@@ -87,7 +69,7 @@ class AuditedRisk:
 
     def _learner(self, slopes: Array, runs: int) -> ErmLearner:
         problem = ErmProblem(self.domain, LinearRisk(slopes, self.domain, self.ridge))
-        return self.kind(problem, [self.budget], runs, self.variant)
+        return self.learner_class(problem, [self.budget], runs, self.variant)
 
     def _slopes(self, side: float, around: float) -> Array:
         slopes = np.zeros((SAMPLES, DIMENSION))

@@ -75,13 +75,14 @@ class AuditedExperts:
     """One learner over two experts. Raises what the learner raises."""
 
     def __init__(
-        self, kind: type[ExpertLearner], variant: str, epsilon: float, delta: float, rounds: int, seed: Sequence[int]
-    ):
-        self.kind, self.variant, self.rounds, self.seed = kind, variant, rounds, seed
+        self, learner_class: type[ExpertLearner], variant: str, epsilon: float, delta: float, rounds: int,
+        seed: Sequence[int],
+    ):  # fmt: skip
+        self.learner_class, self.variant, self.rounds, self.seed = learner_class, variant, rounds, seed
         self.budget = Budget(epsilon, delta)
         learner = self._learner(1)
         self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
-        self.accounted, self.exact = learner.delivered_epsilon(), math.nan
+        (self.accounted,), self.exact = learner.delivered_epsilon(), math.nan
         self.switches = not isinstance(learner, PrivateLeader | ExactHedge)
         self.tables = loss_tables(rounds, decodable=self.switches)
         self.gaussian = isinstance(learner, PrivateLeader) and learner.distribution == "gaussian"
@@ -97,7 +98,7 @@ class AuditedExperts:
     def _learner(self, runs: int) -> ExpertLearner:
         # L* = 0 is public: the losses of the audit are chosen to expose the learner, not to please it
         problem = ExpertProblem(np.ones(2), self.rounds, 0.0)
-        return self.kind(problem, self.budget, runs, self.variant)
+        return self.learner_class(problem, self.budget, runs, self.variant)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """See `loss_tables`."""

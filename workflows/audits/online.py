@@ -23,6 +23,7 @@ from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeSquared
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 MU, FLAT = 0.25, 0.05
+WINDOW = 8
 
 
 def _kink(side: float) -> Loss:
@@ -43,7 +44,7 @@ def _squared(side: float) -> Loss:
 
 
 @dataclass(frozen=True)
-class Kind:
+class Losses:
     """Losses that pull to a side, their constants on [-1, 1], and how far a turn moves what is summed."""
 
     make: Callable[[float], Loss]
@@ -53,12 +54,12 @@ class Kind:
     turn: float
 
 
-LOSSES: Mapping[str, Kind] = MappingProxyType(
+LOSSES: Mapping[str, Losses] = MappingProxyType(
     {
-        "kink": Kind(_kink, 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
-        "quadratic": Kind(_quadratic, 2.0, 1.0, 1.0, 2.0),
-        "flat": Kind(_flat, 1 + FLAT, FLAT, FLAT, 2.0),
-        "squared": Kind(_squared, 2 + MU, MU, 1 + MU, 2.0),
+        "kink": Losses(_kink, 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
+        "quadratic": Losses(_quadratic, 2.0, 1.0, 1.0, 2.0),
+        "flat": Losses(_flat, 1 + FLAT, FLAT, FLAT, 2.0),
+        "squared": Losses(_squared, 2 + MU, MU, 1 + MU, 2.0),
     }
 )
 
@@ -67,10 +68,10 @@ class AuditedOnline:
     """A learner that protects the last `window` losses at its last point. Raises what the learner raises."""
 
     def __init__(
-        self, kind: type[Learner], variant: str, epsilon: float, delta: float, losses: str, horizon: int, window: int,
+        self, learner_class: type[Learner], variant: str, epsilon: float, delta: float, losses: str, horizon: int, window: int,
         seed: Sequence[int],
     ):  # fmt: skip
-        self.kind, self.variant, self.seed, self.horizon = kind, variant, seed, horizon
+        self.learner_class, self.variant, self.seed, self.horizon = learner_class, variant, seed, horizon
         chosen = LOSSES[losses]
         self.make = chosen.make
         self.problem = Problem(
@@ -90,7 +91,7 @@ class AuditedOnline:
         self.gaussian = learner.noise_plan is not None and learner.noise_plan.distribution == "gaussian"
 
     def _learner(self, runs: int) -> Learner:
-        return self.kind(self.problem, self.settings, runs, self.variant)
+        return self.learner_class(self.problem, self.settings, runs, self.variant)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The oldest protected loss, the middle one and the last one are replaced."""

@@ -14,7 +14,7 @@ CAPTIONS = {
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
 AUDIT = CONFIG.audit or configuration.AuditSize()
-FAMILIES = ["online", "experts", "bandits", "risks"]
+FAMILIES = sorted(INDEX.learners)
 AUDIT_TABLES = [
     "audit/audit_pairs.csv",
     *[f"audit/audit.{form}" for form in ("csv", "md", "html")],
@@ -71,23 +71,18 @@ def run_memory(wildcards, attempt):
 def data_files(wildcards):
     """The prepared data that the streams of an experiment need."""
     experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
-    if experiment.family == "experts":
-        names = [name for name in experiment.streams if name in registry.DATA_EXPERTS]
-    elif experiment.family == "bandits":
-        names = [
-            registry.DATA_BANDITS[name]
-            for name in experiment.streams
-            if name in registry.DATA_BANDITS
-        ]
-    elif experiment.family == "erm":
-        names = [
-            REGISTRY.risks[name] for name in experiment.streams if REGISTRY.risks[name]
-        ]
-    else:
-        names = [name for name in experiment.streams if REGISTRY.streams[name].bundled]
+    names = INDEX.needed(experiment.family, experiment.streams)
     if "source" in experiment.options:
         names.append(experiment.options["source"])
     return [f"datasets/cache/{name}.npz" for name in names]
+
+
+def run_code(wildcards):
+    """The fingerprint of the code that decides the results of a run."""
+    experiment = CONFIG.experiment(wildcards.paper, wildcards.experiment)
+    return fingerprint.learner_fingerprint(
+        *INDEX.modules(experiment.family, wildcards.learner, experiment.streams)
+    )
 
 
 def paper_runs(paper):

@@ -9,10 +9,7 @@ rule data:
     benchmark:
         "results/benchmark/data/{name}.tsv"
     wildcard_constraints:
-        name="|".join(
-            [name for name, stream in REGISTRY.streams.items() if stream.bundled]
-            + sorted(registry.DATA_EXPERTS)
-        ),
+        name="|".join(INDEX.prepared),
     conda:
         "../envs/bench.yaml"
     threads: NEEDS["data"].threads

@@ -18,9 +18,7 @@ rule run:
         runtime=run_minutes,
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
-        code=lambda wildcards: fingerprint.learner_fingerprint(
-            REGISTRY.module(wildcards.learner)
-        ),
+        code=run_code,
     script:
         "../scripts/run.py"
 

@@ -1,0 +1,55 @@
+"""What the audit asks of learners beyond the defaults of their families: the file settings.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from dpregret.core.yaml_source import read_source
+from dpregret.workflows.families import FAMILIES
+
+SETTINGS = Path(__file__).with_name("settings.yaml")
+
+
+class Special(BaseModel):
+    """What one learner needs; see settings.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epsilon: float | None = Field(default=None, gt=0)
+    losses: Literal["kink", "quadratic", "flat", "squared"] = "kink"
+    rounds: PositiveInt | None = None
+    variants: tuple[str, ...] | None = None
+    skip: str = ""
+
+
+class AuditSettings(BaseModel):
+    """The file settings.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    delta: float = Field(gt=0, lt=1)
+    learners: dict[str, Special]
+
+
+def load_settings(path: Path = SETTINGS) -> AuditSettings:
+    """Read and check the file. Raises ValueError for a wrong key or value, and for what does not exist."""
+    try:
+        settings = AuditSettings.model_validate(read_source(path, path.name).data)
+    except ValidationError as error:
+        lines = [
+            f"{path.name}: {'.'.join(map(str, each['loc']))}: {each['msg']}, not {each['input']!r}"
+            for each in error.errors(include_url=False)
+        ]
+        raise ValueError("\n".join(lines)) from None
+    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
+    for name, special in settings.learners.items():
+        if name not in known or not known[name].card.private:
+            raise ValueError(f"{path.name}: learners.{name}: no private learner of this name")
+        for variant in special.variants or ():
+            if variant not in known[name].card.variants:
+                allowed = ", ".join(known[name].card.variants)
+                raise ValueError(f"{path.name}: learners.{name}: no variant {variant!r}; allowed: {allowed}")
+    return settings

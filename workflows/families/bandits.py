@@ -1,0 +1,200 @@
+"""Bandit convex optimisation: a learner sees one number a round, the loss of the point that it played."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
+from dpregret.workflows.families.fields import ExperimentOnSets, Plain
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.bandits.base import BanditLearner
+    from dpregret.algorithms.geometry import ConstraintSet, CountedSet
+    from dpregret.algorithms.learner import Card
+    from dpregret.datasets.bandit_streams import BanditStream
+    from dpregret.datasets.base import Source
+    from dpregret.workflows.audits.neighbours import Audited
+    from dpregret.workflows.audits.settings import Special
+
+
+class BanditExperiment(ExperimentOnSets):
+    """One sweep with bandit feedback; ``family: bandits``.
+
+    Settings as in an online experiment, without windows. ``epsilon`` may hold ``.inf``: the same learner without noise,
+    on the same random directions.
+    """
+
+    family: Literal["bandits"]
+    sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
+    options: dict[str, Plain] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One play: everything but the privacy settings, which are batched."""
+
+    set_name: str
+    stream: str
+    dimension: int
+    horizon: int
+
+    @property
+    def label(self) -> str:
+        """What tells the losses of this cell from others, for their random numbers."""
+        return f"bandit {self.stream} {self.set_name} {self.dimension}"
+
+
+@dataclass(frozen=True)
+class StreamOnSet:
+    """A constraint set and a stream of losses on it; None where its data have not been read."""
+
+    domain: ConstraintSet
+    stream: BanditStream | None
+
+
+class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
+    """Learners of algorithms/bandits on streams of bandit losses."""
+
+    name = "bandits"
+    experiment = BanditExperiment
+
+    def source(self) -> type[Source]:
+        """Streams of bandit losses."""
+        from dpregret.datasets.bandit_streams import BanditStream
+
+        return BanditStream
+
+    def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[Cell]:
+        """Every combination; all learners are told the horizon."""
+        for set_name, stream in itertools.product(experiment.sets, experiment.streams):
+            for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
+                yield Cell(set_name, stream, dimension, horizon)
+
+    def problem(self, cell: Cell, experiment: BanditExperiment, draws: Draws) -> StreamOnSet:
+        """The set and the stream."""
+        from dpregret.algorithms.geometry import make_set
+        from dpregret.datasets.bandit_streams import make_bandit_stream
+        from dpregret.datasets.catalogue import UnreadData
+
+        domain = make_set(cell.set_name, cell.dimension)
+        try:
+            stream = make_bandit_stream(cell.stream, domain, data_dir=draws.data_dir, **experiment.options)
+        except UnreadData:
+            return StreamOnSet(domain, None)
+        return StreamOnSet(domain, stream)
+
+    def learner(
+        self, learner_class: type[Any], problem: StreamOnSet, cell: Cell, experiment: BanditExperiment, variant: str
+    ) -> BanditLearner:
+        """With all privacy budgets, on a set that counts its calls."""
+        from dpregret.algorithms.bandits.base import BanditProblem
+        from dpregret.algorithms.geometry import CountedSet
+        from dpregret.algorithms.privacy import Budget
+
+        budgets = [Budget(math.inf)]
+        if learner_class.card.private:
+            budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
+        stream = problem.stream
+        lipschitz, linear = (1.0, False) if stream is None else (stream.lipschitz, stream.linear)
+        told = BanditProblem(CountedSet(problem.domain), cell.horizon, lipschitz, linear)
+        learner: BanditLearner = learner_class(told, budgets, experiment.runs, variant)
+        return learner
+
+    def steps(self, cell: Cell) -> int:
+        """Rounds."""
+        return cell.horizon
+
+    def play(
+        self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
+    ) -> pd.DataFrame:
+        """One row per (setting, run)."""
+        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, learner.ledger()
+        assert stream is not None  # a play has a folder of data
+        comparator = stream.comparator(draws.generators(cell.label), cell.horizon)
+        source = stream.source(draws.generators(cell.label))
+        directions, noise = draws.generators("directions"), draws.generators("noise")
+        started = process_time()
+        record = learner.play(source, directions, noise, advance)
+        seconds = process_time() - started
+        regret = record.losses - comparator.losses
+        if not np.isfinite(regret).all():
+            raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
+        per_round = cell.horizon * draws.runs * len(budgets)
+        setting, run = (index.ravel() for index in np.indices(regret.shape))
+        unknown = [math.nan] * len(budgets)
+        domain = cast("CountedSet", learner.domain)
+        return pd.DataFrame(
+            {
+                "epsilon": np.array([budget.epsilon for budget in budgets])[setting],
+                "delta": np.array([0.0 if learner.pure else budget.delta for budget in budgets])[setting],
+                "run": run,
+                "regret": regret.ravel(),
+                "trivial_regret": np.broadcast_to(comparator.stay - comparator.losses, regret.shape).ravel(),
+                "comparator_gap": np.broadcast_to(comparator.gaps, regret.shape).ravel(),
+                "bound": np.array(learner.bound())[setting],
+                "displacement": record.displacement[setting],
+                "clipped": record.clipped.ravel(),
+                "delivered_epsilon": np.array(learner.delivered_epsilon())[setting],
+                "noise_scale": np.array([line.scale for line in ledger] or unknown)[setting],
+                "mu_gdp": np.array([line.mu() for line in ledger] or unknown)[setting],
+            }
+        ).assign(
+            set=cell.set_name,
+            stream=cell.stream,
+            tight=stream.tight,
+            dimension=cell.dimension,
+            horizon=cell.horizon,
+            checkpoint=cell.horizon,
+            window=0,
+            noise_distribution=plan.distribution if plan is not None else "none",
+            noise_norm=0.0,
+            violation=record.violation,
+            projections=domain.projections.rows / per_round,
+            linear_oracles=domain.linear_oracles.rows / per_round,
+            local_oracles=0.0,
+            solves=0.0,
+            seconds=seconds / per_round,
+            seconds_projection=domain.projections.seconds / per_round,
+            seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
+            seconds_local_oracle=0.0,
+        )
+
+    def describe(self, cell: Cell) -> str:
+        """Stream, set, dimension and horizon."""
+        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
+
+    def blame_learner(self, error: Exception, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
+        """Learners refuse horizons: too short ones, or those that are no squares."""
+        return ("horizon", experiment.horizon.index(cell.horizon))
+
+    def work(self, experiment: BanditExperiment, learner_class: type[Any], variant: str) -> Counts:
+        """Every round of every cell; directions are held in chunks."""
+        many, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
+        for cell in self.cells(experiment, learner_class.card):
+            state = many * experiment.runs * cell.dimension
+            parts.append(Counts(cell.horizon, state * cell.horizon, (state + 2**18) / MEGABYTE))
+        return Counts.total(parts)
+
+    def neighbours(
+        self,
+        learner_class: type[Any],
+        variant: str,
+        epsilon: float,
+        delta: float,
+        special: Special,
+        seed: Sequence[int],
+    ) -> Audited:
+        """The unit disc; one observed number is replaced."""
+        from dpregret.workflows.audits.bandits import AuditedBandit
+
+        return AuditedBandit(learner_class, variant, epsilon, delta, special.rounds or 16, seed)

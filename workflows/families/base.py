@@ -1,0 +1,162 @@
+"""What a kind of problem is to everything else: its experiments, cells, problems, learners, plays, costs and audit.
+
+Every job of a run reads the configuration, and with it the modules of this folder. So these import the learners, the
+sets and the streams where they need them, not at their tops.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.seeds import generators
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from dpregret.algorithms.learner import BaseLearner, Card
+    from dpregret.datasets.base import Source
+    from dpregret.workflows.audits.neighbours import Audited
+    from dpregret.workflows.audits.settings import Special
+
+E = TypeVar("E", bound=Experiment)
+C = TypeVar("C")
+P = TypeVar("P")
+Advance = Callable[[int], None]
+MEGABYTE = 2**20 / 8
+"""Floating-point numbers of a megabyte."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
+
+    data_dir None: no file is read; `UnreadData` is raised where one would be needed.
+    """
+
+    seed: int
+    runs: int
+    data_dir: Path | None = None
+
+    def generators(self, purpose: str) -> list[np.random.Generator]:
+        """One generator a run for a purpose, equal for all learners."""
+        return generators(self.seed, purpose, self.runs)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much work a job is.
+
+    rounds: iterations of its loops, which Python runs one by one. numbers: coordinates that they move. memory_mb: the
+    arrays of its largest cell.
+    """
+
+    rounds: float
+    numbers: float
+    memory_mb: float
+
+    @classmethod
+    def total(cls, parts: Iterable[Counts]) -> Counts:
+        """Of plays that follow one another."""
+        each = list(parts)
+        return cls(
+            sum(part.rounds for part in each),
+            sum(part.numbers for part in each),
+            max((part.memory_mb for part in each), default=0.0),
+        )
+
+
+class Family(ABC, Generic[E, C, P]):
+    """A kind of problem. A cell is one play of a sweep; the privacy settings of a play are batched where they can be.
+
+    name: of the folder of learners, in configurations and in results. experiment: the model of its experiments, whose
+    ``family`` is a literal of the name. seed_word: keys the draws of the audit, where that is
+    not the name. anytime: a
+    play is recorded on the way, so that a learner which does not know the horizon needs one play for all horizons.
+    """
+
+    name: ClassVar[str]
+    experiment: ClassVar[type[Experiment]]
+    seed_word: ClassVar[str] = ""
+    anytime: ClassVar[bool] = False
+
+    @cached_property
+    def learners(self) -> Mapping[str, type[Any]]:
+        """The classes of algorithms/<name>, by the names on their cards."""
+        from dpregret.algorithms.catalogue import learners
+
+        return learners(self.name)
+
+    @cached_property
+    def streams(self) -> Mapping[str, type[Source]]:
+        """The classes of datasets/ that learners of this family are played on, by their names."""
+        from dpregret.datasets.catalogue import sources
+
+        return sources(self.source())
+
+    @abstractmethod
+    def source(self) -> type[Source]:
+        """What all streams of this family derive from."""
+
+    @abstractmethod
+    def cells(self, experiment: E, card: Card) -> Iterator[C]:
+        """The plays that an experiment asks of a learner."""
+
+    @abstractmethod
+    def problem(self, cell: C, experiment: E, draws: Draws) -> P:
+        """What a cell is about, the same for all learners. ValueError says what does not fit."""
+
+    @abstractmethod
+    def learner(self, learner_class: type[Any], problem: P, cell: C, experiment: E, variant: str) -> BaseLearner:
+        """A learner ready to play. ValueError says what does not fit."""
+
+    @abstractmethod
+    def play(self, learner: Any, problem: P, cell: C, draws: Draws, advance: Advance) -> pd.DataFrame:
+        """One row per setting and run (and checkpoint); columns as in docs/architecture.md. Tells its `steps`."""
+
+    @abstractmethod
+    def work(self, experiment: E, learner_class: type[Any], variant: str) -> Counts:
+        """How much work a job of the experiment is."""
+
+    @abstractmethod
+    def neighbours(
+        self,
+        learner_class: type[Any],
+        variant: str,
+        epsilon: float,
+        delta: float,
+        special: Special,
+        seed: Sequence[int],
+    ) -> Audited:
+        """The learner on neighbouring inputs chosen to expose it."""
+
+    def steps(self, cell: C) -> int:
+        """What `play` tells its `advance` in all."""
+        return 1
+
+    def trial(self, experiment: E) -> E:
+        """The part of an experiment whose problems and learners are built to check it, before any work starts."""
+        return experiment
+
+    def describe(self, cell: C) -> str:
+        """A cell in a message."""
+        return f"on {cell}"
+
+    def blame(self, error: Exception, cell: C, experiment: E) -> KeyPath | None:
+        """The key of the experiment that the refusal of a problem is about; None: that of the learner."""
+        return ("options",) if "option" in str(error) or isinstance(error, TypeError) else (experiment.key("streams"),)
+
+    def blame_learner(self, error: Exception, cell: C, experiment: E) -> KeyPath | None:
+        """The key that the refusal of a learner is about; None: that of the learner."""
+        return None
+
+    def doubt(self, learner: Any) -> str | None:
+        """Why a learner that could be made should not be run, if there is a reason."""
+        return None

@@ -1,0 +1,312 @@
+"""Empirical risk minimisation: a learner sees all records and releases one point."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from time import process_time
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
+from dpregret.workflows.families.fields import (
+    Dimensions,
+    ExperimentOnSets,
+    Integers,
+    Mistake,
+    Option,
+    Settings,
+    Words,
+)
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.erm.base import ErmLearner
+    from dpregret.algorithms.geometry import ConstraintSet, CountedSet
+    from dpregret.algorithms.learner import Card
+    from dpregret.core.arrays import Array
+    from dpregret.datasets.base import Source
+    from dpregret.datasets.risk_base import EmpiricalRisk
+    from dpregret.workflows.audits.neighbours import Audited
+    from dpregret.workflows.audits.settings import Special
+
+LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
+FEW = 4096  # records of a costly risk whose constants are all that is wanted
+
+
+class Growth(Settings):
+    """A dimension that grows with the number of records: round(factor * n^power)."""
+
+    factor: Annotated[float, Field(gt=0)]
+    power: Annotated[float, Field(gt=0)]
+
+    def dimension(self, samples: int) -> int:
+        """Return the dimension for n records, at least 2."""
+        size: int = round(self.factor * samples**self.power)
+        return max(2, size)
+
+
+class ErmExperiment(ExperimentOnSets):
+    """One sweep of empirical risk minimisation; ``family: erm``.
+
+    ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
+    ``dimension_growth``; an option of the risk may be a list, then each of its values makes a cell.
+    """
+
+    family: Literal["erm"]
+    sweep: Literal["samples", "dimension", "epsilon", "width", "option", "risk", "none"]
+    streams: Words = Field(alias="risks")
+    dimension: Dimensions | None = None  # type: ignore[assignment]
+    dimension_growth: Growth | None = None
+    horizon: Integers = Field(alias="samples")
+    options: dict[str, Option] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_dimension(self) -> ErmExperiment:
+        if (self.dimension is None) == (self.dimension_growth is None):
+            raise ValueError("give either dimension or dimension_growth")
+        return self
+
+    def dimensions(self, set_name: str, samples: int | None = None) -> tuple[int, ...]:
+        """Return the dimensions in which a set is used, for a number of records where they grow."""
+        if self.dimension_growth is not None:
+            return (self.dimension_growth.dimension(samples or max(self.horizon)),)
+        return super().dimensions(set_name)
+
+    def places(self) -> Iterator[tuple[KeyPath, str, int]]:
+        """Every set in each of its dimensions."""
+        if self.dimension_growth is None:
+            yield from super().places()
+            return
+        for name, samples in itertools.product(self.sets, self.horizon):
+            yield ("dimension_growth",), name, self.dimension_growth.dimension(samples)
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Points that memory cannot hold."""
+        known = [*super().mistakes()]
+        yield from known
+        if not known:
+            largest = max(dimension for _, _, dimension in self.places())
+            if largest > LARGEST_DIMENSION:
+                yield ("dimension",), f"{largest} is more than {LARGEST_DIMENSION}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One data set a run: everything but the privacy settings, which are batched."""
+
+    set_name: str
+    risk: str
+    dimension: int
+    samples: int
+    options: tuple[tuple[str, bool | int | float | str], ...]
+
+    @property
+    def label(self) -> str:
+        """What tells the data of this cell from others, for its random numbers."""
+        return f"records {self.risk} {self.set_name} {self.dimension} {self.samples} {dict(self.options)}"
+
+
+@dataclass(frozen=True)
+class RiskOnSet:
+    """A constraint set and a risk on it."""
+
+    domain: ConstraintSet
+    risk: EmpiricalRisk
+
+
+class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
+    """Learners of algorithms/erm on empirical risks."""
+
+    name = "erm"
+    experiment = ErmExperiment
+    seed_word = "risks"  # the family's name when the first audits were drawn
+
+    def source(self) -> type[Source]:
+        """Empirical risks."""
+        from dpregret.datasets.risk_base import EmpiricalRisk
+
+        return EmpiricalRisk
+
+    def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[Cell]:
+        """Every combination of set, risk, number of records, dimension and option."""
+        for set_name, risk, samples in itertools.product(experiment.sets, experiment.streams, experiment.horizon):
+            for dimension in experiment.dimensions(set_name, samples):
+                for options in itertools.product(*experiment.choices()):
+                    yield Cell(set_name, risk, dimension, samples, options)
+
+    def problem(self, cell: Cell, experiment: ErmExperiment, draws: Draws) -> RiskOnSet:
+        """The set, and the risk of one data set a run."""
+        from dpregret.algorithms.geometry import make_set
+        from dpregret.datasets.risks import make_risk
+
+        domain, records = make_set(cell.set_name, cell.dimension), draws.generators(cell.label)
+        risk = make_risk(cell.risk, domain, cell.samples, records, data_dir=draws.data_dir, **dict(cell.options))
+        return RiskOnSet(domain, risk)
+
+    def learner(
+        self, learner_class: type[Any], problem: RiskOnSet, cell: Cell, experiment: ErmExperiment, variant: str
+    ) -> ErmLearner:
+        """With all privacy budgets, on a set that counts its calls."""
+        from dpregret.algorithms.erm.base import ErmProblem
+        from dpregret.algorithms.geometry import CountedSet
+        from dpregret.algorithms.privacy import Budget
+
+        budgets = [Budget(math.inf)]
+        if learner_class.card.private:
+            budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
+        told = ErmProblem(CountedSet(problem.domain), problem.risk)
+        learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
+        return learner
+
+    def play(
+        self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance
+    ) -> pd.DataFrame:
+        """One row per (setting, run)."""
+        risk, budgets, runs = problem.risk, learner.budgets, draws.runs
+        domain = cast("CountedSet", learner.domain)
+        optimum, _, gaps = risk.optimum()
+        started = process_time()
+        points = learner.fit(draws.generators("noise"))
+        per_run = runs * len(budgets)
+        seconds = (process_time() - started) / per_run
+        excess = risk.value(points) - optimum
+        if not np.isfinite(excess).all():
+            raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a risk that is not finite")
+        trivial = risk.value(np.tile(domain.center(), (runs, 1))) - optimum
+        width, width_error = _width(cell.set_name, cell.dimension)
+        setting, run = (index.ravel() for index in np.indices(excess.shape))
+        advance(1)
+        return pd.DataFrame(
+            {
+                "epsilon": np.array([budget.epsilon for budget in budgets])[setting],
+                "delta": np.array([budget.delta for budget in budgets])[setting],
+                "run": run,
+                "regret": excess.ravel(),
+                "trivial_regret": np.broadcast_to(trivial, excess.shape).ravel(),
+                "comparator_gap": np.broadcast_to(gaps, excess.shape).ravel(),
+                "bound": np.array(learner.bound())[setting],
+                "iterations": np.array(learner.iterations())[setting],
+                "delivered_epsilon": np.array(learner.delivered_epsilon())[setting],
+                **{name: values[setting] for name, values in _ledger(learner).items()},
+            }
+        ).assign(
+            set=cell.set_name,
+            stream=cell.risk,
+            tight=risk.tight,
+            dimension=cell.dimension,
+            horizon=cell.samples,
+            checkpoint=cell.samples,
+            window=0,
+            displacement=0.0,
+            noise_norm=0.0,
+            width=width,
+            width_error=width_error,
+            violation=float(domain.violation(points).max()),
+            projections=domain.projections.rows / per_run,
+            linear_oracles=domain.linear_oracles.rows / per_run,
+            local_oracles=0.0,
+            solves=0.0,
+            seconds=seconds,
+            seconds_projection=domain.projections.seconds / per_run,
+            seconds_linear_oracle=domain.linear_oracles.seconds / per_run,
+            seconds_local_oracle=0.0,
+            **dict(cell.options),
+        )
+
+    def trial(self, experiment: ErmExperiment) -> ErmExperiment:
+        """The smallest problem of every set and risk, with one data set, at the smallest epsilon."""
+        samples = min(experiment.horizon)
+        options = {name: value[0] if isinstance(value, tuple) else value for name, value in experiment.options.items()}
+        smallest: dict[str, Any] = {"horizon": (samples,), "epsilon": (min(experiment.epsilon),), "runs": 1}
+        if experiment.dimension is not None:
+            smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
+        return experiment.model_copy(update={**smallest, "options": options})
+
+    def describe(self, cell: Cell) -> str:
+        """Risk, set, dimension and number of records."""
+        return f"on {cell.risk!r}, set {cell.set_name!r}, dimension {cell.dimension}, n = {cell.samples}"
+
+    def doubt(self, learner: ErmLearner) -> str | None:
+        """A formula that asks for less than one iteration."""
+        wanted = learner.uncapped_iterations()[0]
+        return f"n is too small, the number of iterations would be {wanted:.2g} < 1" if wanted < 1 else None
+
+    def work(self, experiment: ErmExperiment, learner_class: type[Any], variant: str) -> Counts:
+        """Steps by the learner's own formula; one a fit where only the fit, or a file, tells."""
+        private, runs, parts = learner_class.card.private, experiment.runs, []
+        epsilons = experiment.epsilon if private else (math.inf,)
+        if variant in learner_class.budget_free:
+            epsilons = tuple(math.inf for _ in epsilons)
+        for cell in self.cells(experiment, learner_class.card):
+            steps = _iterations(cell, learner_class, variant, epsilons, experiment.delta)
+            held = len(epsilons) * runs * cell.dimension + steps
+            parts.append(Counts(steps, steps * runs * cell.dimension, held / MEGABYTE))
+        return Counts.total(parts)
+
+    def neighbours(
+        self,
+        learner_class: type[Any],
+        variant: str,
+        epsilon: float,
+        delta: float,
+        special: Special,
+        seed: Sequence[int],
+    ) -> Audited:
+        """Twenty records; one turns."""
+        from dpregret.workflows.audits.erm import AuditedRisk
+
+        return AuditedRisk(learner_class, variant, epsilon, delta, seed)
+
+
+@cache
+def _iterations(
+    cell: Cell, learner_class: type[Any], variant: str, epsilons: tuple[float, ...], delta: float
+) -> float:
+    from dpregret.algorithms.erm.base import ErmProblem
+    from dpregret.algorithms.geometry import make_set
+    from dpregret.algorithms.privacy import Budget
+    from dpregret.datasets.catalogue import UnreadData, sources
+    from dpregret.datasets.risk_base import EmpiricalRisk
+    from dpregret.datasets.risks import make_risk
+
+    domain = make_set(cell.set_name, cell.dimension)
+    records = min(cell.samples, FEW) if sources(EmpiricalRisk)[cell.risk].costly else cell.samples
+    try:
+        risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
+    except UnreadData:
+        return float(len(epsilons))
+    risk.samples = cell.samples
+    built = learner_class(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, variant)
+    return float(sum(max(1, steps) for steps in built.iterations()))
+
+
+def _ledger(learner: ErmLearner) -> dict[str, Array]:
+    """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
+    from dpregret.algorithms.privacy import Release
+
+    lines, settings = learner.ledger(), len(learner.budgets)
+    gaussian = [line for line in lines if isinstance(line, Release) and line.distribution == "gaussian"]
+    capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
+    unknown = np.full(settings, math.nan)
+    return {
+        "noise_distribution": np.array([line.distribution for line in lines] or ["none"] * settings),
+        "noise_scale": np.array([line.scale for line in lines]) if lines else unknown,
+        "mu_gdp": np.array([line.mu() if line.nodes else 0.0 for line in gaussian])
+        if lines and len(gaussian) == len(lines)
+        else unknown,
+        "capped": capped & learner.card.private,
+    }
+
+
+@cache
+def _width(set_name: str, dimension: int) -> tuple[float, float]:
+    from dpregret.algorithms.geometry import gaussian_width, make_set
+
+    return gaussian_width(make_set(set_name, dimension), np.random.default_rng(dimension))

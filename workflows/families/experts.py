@@ -1,0 +1,221 @@
+"""Prediction with expert advice: a learner plays one of d experts and sees the losses of all."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.runs import OPTIONS
+from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
+from dpregret.workflows.families.fields import Experiment, Integers, Losses, Mistake, Option
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
+    from dpregret.algorithms.learner import Card
+    from dpregret.datasets.base import Source
+    from dpregret.datasets.expert_streams import ExpertStream
+    from dpregret.workflows.audits.neighbours import Audited
+    from dpregret.workflows.audits.settings import Special
+
+
+class ExpertExperiment(Experiment):
+    """One sweep with expert advice; ``family: experts``.
+
+    ``experts`` numbers of experts, ``streams`` names of expert streams, ``best_loss`` public bounds on the loss of the
+    best expert (left out: what the stream declares, if anything); an option of the stream may be a list, then each of
+    its values makes a cell.
+    """
+
+    family: Literal["experts"]
+    sets: ClassVar[tuple[str, ...]] = ("experts",)
+    sweep: Literal["horizon", "experts", "dimension", "epsilon", "best-loss", "option", "stream", "none"]
+    dimension: Integers = Field(alias="experts")
+    best_loss: Losses | None = None
+    options: dict[str, Option] = Field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """Options that vary but tell no rows apart."""
+        yield from super().mistakes()
+        for name, values in self.options.items():
+            if isinstance(values, tuple) and name not in OPTIONS:
+                yield ("options", name), f"may not be a list: options that may are {', '.join(OPTIONS)}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One play: a stream, its size and length, what is known of it, and the privacy budget."""
+
+    stream: str
+    experts: int
+    horizon: int
+    best_loss: float | None
+    epsilon: float
+    options: tuple[tuple[str, bool | int | float | str], ...]
+
+    @property
+    def label(self) -> str:
+        """What tells the losses of this cell from others, for their random numbers."""
+        return f"experts {self.stream} {self.experts} {dict(self.options)}"
+
+
+@dataclass(frozen=True)
+class StreamOfExperts:
+    """What learners are told, and the stream itself; None where its data have not been read."""
+
+    told: ExpertProblem
+    stream: ExpertStream | None
+
+
+class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
+    """Learners of algorithms/experts on streams of expert losses."""
+
+    name = "experts"
+    experiment = ExpertExperiment
+
+    def source(self) -> type[Source]:
+        """Streams of expert losses."""
+        from dpregret.datasets.expert_streams import ExpertStream
+
+        return ExpertStream
+
+    def cells(self, experiment: ExpertExperiment, card: Card) -> Iterator[Cell]:
+        """Every combination; a learner without privacy has epsilon = inf only."""
+        for stream, experts, horizon, best_loss, epsilon in itertools.product(
+            experiment.streams,
+            experiment.dimension,
+            experiment.horizon,
+            experiment.best_loss or (None,),
+            experiment.epsilon if card.private else (math.inf,),
+        ):
+            for options in itertools.product(*experiment.choices()):
+                yield Cell(stream, experts, horizon, best_loss, epsilon, options)
+
+    def problem(self, cell: Cell, experiment: ExpertExperiment, draws: Draws) -> StreamOfExperts:
+        """The stream; without its data, as many experts in groups of one."""
+        from dpregret.algorithms.experts.base import ExpertProblem
+        from dpregret.datasets.catalogue import UnreadData
+        from dpregret.datasets.expert_streams import make_expert_stream
+
+        try:
+            stream = make_expert_stream(
+                cell.stream,
+                cell.experts,
+                cell.horizon,
+                epsilon=cell.epsilon,
+                best_loss=cell.best_loss,
+                data_dir=draws.data_dir,
+                **dict(cell.options),
+            )
+        except UnreadData:
+            return StreamOfExperts(ExpertProblem(np.ones(cell.experts), cell.horizon, cell.best_loss), None)
+        return StreamOfExperts(ExpertProblem(stream.sizes, cell.horizon, stream.best_loss), stream)
+
+    def learner(
+        self,
+        learner_class: type[Any],
+        problem: StreamOfExperts,
+        cell: Cell,
+        experiment: ExpertExperiment,
+        variant: str,
+    ) -> ExpertLearner:
+        """With the budget of the cell."""
+        from dpregret.algorithms.privacy import Budget
+
+        budget = Budget(cell.epsilon, experiment.delta if learner_class.card.private else 0.0)
+        learner: ExpertLearner = learner_class(problem.told, budget, experiment.runs, variant)
+        return learner
+
+    def play(
+        self, learner: ExpertLearner, problem: StreamOfExperts, cell: Cell, draws: Draws, advance: Advance
+    ) -> pd.DataFrame:
+        """One row a run."""
+        stream, runs, (budget,) = problem.stream, draws.runs, learner.budgets
+        assert stream is not None  # a play has a folder of data
+        comparator = stream.comparator(draws.generators(cell.label))
+        started = process_time()
+        play = learner.play(stream.blocks(draws.generators(cell.label)), draws.generators("noise"))
+        seconds = process_time() - started
+        regret = play.losses - comparator.best
+        if not np.isfinite(regret).all():
+            raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
+        advance(1)
+        (bound,), (delivered,) = learner.bound(), learner.delivered_epsilon()
+        return pd.DataFrame(
+            {
+                "run": np.arange(runs),
+                "regret": regret,
+                "trivial_regret": comparator.uniform - comparator.best,
+                "draws": play.draws,
+            }
+        ).assign(
+            set="experts",
+            stream=cell.stream,
+            tight=stream.tight,
+            dimension=cell.experts,
+            horizon=cell.horizon,
+            checkpoint=cell.horizon,
+            window=0,
+            epsilon=cell.epsilon,
+            delta=0.0 if learner.pure else budget.delta,
+            best_loss=math.nan if stream.best_loss is None else stream.best_loss,
+            bound=bound,
+            lower_bound=stream.lower_bound if learner.pure else math.nan,
+            delivered_epsilon=delivered,
+            mu_gdp=math.nan,
+            noise_distribution="none",
+            noise_scale=math.nan,
+            noise_norm=0.0,
+            displacement=0.0,
+            comparator_gap=0.0,
+            violation=0.0,
+            seconds=seconds / (cell.horizon * runs),
+            **dict(cell.options),
+        )
+
+    def describe(self, cell: Cell) -> str:
+        """Stream, size, length and epsilon."""
+        return f"on {cell.stream!r}, {cell.experts} experts, T = {cell.horizon}, epsilon = {cell.epsilon:g}"
+
+    def blame(self, error: Exception, cell: Cell, experiment: ExpertExperiment) -> KeyPath | None:
+        """A refusal begins with the name of the argument that it is about."""
+        if math.isinf(cell.epsilon) and cell.epsilon not in experiment.epsilon:
+            return None  # only a learner without privacy plays there
+        first = str(error).split(maxsplit=1)[0].rstrip(":")
+        keys: dict[str, KeyPath] = {
+            "experts": ("experts", experiment.dimension.index(cell.experts)),
+            "best_loss": ("best_loss",),
+            "horizon": ("horizon",),
+        }
+        return keys.get(first, ("options",))
+
+    def work(self, experiment: ExpertExperiment, learner_class: type[Any], variant: str) -> Counts:
+        """Every round of every cell, one number a group of experts."""
+        parts = []
+        for cell in self.cells(experiment, learner_class.card):
+            groups = len(self.problem(cell, experiment, Draws(0, 1)).told.sizes)
+            moved = experiment.runs * groups * cell.horizon
+            parts.append(Counts(cell.horizon, moved, min(moved, 2**22) / MEGABYTE))
+        return Counts.total(parts)
+
+    def neighbours(
+        self,
+        learner_class: type[Any],
+        variant: str,
+        epsilon: float,
+        delta: float,
+        special: Special,
+        seed: Sequence[int],
+    ) -> Audited:
+        """Two experts; the losses of one round change sides."""
+        from dpregret.workflows.audits.experts import AuditedExperts
+
+        return AuditedExperts(learner_class, variant, epsilon, delta, special.rounds or 8, seed)

@@ -1,0 +1,75 @@
+"""Where learners and streams stand and which data streams read: what the main process tells its jobs.
+
+On a cluster every job starts Snakemake anew, twice. To import all learners and streams costs each start as much CPU
+time as Snakemake itself does, and a job needs of them only what is here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.fingerprint import FOLDERS, ROOT, fingerprint
+
+KEPT = Path(".snakemake") / "index.json"
+
+
+@dataclass(frozen=True)
+class Index:
+    """learners, streams: family -> name -> module. data: family -> stream -> the prepared data that it reads."""
+
+    learners: dict[str, dict[str, str]]
+    streams: dict[str, dict[str, str]]
+    data: dict[str, dict[str, str]]
+
+    def modules(self, family: str, learner: str, streams: Iterable[str]) -> tuple[str, str, list[str]]:
+        """What `learner_fingerprint` wants to know of a job."""
+        return family, self.learners[family][learner], [self.streams[family][name] for name in streams]
+
+    def needed(self, family: str, streams: Iterable[str]) -> list[str]:
+        """Prepared data that streams read."""
+        return list(dict.fromkeys(self.data[family][name] for name in streams if name in self.data[family]))
+
+    @property
+    def prepared(self) -> list[str]:
+        """All data that any stream reads."""
+        return sorted({name for streams in self.data.values() for name in streams.values()})
+
+
+def collect() -> Index:
+    """Look into all families."""
+    return Index(
+        learners={each.name: {name: it.__module__ for name, it in each.learners.items()} for each in FAMILIES.values()},
+        streams={each.name: {name: it.__module__ for name, it in each.streams.items()} for each in FAMILIES.values()},
+        data={
+            each.name: {name: it.data for name, it in each.streams.items() if it.data is not None}
+            for each in FAMILIES.values()
+        },
+    )
+
+
+def _code() -> str:
+    return fingerprint([ROOT / folder for folder in (*FOLDERS, "dpregret/core")])
+
+
+def keep(index: Index, path: Path = KEPT) -> None:
+    """Write the index for jobs that start in the same folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps({"code": _code(), **asdict(index)}), encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def recall(path: Path = KEPT) -> Index:
+    """Return what was kept, or collect it anew where nothing was, or of other code."""
+    try:
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept.pop("code") == _code():
+            return Index(**kept)
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        pass
+    return collect()
