@@ -1,8 +1,8 @@
 """Step, regulariser, gap constant and radius of WDP-COCOL: one class a variant, every constant with its source.
 
 Setting. F_t has the Hessian mu S_t I, S_t = t + C0, a = alpha, r = rho of the local oracle, |z_t| <= N.
-h_t = F_t - min F_t with clean sums. The invariant h_{t-1}(x_t) <= K^2 / (mu S_{t-1}) holds at t = 1, where x_1 minimises
-the regulariser. It is kept as follows.
+h_t = F_t - min F_t with clean sums. The invariant h_{t-1}(x_t) <= K^2 / (mu S_{t-1}) holds at t = 1, since x_1
+minimises the regulariser. It is kept as follows.
 
 Drift. F_t adds a loss whose gradient is at most L, so h_t(x_t) <= h_{t-1}(x_t) + L |x_t - argmin F_t|, a distance of at
 most sqrt(2 h_t(x_t) / (mu S_t)). Hence sqrt(h_t(x_t)) <= sqrt(h_{t-1}(x_t)) + L sqrt(2 / (mu S_t)) <= A / sqrt(mu S_t)
