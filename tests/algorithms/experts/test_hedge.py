@@ -12,7 +12,8 @@ from scipy import stats
 from tiny_streams import constant, generators, halving, varying
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.hedge import BatchedHedge, CompositionHedge, Hedge, hedge_losses
+from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
+from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, most_draws, price, tuned
 from dpregret.algorithms.privacy import Budget
