@@ -2,9 +2,9 @@
 
 Algorithm   Hedge of hedge.py. composition: draw afresh in every round. batched: draw once for b rounds, on the losses
             before them.
-Privacy     Unit: the losses of one round; neighbours: they are replaced by any others, so a score moves by at most 1. In
-            this convention of the exponential mechanism a draw is 2 eta-DP and, having bounded range, eta^2/2-zCDP
-            (Cesar & Rogers 2021). T/b draws see the loss.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others, so a score moves by at most 1.
+            In this convention of the exponential mechanism a draw is 2 eta-DP and, having bounded range,
+            eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see the loss.
 Guarantee   Expected regret <= ln(d)/eta + eta T b/8, first draw uniform.
 Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps that is quoted for Jain & Thakurta 2014;
             their algorithm is another one. Batch length: sqrt(4 ln(d) / (3 rho)) with zCDP, (16 T ln(d) / eps^2)^(1/3)

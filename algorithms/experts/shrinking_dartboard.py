@@ -7,9 +7,9 @@ Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 
             line 4    otherwise, if k < K: draw x with P(x) ~ exp(-eta C(x)); k = k + 1
             `play_by_the_box` is this. The learner is charged with its expected loss instead, that of Hedge, which is
             exact to 1/T.
-Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP. The loss decides
-            once whether to keep or to draw: at most ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws, each
-            eta^2/2-zCDP.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP. The loss
+            decides once whether to keep or to draw: at most ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws,
+            each eta^2/2-zCDP.
 Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
             ln(d)/eta + eta T/8.
 Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number

@@ -12,8 +12,8 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
             `play_by_the_box` is this. `Switcher` leaps from event to event and has the same law: the halting round of a
             test has a closed form (see dpregret.algorithms.privacy.threshold), so a horizon of 2^22 costs a few dozen
             events a run.
-Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts is
-            protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth).
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
+            is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth).
 Guarantee   Asi et al. 2023, Thm 1: with probability 1 - 2 beta the loss is at most
             (K + 1) (L* + 4/eta + 2 accuracy + 1).
 Deviations  printed-*: threshold with accuracy 8 B/eps, although the tests have eps/2 only. zcdp: draws priced by zCDP
