@@ -43,7 +43,7 @@ def random_losses(rounds: int, experts: int, sizes: list[int]) -> tuple[np.ndarr
 def test_sparse_vector_by_the_box_and_by_events(rounds: int, sizes: list[int], best: float) -> None:
     """Both against the exact law of what is released, up to two switches in odd numbers of experts and rounds."""
     groups, losses = random_losses(rounds, len(sizes), sizes)
-    made = Restless(len(losses[0]), rounds, best, Budget(6.0), "pure")
+    made = Restless(len(losses[0]), rounds, best, Budget(16.0), "pure")
     label = np.repeat(np.arange(len(sizes)), sizes)
     sequences: dict[Hashable, float] = defaultdict(float)
     outcomes: dict[Hashable, float] = defaultdict(float)
@@ -56,7 +56,7 @@ def test_sparse_vector_by_the_box_and_by_events(rounds: int, sizes: list[int], b
     plain = Counter[Hashable](tuple(sparse_vector.play_by_the_box(made, losses, each)) for each in generators(RUNS, 1))
     assert p_value(plain, sequences) > 1e-4
     problem = ExpertProblem(np.array(sizes, dtype=float), rounds, best)
-    learner = SparseVectorExperts(problem, Budget(6.0), RUNS, "pure")
+    learner = SparseVectorExperts(problem, Budget(16.0), RUNS, "pure")
     learner.plan = made
     record = learner.play([varying(groups[:2, None]), varying(groups[2:, None])], generators(RUNS, 2))
     events = Counter[Hashable](zip(record.losses.round(9).tolist(), record.draws.astype(int).tolist(), strict=True))
