@@ -1,10 +1,18 @@
 """Experts by private switching when nobody knows the loss of the best one.
 
-Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*. Whenever an expert is drawn, its loss so far is
-            released with Laplace noise; if that contradicts the guess, the guess is doubled and Algorithm 1 restarted.
-Privacy     Replace the losses of one round; pure eps-DP. cold, warm: all N phases may look at all losses, so each gets
-            eps/(2 N) for Algorithm 1 and eps/(2 N) for its K releases. restart: a phase looks at its own rounds only;
-            phases see different rounds, so each may spend eps/2 and eps/2.
+Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*, which is doubled when a drawn expert contradicts
+            it. The text of the box is lost: the lines below are reconstructed from the proof of Theorem 2.
+            line 1  N phases with a budget of e each, twice; guess = 1
+            line 2  open Algorithm 1 with L* = guess at the budget e
+            line 3  for t = 1..T: play the expert of Algorithm 1
+            line 4    whenever it draws x:
+            line 5      hat C = C(x) + Laplace(K / e), C the losses so far
+            line 6      if hat C exceeds the guess by more than the slack, and this is not the last phase:
+            line 7        double the guess; open Algorithm 1 anew
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. cold, warm: all N
+            phases may look at all losses, so each gets e = eps/(2 N) for Algorithm 1 and as much for its K releases.
+            restart: a phase looks at its own rounds only; phases see different rounds, so each may spend eps/2 and
+            eps/2.
 Guarantee   The paper's Thm 2; the cost of not knowing L* is up to (ln T)^2 for cold, since N phases share the budget
             and each pays for its share.
 Deviations  The paper's test is lost; here a guess is doubled when the noisy loss exceeds
@@ -19,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
+from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -95,13 +104,7 @@ class AdaptiveExperts(ExpertLearner):
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Total losses of the played experts and numbers of switches."""
-        players = [_Adaptive(self, generator) for generator in generators]
-        before = np.zeros((1, len(self.sizes)))
-        for block in blocks:
-            for run, player in enumerate(players):
-                player.play_block(RunOfBlock(block, run), before[min(run, len(before) - 1)])
-            before = before + block_total(block)
-        return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
+        return play_runs([_Adaptive(self, generator) for generator in generators], blocks, len(self.sizes))
 
     def delivered_epsilon(self) -> list[float]:
         """Algorithm 1 and the releases of all phases that may see one loss."""
@@ -116,11 +119,11 @@ class _Adaptive:
     """One run of Algorithm 2."""
 
     def __init__(self, learner: AdaptiveExperts, generator: np.random.Generator):
-        self.learner, self.generator, self.guess = learner, generator, learner.phases.first_guess
+        self.learner, self.generator, self.guess = learner, generator, learner.phases.first_guess  # line 1
         self.slack, self.scale = learner.slack, learner.release_scale
         self.phase, self.draws, self.done = 1, 0, 0.0
         self.start = np.zeros(len(learner.sizes))  # losses before this phase that it does not see
-        self.player = Switcher(learner.plan(self.guess), learner.sizes, generator)
+        self.player = Switcher(learner.plan(self.guess), learner.sizes, generator)  # line 2
 
     @property
     def total(self) -> float:
@@ -129,9 +132,9 @@ class _Adaptive:
     def play_block(self, losses: RunOfBlock, before: Array) -> None:
         now = 0
         while now < losses.rounds:
-            switches = self.player.switches
-            now = self.player.advance(losses, before - self.start, now)
-            if self.player.switches > switches:
+            draws = self.player.draws
+            now = self.player.advance(losses, before - self.start, now)  # line 3
+            if self.player.draws > draws:  # line 4
                 self.draws += 1
                 seen = before + losses.before(now - 1)  # what the draw knew: its own round not yet
                 self._check(float((seen - self.start)[self.player.group]), seen)
@@ -140,10 +143,10 @@ class _Adaptive:
         """Release the drawn expert's loss; begin a new phase where it contradicts the guess."""
         if self.phase >= self.learner.phases.count:
             return
-        noise = self.generator.laplace(scale=self.scale) if self.scale else 0.0
-        if loss + noise <= self.guess + self.slack:
+        noise = self.generator.laplace(scale=self.scale) if self.scale else 0.0  # line 5
+        if loss + noise <= self.guess + self.slack:  # line 6
             return
-        self.phase, self.guess = self.phase + 1, 2 * self.guess
+        self.phase, self.guess = self.phase + 1, 2 * self.guess  # line 7
         if self.learner.variant == "restart":
             self.start = seen
         group, query = self.player.group, self.player.query

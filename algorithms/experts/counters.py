@@ -1,13 +1,20 @@
 """Experts by private switching with a binary tree counter in place of the sparse vector.
 
-Algorithm   Asi et al. 2023, Alg. 3 is a sketch; this is our instantiation of it. A phase draws one expert by the
-            exponential mechanism and counts its losses with a binary tree; when the noisy count exceeds a threshold,
-            the next phase begins. At most P = 3 ceil(log2 d) draws, then the last expert stays.
-Privacy     Replace the losses of one round; pure eps-DP. Counters of different phases see different rounds: eps/2 with
-            Laplace noise of scale 2 q/eps a node, q = ceil(log2 T). The draws have eps/(2 P) each.
+Algorithm   Asi et al. 2023, Alg. 3 is a sketch whose text is lost; the lines below are our instantiation of it, with
+            one candidate a phase and at most P = 3 ceil(log2 d) draws, after which the last expert stays.
+            line 1  draw x uniformly; open a binary tree counter
+            line 2  for t = 1..T
+            line 3    if fewer than P draws were spent and the noisy count of the losses of x in its phase exceeds the
+                      threshold:
+            line 4      draw x with P(x) ~ exp(-eta C(x) / 2), C the losses so far; a new phase and counter
+            line 5    play x; the counter takes l_t(x)
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. Counters of
+            different phases see different rounds: eps/2 with Laplace noise of scale 2 q/eps a node,
+            q = ceil(log2 T). The draws have eps/(2 P) each.
 Guarantee   None is stated. The threshold 4/eta + error is above the noise at all times with probability 1 - beta:
             |sum of up to q Laplace variates of scale b| <= b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with
             probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8).
+Deviations  See Algorithm; the paper draws several candidates a phase.
 """
 
 import math
@@ -15,7 +22,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
+from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, prefix_noise
 from dpregret.algorithms.privacy.selection import Selection, draw_group
@@ -54,13 +62,7 @@ class TreeCounterExperts(ExpertLearner):
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Total losses of the played experts and numbers of draws."""
-        players = [_Counting(self, generator) for generator in generators]
-        before = np.zeros((1, len(self.sizes)))
-        for block in blocks:
-            for run, player in enumerate(players):
-                player.play_block(RunOfBlock(block, run), before[min(run, len(before) - 1)])
-            before = before + block_total(block)
-        return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
+        return play_runs([_Counting(self, generator) for generator in generators], blocks, len(self.sizes))
 
     def delivered_epsilon(self) -> list[float]:
         """Counters plus draws."""
@@ -106,7 +108,7 @@ class _Counting:
 
     def __init__(self, learner: TreeCounterExperts, generator: np.random.Generator):
         self.learner, self.generator = learner, generator
-        self.group = draw_group(generator, learner.sizes, np.zeros(len(learner.sizes)), 1.0)
+        self.group = draw_group(generator, learner.sizes, np.zeros(len(learner.sizes)), 1.0)  # line 1
         self.draws, self.total = 0, 0.0
         self._begin()
 
@@ -116,18 +118,18 @@ class _Counting:
 
     def play_block(self, losses: RunOfBlock, before: Array) -> None:
         now = 0
-        while now < losses.rounds:
+        while now < losses.rounds:  # line 2
             stop = min(losses.rounds, now + CHUNK)
             path = losses.path(self.group, now, stop)
-            halt = None if self.draws >= self.learner.most_draws else self._halt(path)
+            halt = None if self.draws >= self.learner.most_draws else self._halt(path)  # line 3
             if halt is None:
-                self.total += float(path.sum())
+                self.total += float(path.sum())  # line 5
                 now = stop
                 continue
             self.total += float(path[:halt].sum())
             now += halt
             scores = before + losses.before(now)
-            self.group = draw_group(self.generator, self.learner.sizes, scores, self.learner.draw_scale)
+            self.group = draw_group(self.generator, self.learner.sizes, scores, self.learner.draw_scale)  # line 4
             self.draws += 1
             self._begin()
 

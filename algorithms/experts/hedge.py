@@ -1,18 +1,13 @@
-"""Hedge, and what becomes of it when its draws are paid for by composition.
+"""Hedge, and the closed form of its expected loss.
 
-Algorithm   Play x_t with P(x) ~ exp(-eta C(x)), C the losses so far (Littlestone & Warmuth 1994; Freund & Schapire
-            1997).
-            composition: draw afresh in every round. batched: draw once for b rounds, on the losses before them.
-Privacy     Replace the losses of one round; a score moves by at most 1. In this convention of the exponential
-            mechanism a draw is 2 eta-DP and, having bounded range, eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see
-            the loss.
-Guarantee   Expected regret <= ln(d)/eta + eta T b/8, first draw uniform; for eta = 1 and T b = T also
-            (L* + ln d)/(1 - 1/e) - L*.
-Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps that is quoted for Jain & Thakurta 2014;
-            their algorithm is another one. Batch length: sqrt(4 ln(d) / (3 rho)) with zCDP, (16 T ln(d) / eps^2)^(1/3)
-            pure, which minimise the bound.
-
-Losses are expectations over the draws, exact: the marginal of every round is known in closed form.
+Algorithm   Littlestone & Warmuth 1994; Freund & Schapire 1997:
+            line 1  C = 0
+            line 2  for t = 1..T
+            line 3    play x with P(x) ~ exp(-eta C(x))
+            line 4    C = C + l_t
+            Losses are expectations over the draws, exact: the marginal of every round is known in closed form.
+Privacy     None; composition_hedge.py pays for the draws.
+Guarantee   Expected regret <= ln(d)/eta + eta T/8; for eta = 1 also (L* + ln d)/(1 - 1/e) - L*.
 """
 
 import math
@@ -25,7 +20,6 @@ from scipy.special import softmax
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.selection import Selection, largest_rho
 from dpregret.core.arrays import Array
 
 NUMBERS = 2**20  # of a chunk of marginals
@@ -36,11 +30,11 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
 
     eta = inf plays the experts of smallest loss so far. sizes: (groups,).
     """
-    seen = np.zeros((1, len(sizes)))
+    seen = np.zeros((1, len(sizes)))  # line 1
     current = _marginals(seen, sizes, eta)
     total = np.zeros(1)
     played = 0  # rounds since the last draw, counted from it
-    for block in blocks:
+    for block in blocks:  # line 2
         starts = np.arange(-played % batch, block.rounds, batch, dtype=np.int64)
         lead = int(starts[0]) if len(starts) else block.rounds
         total = total + (current * _sums(block, np.array([0]), lead)[0]).sum(axis=-1)
@@ -51,9 +45,9 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
             pieces = _sums(block, some, stop)
             before = seen + _sums(block, np.array([0]), int(some[0]))[0] + _exclusive(pieces)
             marginals = _marginals(before, sizes, eta)
-            total = total + (marginals * pieces).sum(axis=(0, 2))
+            total = total + (marginals * pieces).sum(axis=(0, 2))  # line 3
             current = marginals[-1]
-        seen = seen + _sums(block, np.array([0]), block.rounds)[0]
+        seen = seen + _sums(block, np.array([0]), block.rounds)[0]  # line 4
         played += block.rounds
     return np.asarray(total)
 
@@ -84,7 +78,7 @@ def _marginals(seen: Array, sizes: Array, eta: float) -> Array:
 
 
 class ExactHedge(ExpertLearner):
-    """What the learners of this module share: eta, the batch length, and the closed form."""
+    """What learners share whose marginals are those of Hedge: eta, the batch length, and the closed form."""
 
     exact = True
     eta: float
@@ -145,64 +139,3 @@ class Hedge(ExactHedge):
         if math.isinf(self.eta):  # L* = 0: the harmonic sum of ever fewer experts without loss
             return [math.log(self.experts) + 1]
         return [(self.eta * best + math.log(self.experts)) / -math.expm1(-self.eta) - best]
-
-
-class CompositionHedge(ExactHedge):
-    """A fresh draw in every round."""
-
-    card = Card(
-        name="hedge-composition",
-        title="private Hedge by composition (rate of Jain & Thakurta 2014)",
-        paper="folklore",
-        reference="composition of T draws",
-        variants={"zcdp": "eta = sqrt(2 rho/T)", "pure": "eta = eps/(2T)"},
-        anytime=False,
-    )
-
-    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
-        super().__init__(problem, budget, runs, variant)
-        self.batch = self._batch()
-        if self.batch > self.horizon:
-            raise ValueError(
-                f"{self.card.name}: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds, "
-                f"the best batch has {self.batch}"
-            )
-        best = math.sqrt(8 * math.log(self.experts) / (self.horizon * self.batch))  # no privacy needs more
-        if variant == "pure":
-            self.eta = min(best, budget.epsilon / (2 * self.draws))
-        else:
-            self.eta = min(best, math.sqrt(2 * largest_rho(budget) / self.draws))
-
-    @property
-    def pure(self) -> bool:
-        """Whether draws compose purely."""
-        return self.variant == "pure"
-
-    def _batch(self) -> int:
-        return 1
-
-    def delivered_epsilon(self) -> list[float]:
-        """All draws, as the ledger of selections prices them."""
-        ledger = Selection("gumbel", 1 / self.eta, 1.0, self.draws)
-        return [ledger.epsilon(0.0 if self.pure else self.budget.delta)]
-
-
-class BatchedHedge(CompositionHedge):
-    """One draw a batch."""
-
-    card = Card(
-        name="hedge-batched",
-        title="private Hedge on batches",
-        paper="folklore",
-        reference="composition of T/b draws",
-        variants={"zcdp": "eta = sqrt(2 rho b/T)", "pure": "eta = eps b/(2T)"},
-        anytime=False,
-    )
-
-    def _batch(self) -> int:
-        log_experts = math.log(self.experts)
-        if math.isinf(self.budget.epsilon):
-            return 1
-        if self.variant == "pure":
-            return max(1, round(float(np.cbrt(16 * self.horizon * log_experts / self.budget.epsilon**2))))
-        return max(1, round(math.sqrt(4 * log_experts / (3 * largest_rho(self.budget)))))

@@ -3,9 +3,9 @@
 Algorithm   Agarwal & Singh 2017, full information. A binary tree releases noisy sums of the loss vectors.
             FTRL: P ~ exp(-eta * noisy sums), eta = sqrt(ln(d) / (2 T)). FTPL: the expert of the smallest noisy sum,
             with a padded tree, so that the perturbation has the same distribution in every round.
-Privacy     Replace the losses of one round: a vector in [0, 1]^d moves by at most d in l1 and sqrt(d) in l2 norm.
-            Laplace noise is eps-DP, Gaussian noise (eps, delta)-DP by exact Gaussian DP; what is played is
-            post-processing.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. A vector in [0, 1]^d moves by at
+            most d in l1 and sqrt(d) in l2 norm. Laplace noise is eps-DP, Gaussian noise (eps, delta)-DP by exact
+            Gaussian DP; what is played is post-processing.
 Guarantee   FTRL: sqrt(2 T ln d) plus twice the expected largest error of a sum: the leader on wrong sums.
 Deviations  FTRL plays on a plain tree (padded and variance-reduced ones are variants).
 

@@ -1,17 +1,19 @@
 """Private shrinking dartboard: an expert is left only as often as its weight shrinks.
 
-Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010): weights w_t = exp(-eta C_t). In
-            the next round keep x with probability (1 - p) exp(-eta l_t(x)); otherwise draw it from P_(t+1) ~ w_(t+1),
-            at most K times in all.
-Privacy     Replace the losses of one round, (eps, delta)-DP. The loss decides once whether to keep or to draw: at most
-            ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws, each eta^2/2-zCDP.
+Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 2010), in lines of our own:
+            line 1  draw x uniformly; k = 0, C = 0
+            line 2  for t = 1..T: play x; C = C + l_t
+            line 3    with probability (1 - p) exp(-eta l_t(x)) keep x
+            line 4    otherwise, if k < K: draw x with P(x) ~ exp(-eta C(x)); k = k + 1
+            `play_by_the_box` is this. The learner is charged with its expected loss instead, that of Hedge, which is
+            exact to 1/T.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP. The loss
+            decides once whether to keep or to draw: at most ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws,
+            each eta^2/2-zCDP.
 Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
             ln(d)/eta + eta T/8.
 Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number
-            of
-            draws: running out costs at most 1/T in expectation. (p, eta) minimise the guarantee on a grid of p.
-
-Losses are expectations, exact to 1/T.
+            of draws: running out costs at most 1/T in expectation. (p, eta) minimise the guarantee on a grid of p.
 """
 
 import math
@@ -26,6 +28,24 @@ from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
+from dpregret.core.arrays import Array
+
+
+def play_by_the_box(
+    losses: Array, keep_away: float, eta: float, most: int, generator: np.random.Generator
+) -> list[int]:
+    """The experts that one run plays, round by round; losses (rounds, experts), most: K."""
+    everyone = np.arange(losses.shape[1])
+    expert, draws, seen = generator.choice(everyone), 0, np.zeros(len(everyone))  # line 1
+    played = []
+    for loss in losses:  # line 2
+        played.append(int(expert))
+        seen = seen + loss
+        keep = generator.random() < (1 - keep_away) * np.exp(-eta * loss[expert])  # line 3
+        if not keep and draws < most:
+            weights = np.exp(-eta * (seen - seen.min()))
+            expert, draws = generator.choice(everyone, p=weights / weights.sum()), draws + 1  # line 4
+    return played
 
 
 def most_draws(horizon: int, keep_away: float, eta: float) -> int:

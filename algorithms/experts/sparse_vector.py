@@ -1,22 +1,31 @@
 """Experts by private switching: leave an expert when a threshold test says that it lost much.
 
-Algorithm   Asi et al. 2023, Alg. 1; see dpregret.algorithms.privacy.switching for its constants.
-Privacy     Replace the losses of one round; the sequence of played experts is protected. Threshold tests at eps/2, K
-            draws at eps/2 (starved: nine tenths and one tenth).
+Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.switching. The text of the box is lost:
+            the lines below are reconstructed from the proof of Theorem 1. e is the budget of the tests.
+            line 1  draw x uniformly; k = 0 draws spent, q = 0 lost by x since it was drawn, C = 0 lost by all experts
+            line 2  open a test: level = threshold + Laplace(2/e)
+            line 3  for t = 1..T
+            line 4    if k < K and q + Laplace(4/e) >= level
+            line 5      draw x with P(x) ~ exp(-eta max(C(x), L*) / 2)
+            line 6      k = k + 1, q = 0; open a new test
+            line 7    play x; add l_t(x) to q and l_t to C
+            `play_by_the_box` is this. `Switcher` leaps from event to event and has the same law: the halting round of a
+            test has a closed form (see dpregret.algorithms.privacy.threshold), so a horizon of 2^22 costs a few dozen
+            events a run.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
+            is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth).
 Guarantee   Asi et al. 2023, Thm 1: with probability 1 - 2 beta the loss is at most
             (K + 1) (L* + 4/eta + 2 accuracy + 1).
 Deviations  printed-*: threshold with accuracy 8 B/eps, although the tests have eps/2 only. zcdp: draws priced by zCDP
             of bounded-range mechanisms. starved-*, practical-*: other constants, see there.
-
-Play is simulated from event to event: the halting round of a threshold test has a closed form (see
-dpregret.algorithms.privacy.threshold), so a horizon of 2^22 costs a few dozen events a run.
 """
 
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock, block_total
+from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
+from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import draw_group
@@ -24,26 +33,45 @@ from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
 from dpregret.algorithms.privacy.threshold import Watch
 from dpregret.core.arrays import Array
 
+
+def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generator) -> list[int]:
+    """The experts that one run of Alg. 1 plays, round by round; losses (rounds, experts), a finite epsilon."""
+    everyone, budget = np.arange(losses.shape[1]), plan.threshold_epsilon
+    expert, spent, query, seen = generator.choice(everyone), 0, 0.0, np.zeros(len(everyone))  # line 1
+    level = plan.threshold + generator.laplace(scale=2 / budget)  # line 2
+    played = []
+    for loss in losses:  # line 3
+        if spent < plan.switches and query + generator.laplace(scale=4 / budget) >= level:  # line 4
+            scores = np.maximum(seen, plan.best_loss)
+            weights = np.exp(-plan.eta * (scores - scores.min()) / 2)
+            expert = generator.choice(everyone, p=weights / weights.sum())  # line 5
+            spent, query = spent + 1, 0.0  # line 6
+            level = plan.threshold + generator.laplace(scale=2 / budget)
+        played.append(int(expert))  # line 7
+        query, seen = query + loss[expert], seen + loss
+    return played
+
+
 FIRST_LOOK = 4096  # queries looked at together at first; twice as many each time nothing happens
 LONGEST_LOOK = 2**18
 
 
 class Switcher:
-    """One run of Algorithm 1. `group` is the group of the expert in play, `query` its loss since it was drawn."""
+    """One run of Algorithm 1, by events. `group`: of the expert in play; `query`: q; `draws`: k."""
 
     def __init__(self, plan: Switching, sizes: Array, generator: np.random.Generator):
         self.plan, self.sizes, self.generator = plan, sizes, generator
-        self.group = draw_group(generator, sizes, np.zeros(len(sizes)), 1.0)
-        self.watch = Watch(plan.test(), [generator])
-        self.query, self.switches, self.total = 0.0, 0, 0.0
+        self.group = draw_group(generator, sizes, np.zeros(len(sizes)), 1.0)  # line 1
+        self.watch = Watch(plan.test(), [generator])  # line 2
+        self.query, self.draws, self.total = 0.0, 0, 0.0
 
     def advance(self, losses: RunOfBlock, before: Array, start: int = 0) -> int:
         """Play from round `start` of a block until a test halts or the block ends; return the round reached.
 
-        before: cumulative losses (groups,) at the block's first round. In the round of a halt a new expert is drawn,
+        before: cumulative losses (groups,) at the block's first round. In the round of a halt a new expert is drawn
         and plays it: the next test comes one round later.
         """
-        halted = None if self.switches >= self.plan.switches else self._halt(losses, start)
+        halted = None if self.draws >= self.plan.switches else self._halt(losses, start)  # lines 3, 4
         stop = losses.rounds if halted is None else halted
         self._play(losses, start, stop)
         if halted is None:
@@ -52,15 +80,20 @@ class Switcher:
         self._play(losses, halted, halted + 1)
         return halted + 1
 
+    def play_block(self, losses: RunOfBlock, before: Array) -> None:
+        """Play all rounds of a block."""
+        now = 0
+        while now < losses.rounds:
+            now = self.advance(losses, before, now)
+
     def switch(self, scores: Array) -> None:
         """Draw a new expert and begin a new test."""
-        self.group = draw_group(
-            self.generator, self.sizes, np.maximum(scores, self.plan.best_loss), self.plan.draw_scale
-        )
-        self.switches, self.query = self.switches + 1, 0.0
+        scores = np.maximum(scores, self.plan.best_loss)
+        self.group = draw_group(self.generator, self.sizes, scores, self.plan.draw_scale)  # line 5
+        self.draws, self.query = self.draws + 1, 0.0  # line 6
         self.watch.open(0)
 
-    def _play(self, losses: RunOfBlock, start: int, stop: int) -> None:
+    def _play(self, losses: RunOfBlock, start: int, stop: int) -> None:  # line 7
         loss = losses.total(self.group, start, stop)
         self.total += loss
         self.query += loss
@@ -108,17 +141,7 @@ class SparseVectorExperts(ExpertLearner):
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Total losses of the played experts and numbers of switches."""
         players = [Switcher(self.plan, self.sizes, generator) for generator in generators]
-        before = np.zeros((1, len(self.sizes)))
-        for block in blocks:
-            for run, player in enumerate(players):
-                losses, own = RunOfBlock(block, run), before[min(run, len(before) - 1)]
-                now = 0
-                while now < losses.rounds:
-                    now = player.advance(losses, own, now)
-            before = before + block_total(block)
-        return Play(
-            np.array([player.total for player in players]), np.array([float(player.switches) for player in players])
-        )
+        return play_runs(players, blocks, len(self.sizes))
 
     def bound(self) -> list[float]:
         """See Switching.bound."""

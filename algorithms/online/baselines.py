@@ -1,4 +1,12 @@
-"""Brackets: simple ways to be private that any mechanism must beat, and the learner that never moves."""
+"""Baselines: simple ways to be private that any mechanism must beat, and the learner that never moves.
+
+Algorithm   FTAL of ftal.py, where every gradient (`NoisePerGradient`) or every sum of gradients (`NoisePerSum`) gets
+            Gaussian noise of its own; `Stay` plays x_1 for ever.
+Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves a gradient by at most
+            2 L. One release an item, or T; (epsilon, delta)-DP, exact. `Stay` reads nothing.
+Guarantee   See `bound`. For `NoisePerGradient` the noise of the sum grows like sqrt(t), yet regret grows like ln T:
+            a noisy gradient is an unbiased gradient, and be-the-leader works on the noisy surrogates. `Stay`: L D T.
+"""
 
 from collections.abc import Sequence
 
@@ -12,12 +20,7 @@ from dpregret.core.arrays import Array
 
 
 class NoisePerGradient(FollowTheApproximateLeader):
-    """FTAL whose every gradient is noised once, so that the whole sequence is protected without any composition.
-
-    Privacy: replace one loss, whole sequence; one Gaussian release of sensitivity 2 L an item.
-    The noise of the sum grows like sqrt(t), yet regret grows like ln T only: a noisy gradient is an unbiased
-    gradient, and be-the-leader works on the noisy surrogates.
-    """
+    """FTAL whose every gradient is noised once, so that the whole sequence is protected without any composition."""
 
     card = Card(
         name="noise-per-gradient",
@@ -44,10 +47,7 @@ class NoisePerGradient(FollowTheApproximateLeader):
 
 
 class NoisePerSum(FollowTheApproximateLeader):
-    """FTAL with fresh noise on every gradient sum: an item is released up to T times.
-
-    Privacy: replace one loss, whole sequence; T Gaussian releases of sensitivity 2 L an item.
-    """
+    """FTAL with fresh noise on every gradient sum: an item is released up to T times."""
 
     card = Card(
         name="noise-per-prefix",

@@ -1,14 +1,20 @@
 """DP-FTRL: follow the regularised leader on private sums of gradients.
 
-Algorithm   Asi et al. 2023, Alg. 4 (after Kairouz et al. 2021): x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda), s_t the
-            sum of gradients and b_t the noise of a binary tree over T leaves.
-Privacy     Replace one loss; a gradient moves by at most 2 L and lies in q = ceil(log2 T) nodes; Gaussian noise
-            calibrated by exact Gaussian DP.
+Algorithm   Asi et al. 2023, Alg. 4 (after Kairouz et al. 2021, Alg. 1). The text of the box is lost: the lines below
+            are reconstructed from the proof of Theorem 4.
+            line 1  x_1 = x_0, lambda, a binary tree over T leaves
+            line 2  for t = 1..T: play x_t, receive l_t
+            line 3    s_t = sum_{s<=t} grad l_s(x_s)
+            line 4    hat s_t = s_t + b_t, released by the tree
+            line 5    x_{t+1} = argmin over the set of <hat s_t, x> + (lambda/2) |x - x_0|^2,
+                      which is Proj(x_0 - hat s_t / lambda)
+Privacy     Unit: one loss; neighbours: it is replaced by another. A gradient moves by at most 2 L and lies in
+            q = ceil(log2 T) nodes; Gaussian noise calibrated by exact Gaussian DP.
 Guarantee   With V_t = E|b_t|^2, for losses that are non-negative and beta-smooth on the whole space and lambda >= 4
               beta, sum l_t(x_t) <= 2 L* + lambda D^2 + 4 beta sum_t V_t / lambda^2.
             FTRL without noise has regret lambda D^2 / 2 + sum |g_t|^2 / (2 lambda), the noise moves x_t by |b_t| /
             lambda, |g||b|/lambda <= |g|^2/(8 beta) + 2 beta |b|^2/lambda^2 and |g|^2 <= 2 beta l leave half of the
-            loss. For Lipschitz losses: lambda D^2/2 + T L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda.
+            loss.
 Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of V_t.
             printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
             same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node.
@@ -37,14 +43,14 @@ MULTIPLES = {
 
 
 class FollowTheRegularisedLeader(Learner):
-    """What both regularisations share. `regularisation` is lambda, one a setting."""
+    """What both regularisations share (see dp_ftrl_lipschitz.py). `regularisation` is lambda, one a setting."""
 
     regularisation: Array
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
         tree_type = VarianceReducedTree if variant.endswith("reduced") else BinaryTree
-        tree = tree_type(problem.horizon)
+        tree = tree_type(problem.horizon)  # line 1
         scales = [self.node_scale(setting.budget, tree.nodes_per_item) for setting in settings]
         dimension = problem.domain.dimension
         self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, 2 * self.lipschitz, dimension)
@@ -61,12 +67,12 @@ class FollowTheRegularisedLeader(Learner):
         after = np.square(self.noise_plan.expected_norm(rounds))
         return np.concatenate([np.zeros((len(after), 1)), after[:, :-1]], axis=1)
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 2
         """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
         assert noise is not None
-        self.gradient_sum += gradient
-        step = (self.gradient_sum + noise) / self.regularisation[:, None, None]
-        self.point = self.domain.project(self.start - step)
+        self.gradient_sum += gradient  # line 3
+        released = self.gradient_sum + noise  # line 4
+        self.point = self.domain.project(self.start - released / self.regularisation[:, None, None])  # line 5
 
     def displacement(self, rounds: int) -> Array:
         """sqrt(V_t) / lambda."""
@@ -124,35 +130,3 @@ class SmoothLeader(FollowTheRegularisedLeader):
         noise = 4 * beta * np.cumsum(self.variances(rounds), axis=1) / self.regularisation[:, None] ** 2
         fixed = self.regularisation * self.domain.diameter**2 + (np.nan if best is None else best)
         return np.where((self.regularisation >= 4 * beta)[:, None], fixed[:, None] + noise, np.nan)
-
-
-class LipschitzLeader(FollowTheRegularisedLeader):
-    """Regularised for Lipschitz losses, whatever the comparator."""
-
-    card = Card(
-        name="dp-ftrl-lipschitz",
-        title="DP-FTRL",
-        paper="Kairouz et al. 2021",
-        reference="Alg. 1",
-        variants={
-            "corrected": "lambda = sqrt(T L (L + 2 sqrt(V))) / D, exact noise",
-            "corrected-reduced": "the same on the variance-reduced tree",
-        },
-        anytime=False,
-        convex=True,
-    )
-
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        spread = np.sqrt(self.variances(problem.horizon)).sum(axis=1)
-        square = self.horizon * self.lipschitz**2 + 2 * self.lipschitz * spread
-        self.regularisation = np.sqrt(square) / problem.domain.diameter
-
-    def bound(self, rounds: int) -> Array:
-        """lambda D^2/2 + t L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda."""
-        spread = np.cumsum(np.sqrt(self.variances(rounds)), axis=1)
-        times = np.arange(1.0, rounds + 1)
-        regularisation = self.regularisation[:, None]
-        descent = (times * self.lipschitz**2 / 2 + self.lipschitz * spread) / regularisation
-        bound: Array = regularisation * self.domain.diameter**2 / 2 + descent
-        return bound

@@ -4,8 +4,8 @@ Problem     Losses f_t, L-Lipschitz and mu-strongly convex on a convex set of di
 Algorithm   x_{t+1} = argmin over the set of sum_{s<=t} ( <g_s, x> + (mu/2) |x - x_s|^2 ), g_s = grad f_s(x_s),
             which is Proj( (sum_{s<=t} x_s - G_t / mu) / t ) with G_t = sum_{s<=t} g_s.
             Hazan, Agarwal & Kale 2007; written so in Lou & Cheung 2020, eqs. (6)-(10).
-Privacy     The points are a function of the (noisy) sums G_t alone. Replacing one loss by another moves one summand
-            by at most 2 L, whatever the points played: the points are public.
+Privacy     The points are a function of the (noisy) sums G_t alone. Unit: one loss; neighbours: it is replaced by
+            another, which moves one summand by at most 2 L, whatever the points played: the points are public.
 Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{t-1}| / (mu (t - 1)) ) ), z_t the
             noise in G_t: be-the-leader with gradients at the played points, and a projection is a contraction.
 """
@@ -27,21 +27,21 @@ class FollowTheApproximateLeader(Learner):
         variants={"plain": "as published"},
         private=False,
     )
-    averaged = True  # the division by t that eq. (10) and Alg. 1, line 3 of Lou & Cheung 2020 omit
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
+        self.point = self.domain.project(self.leader(gradient, noise) / self.round)
+
+    def leader(self, gradient: Array, noise: Array | None) -> Array:
+        """sum_{s<=t} x_s - (G_t + z_t) / mu: t times the leader of the whole space."""
         if self.round == 1:
             self.total = np.zeros_like(self.point)
         self.total += self.point
         self.total -= gradient / self.strong_convexity
-        leader = self.total if noise is None else self.total - noise / self.strong_convexity
-        self.point = self.domain.project(leader / self.round if self.averaged else leader)
+        return self.total if noise is None else self.total - noise / self.strong_convexity
 
     def bound(self, rounds: int) -> Array:
-        """The guarantee of the module, for the averaged step; NaN for the printed one."""
-        if not self.averaged:
-            return super().bound(rounds)
+        """The guarantee of the module."""
         time = np.arange(2, rounds + 1)
         diameter = self.domain.diameter
         drift = (self.lipschitz / self.strong_convexity + diameter) / time

@@ -1,4 +1,12 @@
-"""Non-private baselines: online gradient descent (projection) and online Frank-Wolfe (linear oracle)."""
+"""Non-private baselines: online gradient descent (projection) and online Frank-Wolfe (linear oracle).
+
+Algorithm   Gradient descent: x_{t+1} = Proj(x_t - g_t / (mu t)) (Hazan, Agarwal & Kale 2007).
+            Frank-Wolfe (Hazan & Kale 2012, in the form of Hazan 2016, chapter 7): v_t = LO(grad F_t(x_t)) for
+            F_t(x) = eta <G_t, x> + |x - x_1|^2, then x_{t+1} = x_t + min(1, 2 / sqrt(t)) (v_t - x_t).
+Privacy     None.
+Guarantee   Gradient descent: regret <= (L^2 / (2 mu)) (1 + ln T). Frank-Wolfe: O(L D T^(3/4)) for convex losses; it
+            knows the horizon, not mu: eta = D / (2 L T^(3/4)).
+"""
 
 import numpy as np
 
@@ -7,7 +15,7 @@ from dpregret.core.arrays import Array
 
 
 class OnlineGradientDescent(Learner):
-    """x_{t+1} = Proj(x_t - g_t / (mu t)); regret <= (L^2 / (2 mu)) (1 + ln T) (Hazan, Agarwal & Kale 2007, Thm 1)."""
+    """Steps of size 1 / (mu t)."""
 
     card = Card(
         name="ogd",
@@ -30,11 +38,7 @@ class OnlineGradientDescent(Learner):
 
 
 class OnlineFrankWolfe(Learner):
-    """Online conditional gradient for convex losses, regret O(L D T^(3/4)) (Hazan & Kale 2012).
-
-    In the form of Hazan 2016 (chapter 7): F_t(x) = eta <G_t, x> + |x - x_1|^2, v_t = LO(grad F_t(x_t)),
-    x_{t+1} = x_t + min(1, 2 / sqrt(t)) (v_t - x_t), eta = D / (2 L T^(3/4)). Knows the horizon, not mu.
-    """
+    """Online conditional gradient for convex losses."""
 
     card = Card(
         name="ofw",

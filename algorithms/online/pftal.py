@@ -2,8 +2,9 @@
 
 Algorithm   Thakurta & Smith 2013: FTAL on gradient sums from the binary tree mechanism with norm-Gamma noise,
             which is WDP-COCOP with a window that covers the horizon.
-Privacy     Replace one loss; epsilon-DP for the whole sequence of points. A loss lies in log2 T + 1 nodes (T rounded
-            up to a power of two).
+Privacy     Unit: one loss; neighbours: it is replaced by another. epsilon-DP for the whole sequence of points. A loss
+            lies in log2 T + 1 nodes (T rounded up to a power of two).
+Guarantee   See ftal.py; stated: O( d ln^2.5 T / epsilon ) (Lou & Cheung 2020, Table I).
 Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as Lou & Cheung 2020 (III.A) describe it.
 """
 

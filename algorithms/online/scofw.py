@@ -4,7 +4,9 @@ Problem     As in ftal.py, on a set that is reachable only through a linear orac
 Algorithm   With F_t(x) = <G_t + z_t, x> + (mu/2) sum_{s<=t} |x - x_s|^2: v_t = LO(grad F_t(x_t)),
             x_{t+1} = x_t + s_t (v_t - x_t), s_t = clip( <-grad F_t(x_t), v_t - x_t> / (mu t |v_t - x_t|^2), 0, 1 ),
             the exact line search. Wan & Zhang 2021 for z = 0, regret O(T^(2/3)) on general sets.
-Privacy     As WDP-COCOP: only the noisy gradient sums touch the data. The private version is ours.
+Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss that is younger than the window; only the noisy
+            gradient sums touch the data. The private version is ours.
+Guarantee   Without noise that of Wan & Zhang; none is proved for the private version.
 """
 
 from collections.abc import Sequence

@@ -1,22 +1,30 @@
 """Window-private constrained online convex optimisation with projection (WDP-COCOP).
 
-Algorithm   Lou & Cheung 2020, Alg. 1: FTAL on gradient sums from the window tree mechanism;
-            option I norm-Gamma noise (window eps-DP), option II Gaussian noise (window (eps, delta)-DP).
-Privacy     Replace one loss that is younger than the window; the released points are protected, at the horizon at
-            which they are looked at. After expiry nothing is promised. An item lies in log2 W + 1 nodes and moves
-            each by at most 2 L.
+Problem     As in ftal.py.
+Algorithm   Lou & Cheung 2020, Alg. 1:
+            line 1  for t = 1..T
+            line 2    hat g_t = sum_{s<=t} grad f_s(x_s) + z_t, z_t the noise of the window tree:
+                      option I norm-Gamma (window eps-DP), option II Gaussian (window (eps, delta)-DP)
+            line 3    x_{t+1} = Proj( (sum_{s<=t} x_s - hat g_t / mu) / t )
+            line 4    release x_{t+1}
+Privacy     Unit: one loss that is younger than the window; neighbours: it is replaced by another. The released points
+            are protected, at the horizon at which they are looked at. After expiry nothing is promised. An item lies
+            in log2 W + 1 nodes and moves each by at most 2 L.
 Guarantee   See ftal.py; printed: Theorems 3 and 4.
-Deviations  corrected: division by t (the printed line 3 lacks it), sensitivity 2 L in place of L + mu D, exact
+Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 L in place of L + mu D, exact
             Gaussian-DP calibration. printed-noise: only the step is corrected. printed: to the letter.
 """
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from dpregret.algorithms.learner import Card, Problem, Setting
+import numpy as np
+
+from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
+from dpregret.core.arrays import Array
 
 VARIANTS = {
     "corrected": "average over t, sensitivity 2 L, tight calibration",
@@ -40,9 +48,17 @@ class WdpCocopGamma(FollowTheApproximateLeader):
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        self.averaged = variant != "printed"
         trees = [WindowTree(setting.window) for setting in settings]
         self.noise_plan = gradient_sums(self.distribution, trees, problem, settings, printed=variant != "corrected")
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 1
+        """One round of Alg. 1."""
+        leader = self.leader(gradient, noise)  # line 2, and the sum of line 3
+        self.point = self.domain.project(leader if self.variant == "printed" else leader / self.round)  # lines 3, 4
+
+    def bound(self, rounds: int) -> Array:
+        """That of ftal.py; NaN for the printed step."""
+        return np.full((len(self.settings), rounds), np.nan) if self.variant == "printed" else super().bound(rounds)
 
 
 class WdpCocopGaussian(WdpCocopGamma):

@@ -12,7 +12,8 @@ from scipy import stats
 from tiny_streams import constant, generators, halving, varying
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.hedge import BatchedHedge, CompositionHedge, Hedge, hedge_losses
+from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
+from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, most_draws, price, tuned
 from dpregret.algorithms.privacy import Budget
@@ -92,21 +93,6 @@ def test_a_budget_that_leaves_no_switch_is_refused() -> None:
         ShrinkingDartboard(problem, Budget(1e-6, 1e-6), 1, "zcdp")
     with pytest.raises(ValueError, match="shrinking-dartboard needs delta > 0"):
         ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
-
-
-def test_the_dartboard_has_the_marginals_of_hedge() -> None:
-    """The algorithm as written, d = 4, T = 40: the expert of the last round against its closed form."""
-    eta, keep_away, runs = 0.3, 0.2, 20_000
-    table = np.random.default_rng(8).random((40, 4))
-    generator = np.random.default_rng(0)
-    player = generator.integers(4, size=runs)
-    for now in range(39):
-        kept = generator.random(runs) < (1 - keep_away) * np.exp(-eta * table[now, player])
-        weights = np.exp(-eta * table[: now + 1].sum(axis=0))
-        fresh = generator.choice(4, size=runs, p=weights / weights.sum())
-        player = np.where(kept, player, fresh)
-    distribution = np.exp(-eta * table[:39].sum(axis=0))
-    assert stats.chisquare(np.bincount(player, minlength=4), distribution / distribution.sum() * runs).pvalue > 1e-4
 
 
 def test_the_price_of_a_dartboard() -> None:

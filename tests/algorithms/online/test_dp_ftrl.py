@@ -9,7 +9,8 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.dp_ftrl import MULTIPLES, LipschitzLeader, SmoothLeader
+from dpregret.algorithms.online.dp_ftrl import MULTIPLES, SmoothLeader
+from dpregret.algorithms.online.dp_ftrl_lipschitz import LipschitzLeader
 from dpregret.algorithms.online.small_loss_descent import SmallLossDescent
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import Stream, make_stream

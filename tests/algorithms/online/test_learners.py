@@ -168,8 +168,8 @@ def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
             (learner.point_sum + regulariser * start_point - learner.gradient_sum / mu) / (now + regulariser)
         )
         distance = np.linalg.norm(learner.point - leader, axis=-1)
-        learner.round = now + 1
-        violations += int((distance > learner._radius() + 1e-12).sum())
+        radius = np.minimum(learner.domain.diameter, learner.schedule.radius(now + 1))
+        violations += int((distance > radius + 1e-12).sum())
 
     trajectory(learner, losses, 256, 2, observe=observe)
     assert violations == 0

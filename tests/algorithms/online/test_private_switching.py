@@ -10,7 +10,8 @@ from scipy import stats
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.private_switching import FINEST, NetExperts, SampledExperts, covering
+from dpregret.algorithms.online.net_switching import FINEST, NetExperts, covering
+from dpregret.algorithms.online.sampled_switching import SampledExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 

@@ -1,0 +1,83 @@
+"""Hedge whose draws are paid for by composition.
+
+Algorithm   Hedge of hedge.py. composition: draw afresh in every round. batched: draw once for b rounds, on the losses
+            before them.
+Privacy     Unit: the losses of one round; neighbours: they are replaced by any others, so a score moves by at most 1.
+            In this convention of the exponential mechanism a draw is 2 eta-DP and, having bounded range,
+            eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see the loss.
+Guarantee   Expected regret <= ln(d)/eta + eta T b/8, first draw uniform.
+Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps that is quoted for Jain & Thakurta 2014;
+            their algorithm is another one. Batch length: sqrt(4 ln(d) / (3 rho)) with zCDP, (16 T ln(d) / eps^2)^(1/3)
+            pure, which minimise the bound.
+"""
+
+import math
+
+import numpy as np
+
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.hedge import ExactHedge
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.selection import Selection, largest_rho
+
+
+class CompositionHedge(ExactHedge):
+    """A fresh draw in every round."""
+
+    card = Card(
+        name="hedge-composition",
+        title="private Hedge by composition (rate of Jain & Thakurta 2014)",
+        paper="folklore",
+        reference="composition of T draws",
+        variants={"zcdp": "eta = sqrt(2 rho/T)", "pure": "eta = eps/(2T)"},
+        anytime=False,
+    )
+
+    def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
+        super().__init__(problem, budget, runs, variant)
+        self.batch = self._batch()
+        if self.batch > self.horizon:
+            raise ValueError(
+                f"{self.card.name}: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds, "
+                f"the best batch has {self.batch}"
+            )
+        best = math.sqrt(8 * math.log(self.experts) / (self.horizon * self.batch))  # no privacy needs more
+        if variant == "pure":
+            self.eta = min(best, budget.epsilon / (2 * self.draws))
+        else:
+            self.eta = min(best, math.sqrt(2 * largest_rho(budget) / self.draws))
+
+    @property
+    def pure(self) -> bool:
+        """Whether draws compose purely."""
+        return self.variant == "pure"
+
+    def _batch(self) -> int:
+        return 1
+
+    def delivered_epsilon(self) -> list[float]:
+        """All draws, as the ledger of selections prices them."""
+        ledger = Selection("gumbel", 1 / self.eta, 1.0, self.draws)
+        return [ledger.epsilon(0.0 if self.pure else self.budget.delta)]
+
+
+class BatchedHedge(CompositionHedge):
+    """One draw a batch."""
+
+    card = Card(
+        name="hedge-batched",
+        title="private Hedge on batches",
+        paper="folklore",
+        reference="composition of T/b draws",
+        variants={"zcdp": "eta = sqrt(2 rho b/T)", "pure": "eta = eps b/(2T)"},
+        anytime=False,
+    )
+
+    def _batch(self) -> int:
+        log_experts = math.log(self.experts)
+        if math.isinf(self.budget.epsilon):
+            return 1
+        if self.variant == "pure":
+            return max(1, round(float(np.cbrt(16 * self.horizon * log_experts / self.budget.epsilon**2))))
+        return max(1, round(math.sqrt(4 * log_experts / (3 * largest_rho(self.budget)))))

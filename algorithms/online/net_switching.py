@@ -1,0 +1,95 @@
+"""Private switching between the points of a net, for sets of dimension 1 to 3.
+
+Algorithm   Asi et al. 2023, Section 4.1: private_switching.py, where line 5 draws from a net that covers the set
+            within `radius`, by the exponential mechanism.
+Privacy     Unit: one loss; neighbours: it is replaced by another. As in private_switching.py.
+Guarantee   Asi et al. 2023, Thm 3: L D times that of Algorithm 1 for N experts of which one loses at most
+            (L* + radius L T) / (L D), N the points of the net.
+Deviations  The net is coarser than 1/(L T), which would have (L D T)^d points: radius D d^1.5 / T, which costs less
+            than privacy does, but not below `FINEST`, where memory ends.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.learner import Card, Domain, Loss, Problem, Setting
+from dpregret.algorithms.online.private_switching import SwitchingLearner
+from dpregret.algorithms.privacy.selection import draw_group
+from dpregret.algorithms.privacy.switching import Switching
+from dpregret.core.arrays import Array
+
+FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
+"""Smallest covering radius of a net by dimension, in diameters of the set."""
+LARGEST_NET = 2**22  # points times runs
+
+
+class NetExperts(SwitchingLearner):
+    """Algorithm 1 over a net, for sets of dimension 1 to 3."""
+
+    card = Card(
+        name="net-sparse-vector",
+        title="Algorithm 1 over a net",
+        paper="Asi et al. 2023",
+        reference="Thm 3",
+        variants={"pure": "pure eps-DP", "zcdp": "draws priced by zCDP"},
+        anytime=False,
+        needs=frozenset({"best-loss"}),
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        dimension, diameter = problem.domain.dimension, problem.domain.diameter
+        if dimension not in FINEST:
+            raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
+        self.radius = diameter * max(FINEST[dimension], dimension**1.5 / self.horizon)
+        self.net = covering(problem.domain, self.radius)
+        if len(self.net) * runs > LARGEST_NET:
+            raise ValueError(
+                f"{self.card.name}: a net of {len(self.net)} points for {runs} runs is more than {LARGEST_NET} numbers"
+            )
+        assert problem.best_loss is not None  # the card needs it
+        best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
+        self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
+        self.sums = np.zeros((len(self.net), runs))
+        self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
+
+    def count(self, loss: Loss) -> Array:
+        """Losses of all points of the net, once for all settings."""
+        points = np.broadcast_to(self.net[:, None], (len(self.net), self.runs, self.domain.dimension))
+        losses = np.clip(loss.value(points) / self.unit, 0.0, 1.0)
+        self.sums += losses
+        return losses[self.chosen, np.arange(self.runs)]
+
+    def move(self, setting: int, run: int) -> None:
+        """The exponential mechanism over the net."""
+        plan = self.plans[setting]
+        scores = np.maximum(self.sums[:, run], plan.best_loss)
+        drawn = draw_group(self.own[setting][run], np.ones(len(self.net)), scores, plan.draw_scale)  # line 5
+        self.chosen[setting, run] = drawn
+        self.point[setting, run] = self.net[drawn]
+
+    def bound(self, rounds: int) -> Array:
+        """L D times the bound of Algorithm 1 over the net, at the horizon."""
+        return np.array([[self.unit * plan.bound()] * rounds for plan in self.plans])
+
+
+def covering(domain: Domain, radius: float) -> Array:
+    """Points of the set such that every point of it is within `radius` of one of them, (N, d).
+
+    The grid of that radius around the set, projected: projection brings no two points further apart.
+    """
+    axes = np.eye(domain.dimension)
+    highest = np.array([domain.linear_oracle(-axis) @ axis for axis in axes])
+    lowest = np.array([domain.linear_oracle(axis) @ axis for axis in axes])
+    step = 2 * radius / math.sqrt(domain.dimension)
+    sides = [
+        low + step * np.arange(math.ceil((high - low) / step) + 1) for low, high in zip(lowest, highest, strict=True)
+    ]
+    grid = np.array(list(itertools.product(*sides)))
+    inside = domain.project(grid)
+    near = np.linalg.norm(grid - inside, axis=1) <= radius * (1 + 1e-12)
+    return np.unique(np.round(inside[near], 12), axis=0)

@@ -1,0 +1,109 @@
+"""Learners that are not simulated by their box: the plain round-by-round version has the same law."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pytest
+from scipy import stats
+from tiny_streams import generators, varying
+
+from dpregret.algorithms.experts import shrinking_dartboard, sparse_vector
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.hedge import hedge_losses
+from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
+from dpregret.algorithms.privacy import Budget
+from dpregret.workflows.audits.switching import Restless, law
+
+RUNS = 20_000
+
+
+def p_value(found: Counter[Hashable], wanted: Mapping[Hashable, float]) -> float:
+    """Chi-square of counts against exact probabilities; cells below 8 expected counts are pooled."""
+    assert set(found) <= set(wanted)
+    assert sum(wanted.values()) == pytest.approx(1, abs=1e-9)
+    total = found.total()
+    large = [cell for cell, chance in wanted.items() if chance * total >= 8]
+    counts = [found[cell] for cell in large]
+    expected = [wanted[cell] * total for cell in large]
+    if total - sum(expected) > 1e-6 * total:
+        counts, expected = [*counts, total - sum(counts)], [*expected, total - sum(expected)]
+    return float(stats.chisquare(counts, expected).pvalue)
+
+
+def random_losses(rounds: int, experts: int, sizes: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Losses of groups in general position, and of the single experts."""
+    groups = np.random.default_rng(rounds).random((rounds, experts))
+    return groups, np.repeat(groups, sizes, axis=1)
+
+
+@pytest.mark.parametrize(("rounds", "sizes", "best"), [(5, [1, 1, 1], 0.0), (5, [2, 1], 0.7), (4, [1, 3, 1], 0.3)])
+def test_sparse_vector_by_the_box_and_by_events(rounds: int, sizes: list[int], best: float) -> None:
+    """Both against the exact law of what is released, up to two switches in odd numbers of experts and rounds."""
+    groups, losses = random_losses(rounds, len(sizes), sizes)
+    made = Restless(len(losses[0]), rounds, best, Budget(16.0), "pure")
+    label = np.repeat(np.arange(len(sizes)), sizes)
+    sequences: dict[Hashable, float] = defaultdict(float)
+    outcomes: dict[Hashable, float] = defaultdict(float)
+    for events, chance in law(made, losses).items():
+        starts = [start for start, _ in events] + [rounds]
+        played = np.repeat([expert for _, expert in events], np.diff(starts))
+        sequences[tuple(played.tolist())] += chance
+        outcomes[(round(float(groups[np.arange(rounds), label[played]].sum()), 9), len(events) - 1)] += chance
+    assert sum(chance for (_, draws), chance in outcomes.items() if draws == 2) > 0.05
+    plain = Counter[Hashable](tuple(sparse_vector.play_by_the_box(made, losses, each)) for each in generators(RUNS, 1))
+    assert p_value(plain, sequences) > 1e-4
+    problem = ExpertProblem(np.array(sizes, dtype=float), rounds, best)
+    learner = SparseVectorExperts(problem, Budget(16.0), RUNS, "pure")
+    learner.plan = made
+    record = learner.play([varying(groups[:2, None]), varying(groups[2:, None])], generators(RUNS, 2))
+    events = Counter[Hashable](zip(record.losses.round(9).tolist(), record.draws.astype(int).tolist(), strict=True))
+    assert p_value(events, outcomes) > 1e-4
+
+
+def dartboard_law(losses: np.ndarray, keep_away: float, eta: float, most: int) -> dict[Hashable, float]:
+    """Probability of every sequence of played experts, by its recursion."""
+    rounds, experts = losses.shape
+    laws: dict[tuple[tuple[int, ...], int], float] = {((x,), 0): 1 / experts for x in range(experts)}
+    for now in range(rounds - 1):
+        weights = np.exp(-eta * losses[: now + 1].sum(axis=0))
+        fresh = weights / weights.sum()
+        after: dict[tuple[tuple[int, ...], int], float] = defaultdict(float)
+        for (played, draws), chance in laws.items():
+            keep = (1 - keep_away) * np.exp(-eta * losses[now, played[-1]]) if draws < most else 1.0
+            after[((*played, played[-1]), draws)] += chance * float(keep)
+            for expert, share in enumerate(fresh):
+                after[((*played, expert), draws + 1)] += chance * float((1 - keep) * share)
+        laws = after
+    found: dict[Hashable, float] = defaultdict(float)
+    for (played, _), chance in laws.items():
+        found[played] += chance
+    return found
+
+
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_dartboard_by_the_box(most: int) -> None:
+    """Sequences of three experts in five rounds have their exact law."""
+    losses = np.random.default_rng(4).random((5, 3))
+    wanted = dartboard_law(losses, 0.3, 0.8, most)
+    plays = (shrinking_dartboard.play_by_the_box(losses, 0.3, 0.8, most, each) for each in generators(RUNS))
+    assert p_value(Counter(tuple(played) for played in plays), wanted) > 1e-4
+
+
+@pytest.mark.parametrize(("rounds", "experts"), [(5, 3), (7, 2), (1, 5)])
+def test_dartboard_is_charged_with_its_expected_loss(rounds: int, experts: int) -> None:
+    """While the draws last: exact expectation over all sequences against the closed form of Hedge."""
+    losses = np.random.default_rng(rounds).random((rounds, experts))
+    expected = sum(
+        chance * losses[np.arange(rounds), list(played)].sum()
+        for played, chance in dartboard_law(losses, 0.2, 0.6, rounds).items()
+    )
+    closed = hedge_losses([varying(losses[:, None])], np.ones(experts), 0.6)
+    assert closed == pytest.approx(np.array([expected]), rel=1e-12)
+    short = sum(
+        chance * losses[np.arange(rounds), list(played)].sum()
+        for played, chance in dartboard_law(losses, 0.2, 0.6, 0).items()
+    )
+    assert short == pytest.approx(float(losses.mean(axis=1).sum()))

@@ -1,0 +1,55 @@
+"""The constants of WDP-COCOL: the inequality that keeps the induction, and what they are rounded from."""
+
+import math
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Terms, window_constant
+
+PROVEN = [name for name, schedule in SCHEDULES.items() if schedule.proven]
+
+
+def left_side(name, ratio, lipschitz, noise):
+    """(1 - a + a^2 r^2) A^2 + sqrt(2) a M A over K^2, at the largest g."""
+    terms = Terms(lipschitz, 1.0, 1.0, ratio, np.array([[noise]]), np.zeros((1, 1)))
+    made = SCHEDULES[name](terms)
+    alpha, gap, first = made.alpha, float(made.gap[0, 0]), 1 + float(made.regulariser[0, 0])
+    reach = math.sqrt(first / (first - 1)) * gap + math.sqrt(2) * lipschitz
+    spread = math.sqrt(2) * alpha * (1 + ratio) * noise
+    return ((1 - alpha + (alpha * ratio) ** 2) * reach**2 + spread * reach) / gap**2
+
+
+@pytest.mark.parametrize("name", PROVEN)
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 0.01, 1.0, 20.0, 1e4])
+def test_the_induction_closes(name, noise):
+    worst = max(left_side(name, ratio, 1.0, noise) for ratio in np.geomspace(1.0, 50.0, 60))
+    assert 0.5 < worst <= 1.0
+
+
+def test_rounded_constants():
+    """35.4 and 7.1 are 25 sqrt(2) and 5 sqrt(2), rounded up; 26 is above 5 sqrt(2) / 0.3."""
+    assert 0 < 35.4 - 25 * math.sqrt(2) < 0.1
+    assert 0 < 7.1 - 5 * math.sqrt(2) < 0.1
+    assert 0 < 26 - 5 * math.sqrt(2) / 0.3 < 3
+    noisy = SCHEDULES["unsquared"](Terms(1.0, 1.0, 1.0, 2.0, np.array([[1e-9], [100.0]]), np.zeros((2, 1))))
+    assert noisy.gap == pytest.approx(np.array([[35.4 * 4], [7.1 * 3 * 100]]))
+
+
+def test_printed_radius_and_gap():
+    """Lines 1 to 3 and 6, written out for rho = 2, L = 1, mu = 1/2, D = 3, C_W of option I."""
+    window = window_constant("gamma", 16, 0.5, 1e-6, 4)
+    assert window == pytest.approx(4 * 8 * math.log(4 / 0.05) / 0.5)
+    made = SCHEDULES["printed"](Terms(1.0, 0.5, 3.0, 2.0, np.ones((1, 1)), np.array([[window]])))
+    alpha, regulariser = 1 / 20, 100.0**2
+    constant = 26 * 4 * 2.5 * (1 + 2 * alpha * window / (1 - alpha))
+    assert (made.alpha, float(made.regulariser[0, 0])) == (alpha, regulariser)
+    curvature = 0.5 * (7 + regulariser)
+    printed = math.sqrt(4 * constant**2 / curvature / curvature) + 2 * 2.5 / curvature
+    assert made.radius(7) == pytest.approx(np.array([[printed]]))
+
+
+def test_no_privacy_adds_nothing_to_the_gap():
+    assert window_constant("gaussian", 16, math.inf, 1e-6, 4) == 0
+    gaussian = window_constant("gaussian", 16, 1.0, 1e-6, 4)
+    assert gaussian == pytest.approx(2 * 8 * math.log(1e6) * math.sqrt(math.log(20)))
