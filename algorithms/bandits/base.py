@@ -11,7 +11,7 @@ random numbers), so that the private and the non-private twin can be compared ru
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,24 +19,7 @@ from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
-
-
-class LossBatch(Protocol):
-    """Losses of consecutive rounds, of all runs."""
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-
-    def value(self, points: Array) -> Array:
-        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n): one in all rounds."""
-
-
-class LossSource(Protocol):
-    """Where a learner asks for the next rounds: successive calls continue where the last one ended."""
-
-    def __call__(self, rounds: int) -> LossBatch:
-        """The next `rounds` losses."""
+from dpregret.core.losses import LossSource as LossSource
 
 
 @dataclass(frozen=True)

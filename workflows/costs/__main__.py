@@ -45,7 +45,9 @@ def slice_table() -> pd.DataFrame:
         job, spent, peak = Job(*(str(line[name]) for name in Job._fields)), line["CPU seconds"], line["peak MB"]
         seconds, megabytes = model.estimate(configs[str(line["profile"])], job)
         name, ratio = f"{job.paper}/{job.experiment}/{job.learner}.{job.variant}", f"{seconds / spent:.2f}"
-        lines.append((line["profile"], name, f"{seconds:.0f}", f"{spent:.0f}", ratio, f"{megabytes:.0f}", f"{peak:.0f}"))
+        lines.append(
+            (line["profile"], name, f"{seconds:.0f}", f"{spent:.0f}", ratio, f"{megabytes:.0f}", f"{peak:.0f}")
+        )
     names = ["profile", "job", "predicted s", "CPU s", "predicted / measured", "predicted MB", "peak MB"]
     return pd.DataFrame(lines, columns=names)
 
@@ -62,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.costs", description=main.__doc__)
     parser.add_argument("profile", nargs="?", default="large", help="a name, or the path of a YAML file")
     parser.add_argument("--cores", type=int, default=64, help="for the wall time")
-    parser.add_argument("--fit", nargs="+", type=Path, metavar="RESULTS", help="renew rates and page from finished runs")
+    parser.add_argument("--fit", nargs="+", type=Path, metavar="RESULTS", help="renew the rates from finished runs")
     options = parser.parse_args()
     if options.fit:
         model.write({**model.read(), **model.fit_runs(options.fit)})

@@ -16,7 +16,6 @@ from dpregret.algorithms.privacy.prefix_sums import BLOCK as NOISE_BLOCK
 from dpregret.datasets.base import BLOCK as LOSS_BLOCK
 from dpregret.datasets.risks import make_risk
 from dpregret.workflows import bandit_job, erm_job, expert_job, online_job
-from dpregret.workflows.experiments import BanditExperiment, ErmExperiment, Experiment, ExpertExperiment
 from dpregret.workflows.registry import DATA_RISKS, load_registry
 
 MB = 8 / 2**20  # of one number
@@ -33,8 +32,8 @@ class Counts(NamedTuple):
 
 def work(experiment: Any, kind: Any, variant: str) -> Counts:
     """The work of one job: all cells of one learner variant."""
-    count = {ErmExperiment: _erm, ExpertExperiment: _experts, BanditExperiment: _bandits, Experiment: _online}
-    cells = count[type(experiment)](experiment, kind, variant)
+    count = {"online": _online, "erm": _erm, "experts": _experts, "bandits": _bandits}[experiment.family]
+    cells = count(experiment, kind, variant)
     rounds, numbers, memory = zip(*cells, strict=True)
     return Counts(sum(rounds), sum(numbers), max(memory))
 
@@ -72,7 +71,7 @@ def _steps(cell: erm_job.Cell, kind: Any, variant: str, epsilons: tuple[float, .
     if kind is NoisySgd and variant == "sampled":  # its accountant takes seconds
         return len(epsilons) * min(cell.samples**2, NoisySgd.MAX_SAMPLES)
     domain = make_set(cell.set_name, cell.dimension)
-    few = min(cell.samples, 4096) if cell.risk == "lasso-easy" else cell.samples  # a minute, and no constant depends on it
+    few = min(cell.samples, 4096) if cell.risk == "lasso-easy" else cell.samples  # many take a minute to make
     risk = make_risk(cell.risk, domain, few, [np.random.default_rng(0)], **dict(cell.options))
     risk.samples = cell.samples
     built = kind(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, variant)

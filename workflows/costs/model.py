@@ -3,11 +3,12 @@
     seconds = start + rounds x (seconds a round, of the family) + numbers x (seconds a number, of the learner)
     megabytes = START_MB + arrays
 
-The rates are the non-negative ones of the least squares of relative errors, so that short jobs count as much as long ones.
+The rates are non-negative and of least squares of relative errors, so that short jobs count as much as long ones.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -67,8 +68,8 @@ def _measured(results: Path) -> Iterator[dict[str, object]]:
 @lru_cache(maxsize=1)
 def read(path: Path = TABLE) -> Rates:
     """The committed rates."""
-    table = pd.read_csv(path, keep_default_na=False)
-    return {(line.part, line.family, line.name): float(line.seconds) for line in table.itertuples(index=False)}
+    with path.open(newline="", encoding="utf-8") as lines:
+        return {(line["part"], line["family"], line["name"]): float(line["seconds"]) for line in csv.DictReader(lines)}
 
 
 def write(rates: Rates, path: Path = TABLE) -> None:
