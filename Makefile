@@ -19,12 +19,15 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup reproduce report provenance test lint table compare bench peers growth predict ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table compare bench peers predict rates growth ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.installed ## create .venv with the pinned packages
+setup: links $(VENV)/.installed ## create .venv with the pinned packages
+
+links:
+	@[ -d dpregret/algorithms ] || { echo "dpregret/algorithms is no folder: this checkout has no symbolic links (git config core.symlinks true, then git checkout -- dpregret)" >&2; exit 1; }
 
 $(VENV)/.installed: $(READY) pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
@@ -54,9 +57,11 @@ test: setup ci-check ## check the scaling exponents (ci profile), then run the t
 	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
+	@mkdir -p build
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(BIN)/basedpyright > build/pyright.txt 2>&1 && tail -n 1 build/pyright.txt || { cat build/pyright.txt; exit 1; }
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint
 
@@ -85,12 +90,16 @@ peers: setup ## install what `make bench` compares with, into build/peers (about
 	$(PEERS) --no-deps --no-build-isolation -e .
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
-	@$(BIN)/python -m dpregret.workflows.predict $(PROFILE) --cores $(CORES)
+	@$(BIN)/python -m dpregret.workflows.costs $(PROFILE) --cores $(CORES)
 
-growth: setup ## measure what runs, rounds and dimensions cost; needs finished runs of full and ci
-	$(BIN)/snakemake --config profile=growth --cores $(CORES) --until run
-	$(BIN)/python -m dpregret.workflows.growth results results/ci results/growth
-	$(BIN)/python -m dpregret.workflows.large_page
+rates: setup ## renew the rates behind `make predict` from the finished runs (full and ci)
+	$(BIN)/python -m dpregret.workflows.costs --fit results results/ci
+
+growth:
+	@echo "make growth is gone: make rates" >&2; exit 2
+
+resources:
+	@echo "make resources is gone: what jobs ask for stands in profiles/slurm/config.yaml" >&2; exit 2
 
 ci-check: setup ## run the small profile and compare its exponents with the reference
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate
@@ -116,9 +125,6 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
 	@for paper in lou_cheung_2020 talwar_2015 asi_et_al_2023 ene_et_al_2021; do \
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
-
-resources: setup ## renew what jobs ask of a cluster, from the benchmark files of the finished runs (full and ci)
-	$(BIN)/python -m dpregret.workflows.resources results/benchmark results/ci/benchmark --page docs/cluster.md
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \

@@ -8,11 +8,10 @@ try:
     from dpregret.paper_figs.claims_files import ClaimsError, load_claims
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
+        eta,
         fingerprint,
         index,
         locking,
-        outlook,
-        resources,
     )
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
@@ -28,7 +27,6 @@ try:
         paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
         for paper in CONFIG.papers
     }
-    NEEDS = resources.load_needs()
 except (configuration.ConfigError, ClaimsError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
@@ -95,14 +93,14 @@ for paper in CONFIG.papers:
 
 onstart:
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
-    outlook.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
+    eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 
 
 onsuccess:
-    logger.info(outlook.farewell(Path(RESULTS), CONFIG.papers))
+    logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
 
 
 onerror:
     logger.info(
-        "dpregret: not finished. What is finished stays; the same command goes on with the rest."
+        "dpregret: not finished. What is finished stays; the same command resumes."
     )

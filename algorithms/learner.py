@@ -12,22 +12,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.core.arrays import Array
-
-
-class Loss(Protocol):
-    """One round's losses: (settings, runs, d) points in, one number a point out."""
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points, shape (..., runs)."""
-
-    def gradient(self, points: Array) -> Array:
-        """(Sub)gradients at the points, the shape of points."""
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """Both at once."""
-
-    def prox(self, points: Array, step: float) -> Array:
-        """argmin_x step * loss(x) + |x - point|^2 / 2 over the whole space."""
+from dpregret.core.losses import Loss as Loss
 
 
 class LocalOracle(Protocol):

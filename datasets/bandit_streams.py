@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.losses import LossBatch, LossSource
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
@@ -38,24 +39,6 @@ class BanditComparator:
     losses: Array
     gaps: Array
     stay: Array
-
-
-class LossSource(Protocol):
-    """Gives the next so many rounds at each call."""
-
-    def __call__(self, rounds: int) -> LossBatch:
-        """The next `rounds` losses."""
-
-
-class LossBatch(Protocol):
-    """Losses of consecutive rounds."""
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-
-    def value(self, points: Array) -> Array:
-        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n)."""
 
 
 @dataclass(frozen=True, slots=True)

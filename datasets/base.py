@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.datasets.losses import Loss
+from dpregret.core.losses import Loss
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""

@@ -14,7 +14,8 @@ from types import MappingProxyType
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.datasets.files import atomic_write, read_arrays
+from dpregret.core.files import atomic_write
+from dpregret.datasets.files import read_arrays
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.datasets.files import atomic_write, read_arrays
+from dpregret.core.files import atomic_write
+from dpregret.datasets.files import read_arrays
 
 Table = NDArray[np.uint8]
 """Errors of classifiers, (samples, experts): 1 is wrong, 0 is right."""

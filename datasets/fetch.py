@@ -9,9 +9,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import http.client
+import socket
 import sys
 import tempfile
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sklearn.datasets import fetch_file, load_svmlight_file
 
+from dpregret.core.errors import one_line
 from dpregret.datasets.bundled import check_finite, save, scale_rows
-from dpregret.datasets.files import atomic_write
 
 SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
 _TIMEOUT_SECONDS = 30.0
-_CHUNK_BYTES = 1 << 16
 
 
 class FetchError(ValueError):
@@ -83,30 +83,23 @@ def fetch(source: Source, directory: Path) -> Path:
     Raises FetchError if no checksum is pinned, the server cannot be reached or answers with an error, the file is
     shorter than announced, or its checksum is wrong. A failed download leaves nothing behind.
     """
-    path = directory / source.filename
-    expected = _pinned(source)
+    path, expected = directory / source.filename, _pinned(source)
     if path.exists():
         verify(source, path)
         return path
-    with atomic_write(path) as temporary:
-        found = _download(source.url, temporary)
-        if found != expected:
-            raise FetchError(f"{source.url}: wrong checksum: sha256 {found}, expected {expected}")
-    return path
+    return _download(source, directory, expected)
 
 
 def checksum(source: Source) -> str:
     """Download without verification and return the SHA-256, for the declaration; the file is not kept."""
     with tempfile.TemporaryDirectory() as folder:
-        return _download(source.url, Path(folder) / source.filename)
+        return _sha256(_download(source, Path(folder), None))
 
 
 def verify(source: Source, path: Path) -> None:
     """Raise FetchError unless the file's SHA-256 is the pinned one."""
     expected = _pinned(source)
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
+    if (found := _sha256(path)) != expected:
         raise FetchError(f"{path}: wrong checksum: sha256 {found}, expected {expected}")
 
 
@@ -116,8 +109,6 @@ def convert(source: Source, directory: Path) -> Path:
     Raises FetchError if the file is missing, unverified, unreadable, of another size than declared, or has other
     than two classes; ValueError naming row and column of a value that is not finite.
     """
-    from sklearn.datasets import load_svmlight_file
-
     raw = directory / source.filename
     if not raw.exists():
         raise FetchError(
@@ -149,6 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--sources", type=Path, default=SOURCES, help="YAML file of declared sources")
     parser.add_argument("--pin", action="store_true", help="only print the SHA-256 of what the URL gives now")
     options = parser.parse_args(arguments)
+    socket.setdefaulttimeout(_TIMEOUT_SECONDS)
     try:
         source = find_source(options.name, options.sources)
         if options.pin:
@@ -171,22 +163,18 @@ def _pinned(source: Source) -> str:
     return source.sha256
 
 
-def _download(url: str, path: Path) -> str:
-    """Stream the URL into the file; return its SHA-256."""
-    digest = hashlib.sha256()
-    received = 0
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _download(source: Source, directory: Path, sha256: str | None) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
     try:
-        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as response, path.open("xb") as file:
-            announced = response.headers.get("Content-Length")
-            while chunk := response.read(_CHUNK_BYTES):
-                file.write(chunk)
-                digest.update(chunk)
-                received += len(chunk)
+        path: Path = fetch_file(source.url, directory, source.filename, sha256, n_retries=0)
     except (OSError, http.client.HTTPException) as error:
-        raise FetchError(f"{url}: download failed ({error})") from error
-    if announced is not None and received != int(announced):
-        raise FetchError(f"{url}: truncated: {received} of {announced} bytes")
-    return digest.hexdigest()
+        raise FetchError(f"{source.url}: download failed ({one_line(error)})") from error
+    return path
 
 
 if __name__ == "__main__":

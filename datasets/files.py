@@ -1,27 +1,11 @@
-"""Whole files or none: writing that a crash cannot leave half done, reading that tells which file is damaged."""
+"""Reading prepared arrays, so that an error tells which file is damaged."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
-
-
-@contextmanager
-def atomic_write(path: Path) -> Iterator[Path]:
-    """Yield a fresh name beside ``path``; it replaces ``path`` on success and is removed on any exception."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def read_arrays(path: Path, what: str, *names: str) -> list[np.ndarray[Any, Any]]:

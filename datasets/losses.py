@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -21,22 +21,6 @@ _DISTANCE_FLOOR = 1e-150
 # Enough for a width of e^200.
 _NEWTON_STEPS = 200
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
-
-
-class Loss(Protocol):
-    """One convex loss f per run; points have shape (..., d)."""
-
-    def value(self, points: Array) -> Array:
-        """f at the points, shape (...,)."""
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """f and a (sub)gradient at the points, shapes (...,) and (..., d)."""
-
-    def gradient(self, points: Array) -> Array:
-        """A (sub)gradient at the points, shape (..., d); 0 is taken for the non-smooth part at its kink."""
-
-    def prox(self, points: Array, step: float) -> Array:
-        """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret.core.arrays import Array
+from dpregret.core.losses import Loss
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
-from dpregret.datasets.losses import Loss, RidgeLinear, RidgeLogistic, RidgeSquared
+from dpregret.datasets.losses import RidgeLinear, RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.

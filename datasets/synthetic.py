@@ -13,8 +13,9 @@ from itertools import repeat
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.losses import Loss
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
-from dpregret.datasets.losses import DirectionKink, Loss, NormKink, Quadratic
+from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
 
 DRIFT_CENTERS = 8
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+
+from dpregret.core.files import atomic_write
 
 
 def link_files(files: Iterable[str], folder: Path) -> Path:
@@ -25,10 +26,5 @@ def link_files(files: Iterable[str], folder: Path) -> Path:
 
 def write_parquet(frame: pd.DataFrame, output: Path) -> None:
     """Write a frame so that `output` appears whole or not at all, whatever is killed when."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
+    with atomic_write(output) as temporary:
         frame.to_parquet(temporary, index=False)
-        os.replace(temporary, output)
-    finally:
-        temporary.unlink(missing_ok=True)

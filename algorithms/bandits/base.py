@@ -12,7 +12,6 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,24 +19,7 @@ from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.core.arrays import Array
-
-
-class LossBatch(Protocol):
-    """Losses of consecutive rounds, of all runs."""
-
-    @property
-    def rounds(self) -> int:
-        """Number of rounds."""
-
-    def value(self, points: Array) -> Array:
-        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n): one in all rounds."""
-
-
-class LossSource(Protocol):
-    """Where a learner asks for the next rounds: successive calls continue where the last one ended."""
-
-    def __call__(self, rounds: int) -> LossBatch:
-        """The next `rounds` losses."""
+from dpregret.core.losses import LossSource as LossSource
 
 
 @dataclass(frozen=True)

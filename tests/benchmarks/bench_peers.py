@@ -143,7 +143,7 @@ def diffprivlib_mechanisms() -> ModuleType:
 
 def buffered_toeplitz(jax: Any, coordinates: int, rounds: int) -> Callable[[], Any]:
     """jax_privacy's streamed noise of a buffered Toeplitz factorisation, compiled; the last round's noise is kept."""
-    from jax_privacy.matrix_factorization import buffered_toeplitz as blt
+    from jax_privacy.matrix_factorization import buffered_toeplitz as blt  # pyright: ignore[reportMissingImports]
 
     matrix = blt.BufferedToeplitz.from_rational_approx_to_sqrt_x(num_buffers=4).inverse_as_streaming_matrix()
 

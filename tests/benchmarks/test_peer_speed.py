@@ -107,7 +107,7 @@ def test_numba_whole_loop(race: Race, dimension: int) -> None:
 def test_river(race: Race) -> None:
     """Online ridge regression, x - g / (mu t); the ball is so large that our projection never moves a point."""
     _, version = need("river")
-    from river import linear_model, optim
+    from river import linear_model, optim  # pyright: ignore[reportMissingImports]
 
     runs, dimension, rounds, mu = (2, 4, 20, 0.5) if race.quick else (128, 32, 512, 0.5)
     generator = np.random.default_rng(3)

@@ -9,7 +9,8 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets import bundled, files
+from dpregret.core.files import atomic_write
+from dpregret.datasets import bundled
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
 from dpregret.datasets.pools import PoolStream
 from dpregret.datasets.streams import make_stream
@@ -81,7 +82,7 @@ def test_atomic_write_keeps_the_old_file_on_failure(tmp_path: Path) -> None:
     path.write_text("old")
 
     def write_half() -> None:
-        with files.atomic_write(path) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_text("half")
             raise KeyboardInterrupt
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpregret.algorithms.geometry import Ball, make_set
+from dpregret.core.losses import Loss
 from dpregret.datasets import optimum
-from dpregret.datasets.losses import Loss, Quadratic, RidgeLinear, RidgeLogistic, RidgeSquared
+from dpregret.datasets.losses import Quadratic, RidgeLinear, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
 
 SETS = ["ball", "l1-ball", "simplex", "box"]

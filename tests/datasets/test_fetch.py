@@ -101,8 +101,8 @@ def test_the_right_file_is_converted(path: str, place: _Place, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("path", "changes", "message"),
     [
-        ("tiny.txt", {"sha256": "0" * 64}, f"wrong checksum: sha256 {CHECKSUM}, expected 0000"),
-        ("truncated/tiny.txt", {}, f"truncated: {len(CONTENT)} of {len(CONTENT) + 7} bytes"),
+        ("tiny.txt", {"sha256": "0" * 64}, f"SHA256 checksum of tiny.txt ({CHECKSUM}) differs from expected (0000"),
+        ("truncated/tiny.txt", {}, f"retrieval incomplete: got only {len(CONTENT)} out of {len(CONTENT) + 7} bytes"),
         ("missing/tiny.txt", {}, "download failed (HTTP Error 404"),
         ("tiny.txt", {"sha256": None}, "no sha256 is pinned, so tiny.txt cannot be trusted; run with --pin"),
     ],
@@ -132,7 +132,7 @@ def test_pinning_prints_the_checksum_and_keeps_nothing(place: _Place, capsys: py
     assert place.contents() == set()
     place.declare("truncated/tiny.txt", sha256=None)
     assert place.run("--pin") == 1
-    assert "truncated" in _error(capsys)
+    assert "incomplete" in _error(capsys)
 
 
 def test_a_file_placed_by_hand_is_verified_and_needs_no_server(

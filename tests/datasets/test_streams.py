@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.core.losses import Loss
 from dpregret.datasets import base, pools
-from dpregret.datasets.losses import DirectionKink, Loss, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.catalogue import sources
+from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
 
 SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "drift", "ridge-logistic", "lasso"]

@@ -47,7 +47,6 @@ def make_checkout(root: Path) -> Checkout:
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "Snakefile", root)
     (root / "results" / "reference").mkdir(parents=True)
-    for name in ("growth.csv", "resources.csv"):
-        shutil.copy(ROOT / "results" / "reference" / name, root / "results" / "reference")
+    shutil.copy(ROOT / "results" / "reference" / "cost_rates.csv", root / "results" / "reference")
     shutil.copytree(ROOT / "dpregret", root / "dpregret", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return Checkout(root)

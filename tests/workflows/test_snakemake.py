@@ -69,14 +69,24 @@ def test_edit_runs_again_what_depends_on_it(finished: Any, file: str, addition: 
 
 
 def test_more_memory_runs_nothing_again(finished: Any) -> None:
-    path = finished.root / "workflows" / "config" / "resources.yaml"
-    text = path.read_text()
-    path.write_text(re.sub(r"mem_mb: \d+, runtime: \d+", "mem_mb: 9000, runtime: 90", text))
-    try:
-        assert path.read_text() != text
-        assert plan(finished) == {}
-    finally:
-        path.write_text(text)
+    asked = ("--set-resources", "run:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
+    assert planned(finished.snakemake(*MINE, "--cores", "1", "--dry-run", *asked)) == {}
+
+
+def test_a_long_run_asks_for_what_its_size_predicts_and_others_for_what_the_profile_says(checkout: Any) -> None:
+    long = "results/large/lou_cheung_2020/runs/horizon/wdp-cocop-gaussian.corrected.parquet"
+    table = "results/large/audit/audit.csv"
+    done = checkout.snakemake(long, table, "-n", "--profile", "profiles/slurm", "--config", "profile=large")
+    assert done.returncode == 0, done.stderr
+    text = done.stdout + done.stderr
+    asked = {
+        rule: {name: int(value) for name, value in re.findall(r"\b(runtime|mem_mb)=(\d+)", body)}
+        for rule, body in re.findall(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", text, flags=re.MULTILINE)
+    }
+    assert asked["run"]["runtime"] > 600
+    assert asked["run"]["mem_mb"] > 5000
+    assert asked["audit_family"] == {"mem_mb": 1500, "runtime": 10}
+    assert asked["audit_tables"] == {"mem_mb": 1000, "runtime": 5}
 
 
 def test_new_learner_runs_alone(finished: Any) -> None:
@@ -136,7 +146,7 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
     ("arguments", "message"),
     [
         (("--config", "profile=bad.yaml"), "bad.yaml:2: seed: must be a whole number, not 'x'"),
-        (("--config", "profile=fulll"), "ci, full, growth, large, large-slice, smoke; did you mean 'full'?"),
+        (("--config", "profile=fulll"), "ci, full, large, large-slice, smoke; did you mean 'full'?"),
         (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile; did you mean 'profile'?"),
     ],
 )

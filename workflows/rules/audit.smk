@@ -12,10 +12,6 @@ rule audit_family:
         family="|".join(FAMILIES),
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["audit_family"].threads
-    resources:
-        mem_mb=memory("audit_family"),
-        runtime=minutes("audit_family"),
     params:
         seed=CONFIG.seed,
         runs=AUDIT.runs,
@@ -33,10 +29,6 @@ rule planted:
         f"{RESULTS}/benchmark/audit/planted.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["planted"].threads
-    resources:
-        mem_mb=memory("planted"),
-        runtime=minutes("planted"),
     params:
         seed=CONFIG.seed,
         repeats=AUDIT.repeats,
@@ -59,10 +51,6 @@ rule audit_tables:
         f"{RESULTS}/benchmark/audit/tables.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["audit_tables"].threads
-    resources:
-        mem_mb=memory("audit_tables"),
-        runtime=minutes("audit_tables"),
     params:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.audits.tables", "audit_tables.py"
@@ -90,10 +78,6 @@ rule audit_gate:
         f"{RESULTS}/benchmark/audit/gate.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["audit_gate"].threads
-    resources:
-        mem_mb=memory("audit_gate"),
-        runtime=minutes("audit_gate"),
     params:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.audits.tables", "audit_gate.py"

@@ -13,6 +13,7 @@ CAPTIONS = {
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
+RUN_MINUTES, RUN_MB = 5, 1250  # least that a run asks a cluster for
 AUDIT = CONFIG.audit or configuration.AuditSize()
 FAMILIES = sorted(INDEX.learners)
 AUDIT_TABLES = [
@@ -34,38 +35,18 @@ TRUST_CAPTIONS = {
 }
 
 
-def memory(rule):
-    """Megabytes that a job of a rule asks for, more at every attempt."""
-    return lambda wildcards, attempt: NEEDS[rule].memory(attempt)
-
-
-def minutes(rule):
-    """Minutes that a job of a rule asks for, more at every attempt."""
-    return lambda wildcards, attempt: NEEDS[rule].minutes(attempt)
-
-
 @cache
 def run_need(*job):
     """Minutes and megabytes that the size of a run predicts; only who sends jobs has to know."""
     if not workflow.is_main_process:
-        return 0, 0
-    from dpregret.workflows.predict import predicted
+        return RUN_MINUTES, RUN_MB
+    from dpregret.workflows.costs.model import asked
 
     try:
-        seconds, megabytes = predicted(CONFIG, *job)
+        found = asked(CONFIG, configuration.Job(*job))
     except OSError:  # the table of measured rates is not there
-        return 0, 0
-    return int(seconds / 60) + 1, int(megabytes) + 1
-
-
-def run_minutes(wildcards, attempt):
-    """Minutes that a run asks for: what was measured of all, or more where its size predicts more."""
-    return max(NEEDS["run"].minutes(attempt), attempt * run_need(*wildcards)[0])
-
-
-def run_memory(wildcards, attempt):
-    """Megabytes that a run asks for, likewise."""
-    return max(NEEDS["run"].memory(attempt), attempt * run_need(*wildcards)[1])
+        return RUN_MINUTES, RUN_MB
+    return max(RUN_MINUTES, found[0]), max(RUN_MB, found[1])
 
 
 def data_files(wildcards):

@@ -12,10 +12,6 @@ rule data:
         name="|".join(INDEX.prepared),
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["data"].threads
-    resources:
-        mem_mb=memory("data"),
-        runtime=minutes("data"),
     params:
         code=fingerprint.data_fingerprint(),
     script:
@@ -34,9 +30,5 @@ rule fetch:
         name="|".join(configuration.declared_sources()),
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["fetch"].threads
-    resources:
-        mem_mb=memory("fetch"),
-        runtime=minutes("fetch"),
     script:
         "../scripts/fetch.py"

@@ -12,10 +12,6 @@ rule html_report:
         f"{RESULTS}/benchmark/report.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["html_report"].threads
-    resources:
-        mem_mb=memory("html_report"),
-        runtime=minutes("html_report"),
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         code=fingerprint.figures_fingerprint("html_report.py"),

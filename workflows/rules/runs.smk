@@ -12,10 +12,9 @@ rule run:
         f"{RESULTS}/benchmark/{{paper}}/{{experiment}}/{{learner}}.{{variant}}.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["run"].threads
     resources:
-        mem_mb=run_memory,
-        runtime=run_minutes,
+        mem_mb=lambda wildcards, attempt: attempt * run_need(*wildcards)[1],
+        runtime=lambda wildcards, attempt: attempt * run_need(*wildcards)[0],
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
         code=run_code,
@@ -23,7 +22,7 @@ rule run:
         "../scripts/run.py"
 
 
-rule costs:
+rule oracle_costs:
     output:
         f"{RESULTS}/{{paper}}/oracles.parquet",
     log:
@@ -32,15 +31,11 @@ rule costs:
         f"{RESULTS}/benchmark/{{paper}}/oracles.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["costs"].threads
-    resources:
-        mem_mb=memory("costs"),
-        runtime=minutes("costs"),
     params:
         dimensions=lambda wildcards: CONFIG.papers[wildcards.paper].oracle_costs,
-        code=fingerprint.module_fingerprint("dpregret.workflows.costs", "costs.py"),
+        code=fingerprint.module_fingerprint("dpregret.workflows.oracle_costs", "oracle_costs.py"),
     script:
-        "../scripts/costs.py"
+        "../scripts/oracle_costs.py"
 
 
 rule expiry:
@@ -52,10 +47,6 @@ rule expiry:
         f"{RESULTS}/benchmark/{{paper}}/expiry.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["expiry"].threads
-    resources:
-        mem_mb=memory("expiry"),
-        runtime=minutes("expiry"),
     params:
         code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "expiry.py"),
     script:
@@ -75,10 +66,6 @@ rule complete:
         f"{RESULTS}/benchmark/{{paper}}/complete.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["complete"].threads
-    resources:
-        mem_mb=memory("complete"),
-        runtime=minutes("complete"),
     params:
         code=fingerprint.module_fingerprint("dpregret.paper_figs.runs", "complete.py"),
     script:

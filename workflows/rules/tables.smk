@@ -12,10 +12,6 @@ rule tables:
         f"{RESULTS}/benchmark/{{paper}}/tables.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["tables"].threads
-    resources:
-        mem_mb=memory("tables"),
-        runtime=minutes("tables"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("tables.py"),
@@ -36,10 +32,6 @@ rule further_table:
         number="[2-9]",
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["further_table"].threads
-    resources:
-        mem_mb=memory("further_table"),
-        runtime=minutes("further_table"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("further_table.py"),
@@ -66,10 +58,6 @@ rule figures:
         f"{RESULTS}/benchmark/{{paper}}/figures.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["figures"].threads
-    resources:
-        mem_mb=memory("figures"),
-        runtime=minutes("figures"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
         code=fingerprint.figures_fingerprint("figures.py"),
@@ -98,10 +86,6 @@ rule errata_page:
         f"{RESULTS}/benchmark/errata_page.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["errata_page"].threads
-    resources:
-        mem_mb=memory("errata_page"),
-        runtime=minutes("errata_page"),
     params:
         papers=list(CONFIG.papers),
         code=fingerprint.figures_fingerprint("errata_page.py"),
@@ -122,10 +106,6 @@ rule compare:
         f"{RESULTS}/benchmark/{{paper}}/gate.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["compare"].threads
-    resources:
-        mem_mb=memory("compare"),
-        runtime=minutes("compare"),
     params:
         code=fingerprint.figures_fingerprint("gate.py"),
     script:

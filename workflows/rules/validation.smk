@@ -10,10 +10,6 @@ rule validation_tables:
         f"{RESULTS}/benchmark/validation.tsv"
     conda:
         "../envs/bench.yaml"
-    threads: NEEDS["validation_tables"].threads
-    resources:
-        mem_mb=memory("validation_tables"),
-        runtime=minutes("validation_tables"),
     params:
         simulations=(CONFIG.validation or configuration.ValidationSize()).simulations,
         code=fingerprint.module_fingerprint("dpregret.paper_figs.validation", "validation.py"),

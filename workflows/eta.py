@@ -17,13 +17,12 @@ import pandas as pd
 
 from dpregret.workflows.config import Config, Job
 
-MEASURED = Path(__file__).resolve().parents[1] / "results" / "reference" / "resources.csv"
 SECONDS_BETWEEN_LINES = 15.0
 LEAST_SECONDS = 0.5  # what starting Python costs at least
 FEWEST = 3  # jobs that must have ended before the machine's speed is trusted
 
 
-class Outlook(logging.Handler):
+class Eta(logging.Handler):
     """Listens to Snakemake's events and tells, now and then, how much time is left.
 
     expected: seconds that each job of the run, by number, is expected to take. cores: how many run side by side.
@@ -43,7 +42,7 @@ class Outlook(logging.Handler):
         self.told = clock()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Note what started and what ended; tell the outlook at most every `SECONDS_BETWEEN_LINES`."""
+        """Note what started and what ended; tell the time left at most every `SECONDS_BETWEEN_LINES`."""
         try:
             self._note(record)
         except Exception:
@@ -65,7 +64,7 @@ class Outlook(logging.Handler):
                 self.tell(f"{self.share():.0%} of the work done, about {duration(left)} left")
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
-        """Say nothing: a line of comfort is not worth a word of alarm."""
+        """Say nothing: a line of comfort must not end a run."""
 
     def share(self) -> float:
         """Share of the expected work that has ended."""
@@ -92,33 +91,34 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def expected_seconds(jobs: Iterable[Any], table: Path, runs: Mapping[tuple[str, ...], float]) -> dict[int, float]:
-    """Number -> expected seconds of Snakemake's jobs: those of `runs`, else the mean of the rule.
+def expected_seconds(
+    jobs: Iterable[Any], rules: Mapping[str, float], runs: Mapping[tuple[str, ...], float]
+) -> dict[int, float]:
+    """Number -> expected seconds of Snakemake's jobs: those of `runs`, else those of the rule.
 
-    table: results/reference/resources.csv. runs: (paper, experiment, learner, variant) -> seconds.
+    runs: (paper, experiment, learner, variant) -> seconds.
     """
-    means = pd.read_csv(table).groupby("rule")[["cpu_seconds", "jobs"]].max()
-    mean = (means["cpu_seconds"] / means["jobs"]).to_dict()
     found = {}
     for job in jobs:
-        labels = tuple(str(getattr(job.wildcards, name, "")) for name in ("paper", "experiment", "learner", "variant"))
-        found[job.jobid] = runs.get(labels, float(mean.get(job.rule.name, LEAST_SECONDS)))
+        labels = tuple(str(getattr(job.wildcards, name, "")) for name in Job._fields)
+        found[job.jobid] = runs.get(labels, rules.get(job.rule.name, LEAST_SECONDS))
     return found
 
 
 def watch(jobs: Iterable[Any], config: Config, cores: int) -> None:
     """Listen to Snakemake from now on; `jobs` are those that it is about to run.
 
-    Says nothing where the tables of measured times are not there.
+    Says nothing where the table of measured times is not there.
     """
     from snakemake.logging import logger
 
-    from dpregret.workflows.predict import job_costs
+    from dpregret.workflows.costs.model import job_costs, read
 
     with contextlib.suppress(OSError):
         costs = job_costs(config)
         runs = dict(zip(costs[list(Job._fields)].itertuples(index=False, name=None), costs["seconds"], strict=True))
-        logger.addHandler(Outlook(expected_seconds(jobs, MEASURED, runs), cores, logger.info))
+        rules = {name: seconds for (part, _, name), seconds in read().items() if part == "job"}
+        logger.addHandler(Eta(expected_seconds(jobs, rules, runs), cores, logger.info))
 
 
 def farewell(results: Path, papers: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ from dpregret.workflows.config import Config
 from dpregret.workflows.job_log import job_log
 
 with job_log(snakemake.log[0]):
-    from dpregret.workflows.costs import measure_costs
+    from dpregret.workflows.oracle_costs import measure_costs
 
     settings = Config.model_validate_json(snakemake.config["settings"])
     measure_costs(settings, snakemake.wildcards.paper, Path(snakemake.output[0]))

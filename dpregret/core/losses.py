@@ -1,0 +1,39 @@
+"""Losses of one round as learners see them, batched over settings and runs."""
+
+from typing import Protocol
+
+from dpregret.core.arrays import Array
+
+
+class Loss(Protocol):
+    """One convex loss f per run; points have shape (..., d), normally (settings, runs, d)."""
+
+    def value(self, points: Array) -> Array:
+        """f at the points, shape (...,)."""
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """f and a (sub)gradient at the points, shapes (...,) and (..., d)."""
+
+    def gradient(self, points: Array) -> Array:
+        """A (sub)gradient at the points, shape (..., d); 0 is taken for the non-smooth part at its kink."""
+
+    def prox(self, points: Array, step: float) -> Array:
+        """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
+
+
+class LossBatch(Protocol):
+    """Losses of consecutive rounds that a bandit may ask for at points, of all runs."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+
+    def value(self, points: Array) -> Array:
+        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n): one in all rounds."""
+
+
+class LossSource(Protocol):
+    """Where a bandit asks for the next rounds: successive calls continue where the last one ended."""
+
+    def __call__(self, rounds: int) -> LossBatch:
+        """The next `rounds` losses."""

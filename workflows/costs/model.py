@@ -1,0 +1,100 @@
+"""Seconds and megabytes of a job, from its counted work and rates that finished runs have shown.
+
+    seconds = start + rounds x (seconds a round, of the family) + numbers x (seconds a number, of the learner)
+    megabytes = START_MB + arrays
+
+The rates are non-negative and of least squares of relative errors, so that short jobs count as much as long ones.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import nnls
+
+from dpregret.workflows.config import Config, Job, experiment_jobs, load_config, profile_path
+from dpregret.workflows.costs.counts import Counts, work
+from dpregret.workflows.job import CATALOGUES
+
+TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_rates.csv"
+START_MB = 200.0  # Python and what it imports
+TIME_MARGIN, MEMORY_MARGIN = 3.0, 2.0  # what predictions of docs/large.md were off by, at most
+Rates = dict[tuple[str, str, str], float]
+"""(part, family, name) -> seconds. Parts: start and round of a family, number of a learner, job of another rule."""
+
+
+def counts(config: Config, job: Job) -> tuple[str, Counts]:
+    """Family and work of a job."""
+    experiment = config.experiment(job.paper, job.experiment)
+    return experiment.family, work(experiment, CATALOGUES[experiment.family]()[job.learner], job.variant)
+
+
+def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds: Sequence[float]) -> Rates:
+    """Rates of one family from the seconds of jobs."""
+    names = [("start", family, ""), ("round", family, ""), *(("number", family, each) for each in sorted({*learners}))]
+    features = np.zeros((len(counted), len(names)))
+    for row, learner, each in zip(features, learners, counted, strict=True):
+        row[:2] = 1.0, each.rounds
+        row[names.index(("number", family, learner))] = each.numbers
+    scale = np.maximum(features.max(axis=0), 1.0)
+    rates, _ = nnls(features / scale / np.asarray(seconds)[:, None], np.ones(len(counted)))
+    return dict(zip(names, rates / scale, strict=True))
+
+
+def fit_runs(folders: Sequence[Path]) -> Rates:
+    """Rates of all families from the benchmark files of finished runs (results, results/ci)."""
+    table = pd.DataFrame([line for folder in folders for line in _measured(folder)])
+    rates: Rates = {}
+    for family, part in table.groupby("family"):
+        rates |= fit(str(family), list(part["learner"]), list(part["counts"]), list(part["seconds"]))
+    return rates
+
+
+def _measured(results: Path) -> Iterator[dict[str, object]]:
+    config = load_config(profile_path("full" if results.name == "results" else results.name))
+    for job in experiment_jobs(config):
+        file = results / "benchmark" / job.paper / job.experiment / f"{job.learner}.{job.variant}.tsv"
+        if file.exists():
+            family, counted = counts(config, job)
+            seconds = float(pd.read_csv(file, sep="\t")["s"].iloc[0])
+            yield {"family": family, "learner": job.learner, "counts": counted, "seconds": seconds}
+
+
+@lru_cache(maxsize=1)
+def read(path: Path = TABLE) -> Rates:
+    """The committed rates."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        return {(line["part"], line["family"], line["name"]): float(line["seconds"]) for line in csv.DictReader(lines)}
+
+
+def write(rates: Rates, path: Path = TABLE) -> None:
+    """Write rates as a table, sorted."""
+    lines = [(*place, seconds) for place, seconds in sorted(rates.items())]
+    table = pd.DataFrame(lines, columns=["part", "family", "name", "seconds"])
+    table.to_csv(path, index=False, float_format="%.4g")
+
+
+def estimate(config: Config, job: Job) -> tuple[float, float]:
+    """Seconds and megabytes of a job; a learner never measured moves numbers as slowly as the slowest half."""
+    (family, counted), rates = counts(config, job), read()
+    known = [rate for (part, of, _), rate in rates.items() if (part, of) == ("number", family)]
+    number = rates.get(("number", family, job.learner), float(np.median(known)))
+    start, each = rates["start", family, ""], rates["round", family, ""]
+    return start + counted.rounds * each + counted.numbers * number, START_MB + counted.memory_mb
+
+
+def job_costs(config: Config) -> pd.DataFrame:
+    """Every job with its predicted seconds and megabytes."""
+    lines = [(*job, *estimate(config, job)) for job in experiment_jobs(config)]
+    return pd.DataFrame(lines, columns=[*Job._fields, "seconds", "megabytes"])
+
+
+def asked(config: Config, job: Job) -> tuple[int, int]:
+    """Minutes and megabytes to ask a cluster for: the estimate and its margins."""
+    seconds, megabytes = estimate(config, job)
+    return int(TIME_MARGIN * seconds / 60) + 1, int(MEMORY_MARGIN * megabytes) + 1
