@@ -111,7 +111,9 @@ class BanditStream(Source, ABC):
     def require(cls, domain: BanditDomain) -> None:
         """Raise ValueError for a set on which the stream does not live."""
         if cls.sets and domain.name not in cls.sets:
-            raise ValueError(f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}")
+            raise ValueError(
+                f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}"
+            )
 
     @abstractmethod
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
@@ -335,7 +337,9 @@ class DigitsCompletion(EntryStream):
 
     def __init__(self, domain: BanditDomain, data_dir: str | Path) -> None:
         examples = load("digits", Path(data_dir))
-        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(axis=0)
+        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(
+            axis=0
+        )
         if domain.dimension != len(truth):
             raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
         size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()

@@ -54,8 +54,9 @@ class ExpertStream(Source, ABC):
 
     sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the
     total loss of the best expert that learners are told, None where nobody declared one. tight: the stream forces what
-    the upper bounds pay for. most: the largest number of experts that there are. lower_bound: least expected regret of every eps-DP learner on streams
-    like this one, NaN where none is known.
+    the upper bounds pay for. most: the largest number of experts that there are. lower_bound: least expected regret of
+    every eps-DP learner on streams like this one, NaN where none is known. Trait ``phases``: rounds come in phases of
+    equal losses.
     """
 
     lower_bound = math.nan
@@ -97,6 +98,7 @@ class NestedHalving(ExpertStream):
     sizes: the groups by the phase of their death, then the survivors. Phases have floor(T/m) rounds, the last the rest.
     """
 
+    traits = frozenset({"phases"})
     tight = True
     transient: ClassVar[bool] = False
 
@@ -196,6 +198,7 @@ class LowerBound(ExpertStream):
     """
 
     name = "lower-bound"
+    traits = frozenset({"phases"})
     tight = True
 
     def __init__(

@@ -267,7 +267,9 @@ class _RealRisk(SquaredRisk):
         examples = load(self.data, Path(data_dir))
         where = str(Path(data_dir) / f"{self.data}.npz")
         if examples.features.shape[1] != domain.dimension:
-            raise ValueError(f"{where} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}")
+            raise ValueError(
+                f"{where} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}"
+            )
         size = len(examples.labels)
         if not 1 <= samples <= size:
             raise ValueError(f"{where} has {size} records; samples must lie in 1..{size}, got {samples}")

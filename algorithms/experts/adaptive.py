@@ -48,6 +48,7 @@ class Phases:
 class AdaptiveExperts(ExpertLearner):
     """Algorithm 2."""
 
+    eventful = True
     card = Card(
         name="adaptive-sparse-vector",
         title="Algorithm 2 (L* unknown)",

@@ -156,6 +156,8 @@ class ExpertLearner(BaseLearner):
 
     exact: ClassVar[bool] = False
     """Total losses are expectations over the learner's draws, computed from its marginals."""
+    eventful: ClassVar[bool] = False
+    """A play costs by draw, not by round."""
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, [budget], runs, variant)

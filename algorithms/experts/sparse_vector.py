@@ -118,6 +118,7 @@ class Switcher:
 class SparseVectorExperts(ExpertLearner):
     """Algorithm 1."""
 
+    eventful = True
     card = Card(
         name="sparse-vector",
         title="Algorithm 1 (sparse vector)",

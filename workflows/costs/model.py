@@ -18,8 +18,8 @@ import pandas as pd
 from scipy.optimize import nnls
 
 from dpregret.workflows.config import Config, Job, experiment_jobs, load_config, profile_path
-from dpregret.workflows.costs.counts import Counts, work
-from dpregret.workflows.job import CATALOGUES
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Counts
 
 TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_rates.csv"
 START_MB = 200.0  # Python and what it imports
@@ -31,7 +31,8 @@ Rates = dict[tuple[str, str, str], float]
 def counts(config: Config, job: Job) -> tuple[str, Counts]:
     """Family and work of a job."""
     experiment = config.experiment(job.paper, job.experiment)
-    return experiment.family, work(experiment, CATALOGUES[experiment.family]()[job.learner], job.variant)
+    family = FAMILIES[experiment.family]
+    return family.name, family.work(experiment, family.learners[job.learner], job.variant)
 
 
 def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds: Sequence[float]) -> Rates:

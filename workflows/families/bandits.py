@@ -178,11 +178,13 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         return ("horizon", experiment.horizon.index(cell.horizon))
 
     def work(self, experiment: BanditExperiment, learner_class: type[Any], variant: str) -> Counts:
-        """Every round of every cell; directions are held in chunks."""
+        """A round moves (settings, runs, d) numbers, but only the about sqrt(T) batches ask an oracle."""
+        from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
+
         many, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
         for cell in self.cells(experiment, learner_class.card):
             state = many * experiment.runs * cell.dimension
-            parts.append(Counts(cell.horizon, state * cell.horizon, (state + 2**18) / MEGABYTE))
+            parts.append(Counts(math.sqrt(cell.horizon), state * cell.horizon, NOISE_BLOCK * state / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(

@@ -165,9 +165,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
         return learner
 
-    def play(
-        self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance
-    ) -> pd.DataFrame:
+    def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
         """One row per (setting, run)."""
         risk, budgets, runs = problem.risk, learner.budgets, draws.runs
         domain = cast("CountedSet", learner.domain)
@@ -246,7 +244,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
             epsilons = tuple(math.inf for _ in epsilons)
         for cell in self.cells(experiment, learner_class.card):
             steps = _iterations(cell, learner_class, variant, epsilons, experiment.delta)
-            held = len(epsilons) * runs * cell.dimension + steps
+            held = 12 * len(epsilons) * runs * cell.dimension + 5 * steps
             parts.append(Counts(steps, steps * runs * cell.dimension, held / MEGABYTE))
         return Counts.total(parts)
 
@@ -266,9 +264,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
 
 @cache
-def _iterations(
-    cell: Cell, learner_class: type[Any], variant: str, epsilons: tuple[float, ...], delta: float
-) -> float:
+def _iterations(cell: Cell, learner_class: type[Any], variant: str, epsilons: tuple[float, ...], delta: float) -> float:
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.geometry import make_set
     from dpregret.algorithms.privacy import Budget

@@ -18,6 +18,8 @@ from dpregret.paper_figs.runs import OPTIONS
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
 from dpregret.workflows.families.fields import Experiment, Integers, Losses, Mistake, Option
 
+START = 500  # rounds that starting a play is worth
+
 if TYPE_CHECKING:
     from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
     from dpregret.algorithms.learner import Card
@@ -198,12 +200,16 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         return keys.get(first, ("options",))
 
     def work(self, experiment: ExpertExperiment, learner_class: type[Any], variant: str) -> Counts:
-        """Every round of every cell, one number a group of experts."""
+        """Streams of phases are played phase by phase, others round by round with about ten numbers a run."""
         parts = []
         for cell in self.cells(experiment, learner_class.card):
             groups = len(self.problem(cell, experiment, Draws(0, 1)).told.sizes)
-            moved = experiment.runs * groups * cell.horizon
-            parts.append(Counts(cell.horizon, moved, min(moved, 2**22) / MEGABYTE))
+            phases = "phases" in self.streams[cell.stream].traits
+            moved = float(cell.horizon * (groups if phases else 10 * experiment.runs))
+            if learner_class.eventful:
+                moved = experiment.runs * (groups + 2)
+            held = 6 * min(cell.horizon * groups * experiment.runs, 2**22)
+            parts.append(Counts(START + (0 if phases else cell.horizon), moved, held / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(

@@ -184,15 +184,21 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
 
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
-        """Every round of every cell; noise is held in blocks, curves of bounds have one number a round."""
+        """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
+
+        Held are blocks of noise and of losses, and curves of one number a round.
+        """
         from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
+        from dpregret.datasets.base import BLOCK as LOSS_BLOCK
 
         card, parts = learner_class.card, []
         for cell in self.cells(experiment, card):
             many = len(settings_of(experiment, card, cell.horizon))
-            state = many * experiment.runs * cell.dimension
-            held = state * (NOISE_BLOCK if card.private else 1) + many * cell.horizon
-            parts.append(Counts(cell.horizon, state * cell.horizon, held / MEGABYTE))
+            points = many * experiment.runs * cell.dimension
+            square = cell.dimension if "quadratic" in card.needs else 1
+            held = 4 * NOISE_BLOCK * points * card.private + 3 * LOSS_BLOCK * experiment.runs * cell.dimension
+            held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
+            parts.append(Counts(cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(
