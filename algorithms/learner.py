@@ -191,7 +191,7 @@ class Learner(BaseLearner):
         start = problem.domain.center()
         self.point: Array = np.tile(start, (len(settings), runs, 1))
 
-    def begin(self, generators: Sequence[np.random.Generator]) -> None:  # noqa: B027 - most draw through their plan
+    def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""
 
     @abstractmethod

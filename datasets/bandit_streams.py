@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -128,7 +128,9 @@ class BanditStream(Source, ABC):
     def require(cls, domain: BanditDomain) -> None:
         """Raise ValueError for a set on which the stream does not live."""
         if cls.sets and domain.name not in cls.sets:
-            raise ValueError(f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}")
+            raise ValueError(
+                f"the stream {cls.name!r} lives on the set {' or '.join(cls.sets)}, not on {domain.name!r}"
+            )
 
     @abstractmethod
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
@@ -352,7 +354,9 @@ class DigitsCompletion(EntryStream):
 
     def __init__(self, domain: BanditDomain, data_dir: str | Path) -> None:
         examples = load("digits", Path(data_dir))
-        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(axis=0)
+        truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(
+            axis=0
+        )
         if domain.dimension != len(truth):
             raise ValueError(f"the stream 'digits-completion' has {len(truth)} entries, the set {domain.dimension}")
         size = np.linalg.svd(truth.reshape(8, 8), compute_uv=False).sum()
@@ -360,12 +364,12 @@ class DigitsCompletion(EntryStream):
 
 
 def make_bandit_stream(
-    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: object
+    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: Any
 ) -> BanditStream:
     """Build a stream of bandit losses on a set.
 
     Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
-    `catalogue.UnreadData` where all fits but data are needed and `data_dir` was not given.
+    `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     if name in sources(BanditStream):
         sources(BanditStream)[name].require(domain)

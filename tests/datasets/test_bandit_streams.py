@@ -7,8 +7,8 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled
-from dpregret.datasets.catalogue import sources
 from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
+from dpregret.datasets.catalogue import sources
 
 HOMES = {
     "cone": ("ball", 3), "linear": ("hypersimplex", 6), "random-linear": ("ball", 4), "shortest-path": ("flow", 12),

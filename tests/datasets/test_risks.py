@@ -13,8 +13,8 @@ import pytest
 
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.datasets import bundled
-from dpregret.datasets.risk_base import EmpiricalRisk, minimise
 from dpregret.datasets.catalogue import sources
+from dpregret.datasets.risk_base import EmpiricalRisk, minimise
 from dpregret.datasets.risk_lasso import check_domain, growing_dimension, hadamard_signs
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
 from dpregret.datasets.risks import make_risk
@@ -136,9 +136,9 @@ def test_constants_of_the_lasso_domain_are_attained() -> None:
     bent = 2 * (risk.value(-corner) - risk.value(corner) - np.vecdot(-2 * corner, risk.gradient(corner)))
     assert bent[0] == risk.curvature == 4.0
     simplex = make_set("simplex", 3)
-    assert Plain(
-        simplex, 1, 1, gram=DenseGram(np.eye(3)), moment=ones, label_square=1.0
-    ).curvature == pytest.approx(4.0)
+    assert Plain(simplex, 1, 1, gram=DenseGram(np.eye(3)), moment=ones, label_square=1.0).curvature == pytest.approx(
+        4.0
+    )
     listed = make_set("polytope", 2, vertices=[[0.0, 0.0], [2.0, -1.0], [0.0, 1.0]])
     on_list = Plain(listed, 1, 1, gram=DenseGram(np.eye(2)), moment=np.ones(2), label_square=1.0)
     assert on_list.lipschitz_l1 == 4.0

@@ -51,7 +51,9 @@ class LinearRisk:
 class AuditedRisk:
     """One learner on twenty records. Raises what the learner raises."""
 
-    def __init__(self, learner_class: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]):
+    def __init__(
+        self, learner_class: type[ErmLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]
+    ):
         self.learner_class, self.variant, self.seed = learner_class, variant, seed
         self.budget = Budget(epsilon, delta)
         self.domain = make_set(learner_class.natural_set, DIMENSION)

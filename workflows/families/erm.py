@@ -105,7 +105,7 @@ class Cell:
     risk: str
     dimension: int
     samples: int
-    options: tuple[tuple[str, bool | int | float | str], ...]
+    options: tuple[tuple[str, Any], ...]
 
     @property
     def label(self) -> str:
@@ -165,9 +165,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
         return learner
 
-    def play(
-        self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance
-    ) -> pd.DataFrame:
+    def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
         """One row per (setting, run)."""
         risk, budgets, runs = problem.risk, learner.budgets, draws.runs
         domain = cast("CountedSet", learner.domain)
@@ -241,11 +239,12 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
     def work(self, experiment: ErmExperiment, learner_class: type[Any], variant: str) -> Counts:
         """Steps by the learner's own formula; one a fit where only the fit, or a file, tells."""
         private, runs, parts = learner_class.card.private, experiment.runs, []
+        hashable: Any = learner_class
         epsilons = experiment.epsilon if private else (math.inf,)
         if variant in learner_class.budget_free:
             epsilons = tuple(math.inf for _ in epsilons)
         for cell in self.cells(experiment, learner_class.card):
-            steps = _iterations(cell, learner_class, variant, epsilons, experiment.delta)
+            steps = _iterations(cell, hashable, variant, epsilons, experiment.delta)
             held = len(epsilons) * runs * cell.dimension + steps
             parts.append(Counts(steps, steps * runs * cell.dimension, held / MEGABYTE))
         return Counts.total(parts)
@@ -266,13 +265,11 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
 
 @cache
-def _iterations(
-    cell: Cell, learner_class: type[Any], variant: str, epsilons: tuple[float, ...], delta: float
-) -> float:
+def _iterations(cell: Cell, learner_class: Any, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.geometry import make_set
     from dpregret.algorithms.privacy import Budget
-    from dpregret.datasets.catalogue import UnreadData, sources
+    from dpregret.datasets.catalogue import UnreadDataError, sources
     from dpregret.datasets.risk_base import EmpiricalRisk
     from dpregret.datasets.risks import make_risk
 
@@ -280,7 +277,7 @@ def _iterations(
     records = min(cell.samples, FEW) if sources(EmpiricalRisk)[cell.risk].costly else cell.samples
     try:
         risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
-    except UnreadData:
+    except UnreadDataError:
         return float(len(epsilons))
     risk.samples = cell.samples
     built = learner_class(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, variant)

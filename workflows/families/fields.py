@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
@@ -142,7 +142,9 @@ class Experiment(Settings):
             if field not in type(self).model_fields or self.sweep.replace("-", "_") not in (field, self.key(field)):
                 continue
             key, values = self.key(field), getattr(self, field) or ()
-            parts = {(key, name): each for name, each in values.items()} if isinstance(values, dict) else {(key,): values}
+            parts = (
+                {(key, name): each for name, each in values.items()} if isinstance(values, dict) else {(key,): values}
+            )
             return {path: sum(not isinstance(each, str) for each in part) for path, part in parts.items()}
         return {}
 
