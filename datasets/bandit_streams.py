@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -347,12 +347,12 @@ class DigitsCompletion(EntryStream):
 
 
 def make_bandit_stream(
-    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: object
+    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: Any
 ) -> BanditStream:
     """Build a stream of bandit losses on a set.
 
     Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
-    `catalogue.UnreadData` where all fits but data are needed and `data_dir` was not given.
+    `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     if name in sources(BanditStream):
         sources(BanditStream)[name].require(domain)

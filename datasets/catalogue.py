@@ -12,13 +12,17 @@ from typing import Any
 from dpregret.core.discovery import discover
 
 
-class UnreadData(Exception):
+class UnreadDataError(Exception):
     """The data of a stream or risk lie in a file, and no folder was given in which to look."""
 
 
-@cache
 def sources(base: Any) -> dict[str, Any]:
     """All named classes of this package that derive from `base`, by their names."""
+    return _sources(base)
+
+
+@cache
+def _sources(base: Any) -> dict[str, Any]:
     return discover(__package__ or "", base, "name")
 
 
@@ -34,7 +38,7 @@ def build(
 
     base: the class that all of them derive from. data_dir: the folder of prepared data, for those that read some.
     Raises ValueError, naming the nearest and the allowed, for an unknown name or option and a missing option;
-    `UnreadData` where everything fits but there is no folder.
+    `UnreadDataError` where everything fits but there is no folder.
     """
     known = sources(base)
     maker = known.get(name)
@@ -52,5 +56,5 @@ def build(
     if not reads:
         return maker(*arguments, **options)
     if data_dir is None:
-        raise UnreadData(name)
+        raise UnreadDataError(name)
     return maker(*arguments, data_dir=data_dir, **options)

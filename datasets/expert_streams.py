@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,14 +49,14 @@ class ExpertComparator:
 
 
 class ExpertStream(Source, ABC):
-    """Losses of d experts over T rounds. A stream is told the number of experts, the horizon, the epsilon of the
-    learner that it is aimed at, and a best_loss; its other parameters are its options.
+    """Losses of d experts over T rounds.
 
-    sizes: number of experts of each group, (groups,), whole numbers that add up to d. best_loss: public bound L* on the
-    total loss of the best expert that learners are told, None where nobody declared one. tight: the stream forces what
-    the upper bounds pay for. most: the largest number of experts that there are. lower_bound: least expected regret of
-    every eps-DP learner on streams like this one, NaN where none is known. Trait ``phases``: rounds come in phases of
-    equal losses.
+    A class is made from the number of experts, the horizon, the epsilon of the learner that the stream is aimed at and
+    a best_loss; its other parameters are its options. sizes: number of experts of each group, (groups,), whole numbers
+    that add up to d. best_loss: public bound L* on the total loss of the best expert that learners are told, None where
+    nobody declared one. tight: the stream forces what the upper bounds pay for. lower_bound: least expected regret of
+    every eps-DP learner on streams like this one, NaN where none is known. most: as many experts as there are.
+    Trait ``phases``: rounds come in phases of equal losses.
     """
 
     lower_bound = math.nan
@@ -298,14 +298,14 @@ def make_expert_stream(
     epsilon: float = math.inf,
     best_loss: float | None = None,
     data_dir: str | Path | None = None,
-    **options: object,
+    **options: Any,
 ) -> ExpertStream:
     """Build a stream of d experts over T rounds.
 
     epsilon: of the learner that the stream is aimed at; only the lower bound looks at it. best_loss: the public L*:
     part of the stream's definition for the halving streams (None is 0), a declaration for the others. data_dir: the
     folder of the tables. Raises ValueError for unknown names and options and for values out of range;
-    `catalogue.UnreadData` where all fits but a table is needed and `data_dir` was not given.
+    `catalogue.UnreadDataError` where all fits but a table is needed and `data_dir` was not given.
     """
     if experts < 2:
         raise ValueError(f"experts must be at least 2, got {experts}")

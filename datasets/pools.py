@@ -37,9 +37,8 @@ class PoolStream(Stream):
         family: type[RidgeLinear],
     ) -> None:
         if examples.features.shape[1] != domain.dimension:
-            raise ValueError(
-                f"stream {self.name!r} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}"
-            )
+            columns = examples.features.shape[1]
+            raise ValueError(f"stream {self.name!r} has {columns} features, the set has dimension {domain.dimension}")
         reach = domain.reach(np.zeros(domain.dimension))
         super().__init__(
             domain,

@@ -225,8 +225,8 @@ class Fingerprint(_Consensus):
         words = samples - orthogonal
         if words < 1:
             raise ValueError(
-                f"fingerprint has no room for code words: samples = {samples}, of which {orthogonal} are orthogonal for "
-                f"p = {dimension}; more samples or a smaller tau or p are needed"
+                f"fingerprint has no room for code words: samples = {samples}, of which {orthogonal} are orthogonal "
+                f"for p = {dimension}; more samples or a smaller tau or p are needed"
             )
         super().__init__(domain, samples, words, min(words, round(flipped * dimension)), len(generators))
 
@@ -267,9 +267,8 @@ class _RealRisk(SquaredRisk):
         examples = load(self.data, Path(data_dir))
         where = str(Path(data_dir) / f"{self.data}.npz")
         if examples.features.shape[1] != domain.dimension:
-            raise ValueError(
-                f"{where} has {examples.features.shape[1]} features, the set has dimension {domain.dimension}"
-            )
+            columns = examples.features.shape[1]
+            raise ValueError(f"{where} has {columns} features, the set has dimension {domain.dimension}")
         size = len(examples.labels)
         if not 1 <= samples <= size:
             raise ValueError(f"{where} has {size} records; samples must lie in 1..{size}, got {samples}")

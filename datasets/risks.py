@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ def make_risk(
     generators: Sequence[np.random.Generator],
     *,
     data_dir: str | Path | None = None,
-    **options: object,
+    **options: Any,
 ) -> EmpiricalRisk:
     """Build the risk of a data set of ``samples`` records on a constraint set, one data set a run.
 
@@ -28,7 +29,7 @@ def make_risk(
     some. Options are the parameters of the risk's class after the first three.
 
     Raises ValueError for an unknown name or option, a missing option, or values that the risk cannot serve;
-    `catalogue.UnreadData` where all fits but data are needed and `data_dir` was not given.
+    `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     risk: EmpiricalRisk = build("risk", EmpiricalRisk, name, (domain, samples, generators), options, data_dir)
     return risk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ __all__ = ["Comparator", "Domain", "Stream", "make_stream"]
 
 
 def make_stream(
-    name: str, domain: Domain, *, strong_convexity: float = 1.0, data_dir: str | Path | None = None, **options: object
+    name: str, domain: Domain, *, strong_convexity: float = 1.0, data_dir: str | Path | None = None, **options: Any
 ) -> Stream:
     """Build a stream of losses on a constraint set.
 
@@ -22,7 +23,7 @@ def make_stream(
     the parameters of the stream's class after the first two.
 
     Raises ValueError for an unknown name or option, a missing option, a bad value, or a set whose dimension is not
-    that of the data; `catalogue.UnreadData` where all fits but data are needed and `data_dir` was not given.
+    that of the data; `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     if not (np.isfinite(strong_convexity) and strong_convexity > 0.0):
         raise ValueError(f"strong_convexity must be positive and finite, got {strong_convexity}")

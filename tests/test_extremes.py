@@ -28,14 +28,15 @@ from dpregret.workflows.audits.erm import DIMENSION, DOMAINS, SAMPLES, LinearRis
 from dpregret.workflows.audits.experts import Table
 from dpregret.workflows.audits.neighbours import generators
 from dpregret.workflows.audits.online import LOSSES
-from dpregret.workflows.audits.plan import FAMILIES, Special, load_settings
+from dpregret.workflows.audits.settings import Special, load_settings
+from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings().learners
 EPSILONS = (1e-3, 1e3, math.inf)
 
 
 def every(family: str) -> list[tuple[str, str]]:
-    return [(name, variant) for name, kind in FAMILIES[family].catalogue().items() for variant in kind.card.variants]
+    return [(name, variant) for name, kind in FAMILIES[family].learners.items() for variant in kind.card.variants]
 
 
 def budget(epsilon: float) -> Budget:
@@ -60,7 +61,7 @@ def _square(side: float) -> DirectionSquare:
 @pytest.mark.parametrize(("name", "variant"), every("online"))
 def test_online(name: str, variant: str, epsilon: float) -> None:
     """One run on an interval; the optimum is an end of it, inside it, or everywhere."""
-    kind = FAMILIES["online"].catalogue()[name]
+    kind = FAMILIES["online"].learners[name]
     needs = kind.card.needs
     usual = "squared" if "quadratic" in needs else "quadratic" if "smooth" in needs else "kink"
     special = SETTINGS.get(name, Special())
@@ -82,7 +83,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
 @pytest.mark.parametrize(("name", "variant"), every("experts"))
 def test_experts(name: str, variant: str, epsilon: float) -> None:
     """Two experts that never lose, one that always does, and both in turn."""
-    kind = FAMILIES["experts"].catalogue()[name]
+    kind = FAMILIES["experts"].learners[name]
     for rounds in (1, 2, 100):
         worse = np.tile([1.0, 0.0], (rounds, 1))
         turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
@@ -103,7 +104,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
 @pytest.mark.parametrize(("name", "variant"), every("bandits"))
 def test_bandits(name: str, variant: str, epsilon: float) -> None:
     """Observed numbers that are nil, or far outside their range."""
-    kind = FAMILIES["bandits"].catalogue()[name]
+    kind = FAMILIES["bandits"].learners[name]
     played = 0
     for rounds, size in ((1, 1), (4, 2), (256, 1), (1024, 2)):
         for number in (0.0, 1e6):
@@ -130,7 +131,7 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
     """The optimum is a vertex (or an end), or every point; one data set, one run."""
     monkeypatch.setattr(MirrorDescent, "MAX_ITERATIONS", 64)
     monkeypatch.setattr(FrankWolfe, "MAX_ITERATIONS", 64)
-    kind = FAMILIES["risks"].catalogue()[name]
+    kind = FAMILIES["erm"].learners[name]
     domain = make_set(DOMAINS.get(name, "ball"), DIMENSION)
     ridge = 0.5 if "strongly-convex" in kind.card.needs else 0.0
     for slope in (0.0, 1.0):

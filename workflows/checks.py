@@ -170,7 +170,7 @@ def _tried(
     trial: Experiment, experiment: Experiment, family: Family[Any, Any, Any]
 ) -> Iterator[tuple[KeyPath, str, str]]:
     """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
-    from dpregret.datasets.catalogue import UnreadData
+    from dpregret.datasets.catalogue import UnreadDataError
 
     problems: dict[Any, Any] = {}
     draws = Draws(0, trial.runs)
@@ -181,7 +181,7 @@ def _tried(
             if cell not in problems:
                 try:
                     problems[cell] = family.problem(cell, trial, draws)
-                except UnreadData:  # only the job can tell
+                except UnreadDataError:  # only the job can tell
                     problems[cell] = None
                 except (ValueError, TypeError) as error:
                     problems[cell] = None

@@ -37,6 +37,7 @@ class NoisyLeader(BanditLearner):
     """Batches by which the released sum is older than it could be."""
     feasible: ClassVar[bool] = False
     """Play within the set: learn on a shrunk copy."""
+    plan: NoisePlan
     by_projection: bool = True
     tolerance: float = 0.0
     """Frank-Wolfe gap at which conditional gradient stops, in units of D^2."""

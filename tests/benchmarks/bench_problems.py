@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from bench_draws import Call, plain, recording, replay
 
-from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
@@ -27,7 +27,7 @@ from dpregret.datasets.streams import make_stream
 
 Maker = Callable[[int, int], Sequence[np.random.Generator]]
 """(seed, runs) -> one generator a run."""
-FAMILIES = MappingProxyType({"online": online, "experts": experts, "bandits": bandits, "erm": erm})
+FAMILIES = ("online", "experts", "bandits", "erm")
 NOISE, DIRECTIONS, DATA = 1, 2, 3
 WINDOW, DELTA, SAMPLES = 256, 1e-6, 4096
 
@@ -76,7 +76,7 @@ RISKS = MappingProxyType(
 
 def every(family: str) -> list[tuple[str, str]]:
     """(family, name) of all learners of a catalogue."""
-    return [(family, name) for name in FAMILIES[family].catalogue()]
+    return [(family, name) for name in learners(family)]
 
 
 def within(name: str, size: Size) -> Size:
@@ -104,7 +104,7 @@ class Case:
         self.size = within(self.name, self.size)
         if self.family == "experts":
             self.size = replace(self.size, domain="")
-        self.kind = FAMILIES[self.family].catalogue()[self.name]
+        self.kind = learners(self.family)[self.name]
         variants = list(self.kind.card.variants)
         self.variant = self.variant or ("corrected" if "corrected" in variants else variants[0])
         epsilons = self.size.epsilons if self.kind.card.private else (math.inf,)

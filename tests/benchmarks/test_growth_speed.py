@@ -10,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench_problems import FAMILIES, SETS, Case, Size, every
+from bench_problems import SETS, Case, Size, every
 from bench_race import Race
 from scipy import stats
+
+from dpregret.algorithms.catalogue import learners
 
 # the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
 SWEEPS = {
@@ -64,7 +66,7 @@ def sweeps() -> list[tuple[str, str, str]]:
         (family, name, parameter)
         for family, name, parameter in found
         if name not in DEAR
-        and ((family, parameter) != ("erm", "rounds") or hasattr(FAMILIES["erm"].catalogue()[name], "MAX_ITERATIONS"))
+        and ((family, parameter) != ("erm", "rounds") or hasattr(learners("erm")[name], "MAX_ITERATIONS"))
     ]
 
 

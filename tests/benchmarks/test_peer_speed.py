@@ -26,11 +26,11 @@ from bench_peers import (
 from bench_problems import NOISE, Case, Size
 from bench_race import Race, clock
 
+from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online import catalogue
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, WindowTree, unit_noise
 from dpregret.datasets.losses import RidgeSquared
 
@@ -117,7 +117,7 @@ def test_river(race: Race) -> None:
     problem = Problem(make_set("ball", dimension, radius=1e6), rounds, 1.0, mu)
 
     def ours() -> Any:
-        learner = catalogue()["ogd"](problem, [Setting(1, Budget(math.inf))], runs, "plain")
+        learner = learners("online")["ogd"](problem, [Setting(1, Budget(math.inf))], runs, "plain")
         return learner, play(learner, losses, plain(NOISE, runs), [rounds]).seconds
 
     half = math.sqrt(0.5)  # river's squared loss has no 1/2

@@ -15,15 +15,15 @@ from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsil
 from dpregret.workflows.audits.neighbours import rows
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.plan import (
-    FAMILIES,
     audits,
     broken,
     finding,
     findings,
-    load_settings,
 )
 from dpregret.workflows.audits.planted import CASES, planted_rows
+from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import faults, write_audit
+from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings()
 ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
@@ -32,7 +32,7 @@ ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reason(family: str) -> None:
     found = {(name, variant) for name, variant, _ in ALL[family]}
-    for name, kind in FAMILIES[family].catalogue().items():
+    for name, kind in FAMILIES[family].learners.items():
         special = SETTINGS.learners.get(name)
         wanted = set(kind.card.variants) if kind.card.private and not (special and special.skip) else set()
         if special and special.variants:
@@ -111,7 +111,7 @@ def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: st
 
 
 def test_chains_have_the_law_that_they_are_drawn_from() -> None:
-    audited = AuditedExperts(FAMILIES["experts"].catalogue()["shrinking-dartboard"], "zcdp", 4.0, 1e-6, 4, (1,))
+    audited = AuditedExperts(FAMILIES["experts"].learners["shrinking-dartboard"], "zcdp", 4.0, 1e-6, 4, (1,))
     learner = audited._learner(1)
     losses = next(iter(audited.tables.values())).first
     start, moves = chain(learner, losses)

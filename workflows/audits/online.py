@@ -68,8 +68,8 @@ class AuditedOnline:
     """A learner that protects the last `window` losses at its last point. Raises what the learner raises."""
 
     def __init__(
-        self, learner_class: type[Learner], variant: str, epsilon: float, delta: float, losses: str, horizon: int, window: int,
-        seed: Sequence[int],
+        self, learner_class: type[Learner], variant: str, epsilon: float, delta: float, losses: str, horizon: int,
+        window: int, seed: Sequence[int],
     ):  # fmt: skip
         self.learner_class, self.variant, self.seed, self.horizon = learner_class, variant, seed, horizon
         chosen = LOSSES[losses]

@@ -84,12 +84,12 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
-        from dpregret.datasets.catalogue import UnreadData
+        from dpregret.datasets.catalogue import UnreadDataError
 
         domain = make_set(cell.set_name, cell.dimension)
         try:
             stream = make_bandit_stream(cell.stream, domain, data_dir=draws.data_dir, **experiment.options)
-        except UnreadData:
+        except UnreadDataError:
             return StreamOnSet(domain, None)
         return StreamOnSet(domain, stream)
 

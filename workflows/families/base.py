@@ -38,7 +38,7 @@ MEGABYTE = 2**20 / 8
 class Draws:
     """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
 
-    data_dir None: no file is read; `UnreadData` is raised where one would be needed.
+    data_dir None: no file is read; `UnreadDataError` is raised where one would be needed.
     """
 
     seed: int

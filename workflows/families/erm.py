@@ -105,7 +105,7 @@ class Cell:
     risk: str
     dimension: int
     samples: int
-    options: tuple[tuple[str, bool | int | float | str], ...]
+    options: tuple[tuple[str, Any], ...]
 
     @property
     def label(self) -> str:
@@ -239,11 +239,12 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
     def work(self, experiment: ErmExperiment, learner_class: type[Any], variant: str) -> Counts:
         """Steps by the learner's own formula; one a fit where only the fit, or a file, tells."""
         private, runs, parts = learner_class.card.private, experiment.runs, []
+        hashable: Any = learner_class
         epsilons = experiment.epsilon if private else (math.inf,)
         if variant in learner_class.budget_free:
             epsilons = tuple(math.inf for _ in epsilons)
         for cell in self.cells(experiment, learner_class.card):
-            steps = _iterations(cell, learner_class, variant, epsilons, experiment.delta)
+            steps = _iterations(cell, hashable, variant, epsilons, experiment.delta)
             held = 12 * len(epsilons) * runs * cell.dimension + 5 * steps
             parts.append(Counts(steps, steps * runs * cell.dimension, held / MEGABYTE))
         return Counts.total(parts)
@@ -264,11 +265,11 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
 
 @cache
-def _iterations(cell: Cell, learner_class: type[Any], variant: str, epsilons: tuple[float, ...], delta: float) -> float:
+def _iterations(cell: Cell, learner_class: Any, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
     from dpregret.algorithms.erm.base import ErmProblem
     from dpregret.algorithms.geometry import make_set
     from dpregret.algorithms.privacy import Budget
-    from dpregret.datasets.catalogue import UnreadData, sources
+    from dpregret.datasets.catalogue import UnreadDataError, sources
     from dpregret.datasets.risk_base import EmpiricalRisk
     from dpregret.datasets.risks import make_risk
 
@@ -276,7 +277,7 @@ def _iterations(cell: Cell, learner_class: type[Any], variant: str, epsilons: tu
     records = min(cell.samples, FEW) if sources(EmpiricalRisk)[cell.risk].costly else cell.samples
     try:
         risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
-    except UnreadData:
+    except UnreadDataError:
         return float(len(epsilons))
     risk.samples = cell.samples
     built = learner_class(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, variant)

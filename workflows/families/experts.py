@@ -61,7 +61,7 @@ class Cell:
     horizon: int
     best_loss: float | None
     epsilon: float
-    options: tuple[tuple[str, bool | int | float | str], ...]
+    options: tuple[tuple[str, Any], ...]
 
     @property
     def label(self) -> str:
@@ -104,7 +104,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
     def problem(self, cell: Cell, experiment: ExpertExperiment, draws: Draws) -> StreamOfExperts:
         """The stream; without its data, as many experts in groups of one."""
         from dpregret.algorithms.experts.base import ExpertProblem
-        from dpregret.datasets.catalogue import UnreadData
+        from dpregret.datasets.catalogue import UnreadDataError
         from dpregret.datasets.expert_streams import make_expert_stream
 
         try:
@@ -117,7 +117,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
                 data_dir=draws.data_dir,
                 **dict(cell.options),
             )
-        except UnreadData:
+        except UnreadDataError:
             return StreamOfExperts(ExpertProblem(np.ones(cell.experts), cell.horizon, cell.best_loss), None)
         return StreamOfExperts(ExpertProblem(stream.sizes, cell.horizon, stream.best_loss), stream)
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms import bandits
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
 from dpregret.algorithms.bandits.private_bandit import GarberKretzu, PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
+from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
-EVERY = [(name, variant) for name, kind in bandits.catalogue().items() for variant in kind.card.variants]
+EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
 
 
 def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
@@ -61,7 +61,7 @@ def start(
     size: int = 3,
     horizon: int = 1024,
 ) -> Any:
-    kind = bandits.catalogue()[name]
+    kind = learners("bandits")[name]
     problem = BanditProblem(CountedSet(make_set(set_name, size)), horizon, 1.0, linear=True)
     return kind(problem, budgets if kind.card.private else [FREE], runs, variant)
 
@@ -186,7 +186,7 @@ def test_steps_by_hand() -> None:
 class _Gradients(NoisyLeader):
     """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2, and whose regulariser is lambda = 1/eta."""
 
-    card = bandits.catalogue()["fkm"].card
+    card = learners("bandits")["fkm"].card
     anchor = np.array([0.3, -0.2, 0.1])
 
     def constants(self) -> tuple[float, float]:

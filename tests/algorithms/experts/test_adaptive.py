@@ -39,7 +39,7 @@ def test_phases_share_the_budget(epsilon: float, horizon: int, experts: int) -> 
     problem = ExpertProblem(np.array([1.0, experts - 1.0]), horizon)
     made = {name: AdaptiveExperts(problem, Budget(epsilon), 1, name) for name in ("cold", "warm", "restart")}
     for learner in made.values():
-        assert learner.delivered_epsilon() == pytest.approx(epsilon)
+        assert learner.delivered_epsilon() == pytest.approx([epsilon])
     cold, warm, restart = (made[name].phases for name in ("cold", "warm", "restart"))
     assert (cold.count, cold.first_guess) == (math.ceil(math.log2(horizon)), 1.0)
     assert 2 * cold.count * cold.epsilon == pytest.approx(epsilon)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online import catalogue
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
@@ -42,7 +42,7 @@ def place(name, set_name, dimension):
 
 
 def start(name, variant=None, setting=PRIVATE, set_name="simplex", dimension=6, runs=2, horizon=64, stream=None):
-    kind = catalogue()[name]
+    kind = learners("online")[name]
     domain = make_set(*place(name, set_name, dimension))
     losses = stream_for(kind, domain, stream)
     problem = problem_of(domain, horizon, losses)
@@ -66,7 +66,7 @@ def trajectory(learner, losses, rounds, runs, seed=11, observe=None):
     return np.array(points), noises
 
 
-ALL = [(name, variant) for name, kind in catalogue().items() for variant in kind.card.variants]
+ALL = [(name, variant) for name, kind in learners("online").items() for variant in kind.card.variants]
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
@@ -84,7 +84,7 @@ def test_contract(name, variant, set_name, dimension):
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
 def test_settings_do_not_disturb_each_other(name, variant):
-    kind = catalogue()[name]
+    kind = learners("online")[name]
     domain = make_set(*place(name, "simplex", 4))
     losses = stream_for(kind, domain)
     problem = problem_of(domain, 128, losses)
@@ -112,7 +112,7 @@ def test_settings_do_not_disturb_each_other(name, variant):
 )
 def test_infinite_epsilon_is_the_non_private_twin(private, twin, variant):
     learner, losses = start(private, variant, CLEAN)
-    other, _ = start(twin, variant if variant in catalogue()[twin].card.variants else "plain", CLEAN)
+    other, _ = start(twin, variant if variant in learners("online")[twin].card.variants else "plain", CLEAN)
     one, _ = trajectory(learner, losses, 64, 2)
     two, _ = trajectory(other, losses, 64, 2)
     assert np.array_equal(one, two)
@@ -227,7 +227,7 @@ def test_pqftl_without_noise_is_ridge_regression():
 def test_explicit_bound_holds(stream, name):
     domain = make_set("ball", 4)
     losses = make_stream(stream, domain)
-    kind, checkpoints = catalogue()[name], [1, 2, 16, 128, 1024]
+    kind, checkpoints = learners("online")[name], [1, 2, 16, 128, 1024]
     problem = Problem(domain, 1024, losses.lipschitz, losses.strong_convexity, losses.smoothness)
     learner = kind(problem, [PRIVATE, CLEAN], 8, next(iter(kind.card.variants)))
     record = play(learner, losses.rounds(rngs(8), 1024), rngs(8), checkpoints)
@@ -251,9 +251,9 @@ def test_unknown_variants_and_unserved_problems_are_refused():
     domain = make_set("ball", 3)
     problem = Problem(domain, 8, 1.0, 1.0)
     with pytest.raises(ValueError, match="allowed are"):
-        catalogue()["ftal"](problem, [CLEAN], 1, "corrected")
+        learners("online")["ftal"](problem, [CLEAN], 1, "corrected")
     with pytest.raises(ValueError, match="smooth"):
-        catalogue()["pocp-giga"](problem, [CLEAN], 1, "corrected")
+        learners("online")["pocp-giga"](problem, [CLEAN], 1, "corrected")
 
 
 def test_a_loss_that_is_not_finite_is_never_recorded():
