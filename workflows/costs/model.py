@@ -17,21 +17,22 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
+from dpregret.algorithms import bandits, erm, experts, online
 from dpregret.workflows.config import Config, Job, experiment_jobs, load_config, profile_path
 from dpregret.workflows.costs.counts import Counts, work
-from dpregret.workflows.job import CATALOGUES
 
 TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_rates.csv"
 START_MB = 200.0  # Python and what it imports
 TIME_MARGIN, MEMORY_MARGIN = 3.0, 2.0  # what predictions of docs/large.md were off by, at most
 Rates = dict[tuple[str, str, str], float]
-"""(part, family, name) -> seconds. Parts: start and round of a family, number of a learner, job of another rule."""
+"""(part, family, name) -> seconds: start and round of a family, number of a learner, job of another rule (eta.py)."""
 
 
 def counts(config: Config, job: Job) -> tuple[str, Counts]:
     """Family and work of a job."""
     experiment = config.experiment(job.paper, job.experiment)
-    return experiment.family, work(experiment, CATALOGUES[experiment.family]()[job.learner], job.variant)
+    folder = {"online": online, "erm": erm, "experts": experts, "bandits": bandits}[experiment.family]
+    return experiment.family, work(experiment, folder.catalogue()[job.learner], job.variant)
 
 
 def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds: Sequence[float]) -> Rates:
