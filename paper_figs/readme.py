@@ -85,19 +85,10 @@ def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
 
 
-def cost_line(resources: Path) -> str:
-    """What a full run took, from its table of measured jobs (folder, rule, jobs, longest_seconds, ...)."""
-    table = pd.read_csv(resources)
-    full = table.loc[table["folder"] == table["folder"].iloc[0]]
-    minutes, longest = full["cpu_seconds"].sum() / 60, full["longest_seconds"].max()
-    took = f"This took {minutes:.0f} CPU minutes in {full['jobs'].sum()} jobs, the longest of {longest:.0f} s"
-    return f"\n{took}, and at most {full['largest_rss_mb'].max():.0f} MB of memory in one.\n"
-
-
 def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
     """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
     table = formats.markdown(verdict_table(reference, claims))
-    return renew(readme, lambda text: marked(text, SUMMARY, table + cost_line(reference / "resources.csv")), check)
+    return renew(readme, lambda text: marked(text, SUMMARY, table), check)
 
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:

@@ -25,7 +25,7 @@ TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_ra
 START_MB = 200.0  # Python and what it imports
 TIME_MARGIN, MEMORY_MARGIN = 3.0, 2.0  # what predictions of docs/large.md were off by, at most
 Rates = dict[tuple[str, str, str], float]
-"""(part, family, name) -> seconds. Parts: start and round of a family, number of a learner, job of another rule."""
+"""(part, family, name) -> seconds: start and round of a family, number of a learner, job of another rule (eta.py)."""
 
 
 def counts(config: Config, job: Job) -> tuple[str, Counts]:
