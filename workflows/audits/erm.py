@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.erm.frank_wolfe import GeneralFrankWolfe
+from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.erm.perturbation import OutputPerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
