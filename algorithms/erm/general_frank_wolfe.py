@@ -7,8 +7,8 @@ Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 5: the loop of frank_wolfe.py wi
             line 3    s_t = argmin over the set of <grad L(theta_t) + b_t, s>, b_t ~ N(0, sigma^2 I)
             line 4    theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t
             line 5  release theta_T
-Privacy     Unit: one record; neighbours: it is replaced by another. A gradient moves by at most 2 L2 / n; T - 1 Gaussian
-            releases, priced by exact Gaussian DP.
+Privacy     Unit: one record; neighbours: it is replaced by another. A gradient moves by at most 2 L2 / n; T - 1
+            Gaussian releases, priced by exact Gaussian DP.
 Guarantee   That of frank_wolfe.py with e = sigma G_C.
 Deviations  T = (Gamma n eps / (L2 G_C))^(2/3) as printed. corrected: sigma = (2 L2 / n) sqrt(T - 1) / mu(eps, delta),
             steps 2/(t+2). printed: sigma^2 = 32 L2 T ln^2(n/delta) / (n eps)^2 with the first power of L2, steps

@@ -12,10 +12,10 @@ Privacy     Unit: one record; neighbours: it is replaced by another. Scores move
             choices, composed by zCDP.
 Guarantee   That of frank_wolfe.py with e = b ln|S| for Gumbel noise of scale b, b (1 + 1/2 + .. + 1/|S|) for Laplace.
 Deviations  printed: T = (Gamma n eps / (L1 |C|_1))^(2/3), Laplace scale L1 |C|_1 sqrt(8 T ln(1/delta)) / (n eps), step
-            1/(T+2). The others take the step 2/(t+2). corrected: twice the printed scale or so, since that is half of
-            what composing calls of 2 s / b - DP proves (no attack that exceeds the budget is known).
-            balanced: T = (2 Gamma / (b ln|S|))^(2/3), b the Gumbel scale of one choice, where
-            2 Gamma / T = b sqrt(T) ln|S|.
+            1/(T+2). The others take the step 2/(t+2). corrected: the Laplace scale that zCDP proves; the printed one is
+            half of what composing calls of 2 s / b - DP proves (no attack that exceeds the budget is known). gumbel:
+            Gumbel noise of the printed scale. balanced: T = (2 Gamma / (b ln|S|))^(2/3), b the Gumbel scale of one
+            choice, where 2 Gamma / T = b sqrt(T) ln|S|.
 """
 
 import math

@@ -15,7 +15,7 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
-from dpregret.algorithms.erm.perturbation import OutputPerturbation
+from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core.arrays import Array
