@@ -1,10 +1,15 @@
 """Private linear bandits on a ball: a bandit algorithm that is told each loss with noise of its own.
 
-Algorithm   SCRiBLe (Abernethy, Hazan & Rakhlin 2008) with the barrier -ln(1 - |x|^2) of the unit ball: x minimises eta
-            <s, x> plus the barrier, s the sum of estimates; one of the two ends of a random axis of the Dikin ellipsoid
-            is played, and f (+-) n sqrt(lambda) e is the estimate, e the axis and lambda its eigenvalue.
-Privacy     Agarwal & Singh 2017: replace one loss; f + Laplace(range / eps) is all that the learner sees of a round, so
-            the whole run is eps-DP without composition (even locally).
+Algorithm   SCRiBLe (Abernethy, Hazan & Rakhlin 2008) with the barrier -ln(1 - |x|^2) of the unit ball, in lines of our
+            own; s is the sum of estimates.
+            line 1  for t = 1..T: x minimises eta <s, x> plus the barrier
+            line 2    e a random axis of the Dikin ellipsoid at x, lambda its eigenvalue; sigma = +-1 by a fair coin
+            line 3    play x + sigma e / sqrt(lambda)
+            line 4    see f plus Laplace(range / eps)
+            line 5    s = s + n f sigma sqrt(lambda) e
+Privacy     Unit: one round; neighbours: its loss is replaced by another. f + Laplace(range / eps) is all that the
+            learner sees of a round (Agarwal & Singh 2017), so the whole run is eps-DP without composition (even
+            locally).
 Guarantee   Of the order of n^1.5 sqrt(T ln T) / eps, for linear losses only.
 Deviations  Values are clipped to [0, L D], their range on the ball. eta = sqrt(2 ln(T)/T) / (n sqrt(1 + 2
             (range/eps)^2)) for losses in units of their range.
@@ -75,17 +80,17 @@ class PrivateLinearBandit(BanditLearner):
             axes = unit_sphere(directions, rounds, self.size)
             coins = np.stack([generator.random((rounds, 2)) for generator in directions])
             fresh = unit_noise("laplace", noise, rounds, 1)[..., 0]
-            for now in range(rounds):
+            for now in range(rounds):  # line 1
                 inner, axis, eigenvalue = self._dikin(sums, axes[:, now], coins[:, now, 0] < 1 / self.size)
-                sign = np.where(coins[:, now, 1] < 0.5, 1.0, -1.0)
+                sign = np.where(coins[:, now, 1] < 0.5, 1.0, -1.0)  # line 2
                 reach = sign[None, :, None] * axis / np.sqrt(eigenvalue)[..., None]
-                played = center + self.radius * (inner + reach)
+                played = center + self.radius * (inner + reach)  # line 3
                 value = losses(1).value(played[:, :, None])[..., 0]
                 total += value
                 kept = np.clip(value, 0.0, self.range)
                 clipped += kept != value
-                seen = kept / self.range + self.scales[:, None] * fresh[now]
-                sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis
+                seen = kept / self.range + self.scales[:, None] * fresh[now]  # line 4
+                sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis  # line 5
             worst = max(worst, float(self.domain.violation(played).max()))
             advance(rounds)
         return Record(total, clipped / self.horizon, np.zeros(len(self.budgets)), worst)

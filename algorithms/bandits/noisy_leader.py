@@ -1,18 +1,28 @@
 """NoisyOCO: follow the regularised leader on noisy sums of noisy gradient estimates, from bandit feedback.
 
-Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO. The horizon is cut into batches. In batch R every round plays x + zeta
-            u_t, x the learner's point and u_t uniform on the unit sphere of the set's affine hull (dimension n), and
-            sees F_t = f_t(x + zeta u_t); g_R = (n/zeta) sum_t F_t u_t estimates the gradient of the batch's smoothed
-            loss (Flaxman, Kalai & McMahan 2005). A private prefix sum releases s_R = g_1 + ... + g_R + noise, and the
-            next point is argmin over the set of |x - x_0|^2/2 + eta <s, x>.
-Privacy     Replace the loss of one round; the played points are released. Directions do not depend on data, so the
-            round's term changes along its own direction: by at most (n/zeta) times the range of a loss, whatever the
-            batch. Values are clipped to [-L zeta, L (D + zeta)], the range of an L-Lipschitz loss that is at least 0 on
-            the set and 0 somewhere, within zeta of the set.
+Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO, in the lines of its instance PrivateBandit, Alg. 1. The point x begins at
+            the set's center x_0, n is the dimension of the set's affine hull.
+            line 1  batches, eta, zeta
+            line 2  open a private prefix sum over the batches
+            line 3  for every batch R
+            line 4    line 14 at the same time as lines 5 to 13: so it knows the sums of the batches before R only
+            line 5    g_R = 0
+            line 6    for every round t of the batch
+            line 8      u_t uniform on the unit sphere of the hull
+            line 9      play x + zeta u_t
+            line 10     F_t = (n/zeta) f_t(x + zeta u_t)
+            line 11     g_R = g_R + F_t u_t: estimates the gradient of the smoothed loss (Flaxman, Kalai & McMahan 2005)
+            line 13   s_R = g_1 + ... + g_R + noise, released by the prefix sum
+            line 14   x = argmin over the set of |x - x_0|^2/2 + eta <s, x>
+            What instances choose: the batch length, how many batches the sums lag behind (line 4), exact projection or
+            conditional gradient, the prefix sum, eta and zeta, and whether the set is shrunk so that all played points
+            lie in it.
+Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. The played points are
+            released. Directions do not depend on data, so the round's term changes along its own direction: by at most
+            (n/zeta) times the range of a loss, whatever the batch. Values are clipped to [-L zeta, L (D + zeta)], the
+            range of an L-Lipschitz loss that is at least 0 on the set and 0 somewhere, within zeta of the set.
 Guarantee   See `NoisyLeader.bound`; the proof is in docs/private_bandit_bound.md.
-
-What instances choose: the batch length, how many batches the sums lag behind, exact projection or conditional
-gradient, the prefix-sum mechanism, eta and zeta, and whether the set is shrunk so that all played points lie in it.
+Deviations  See the instances.
 """
 
 import math
@@ -30,7 +40,7 @@ CHUNK = 2**18  # numbers of a chunk of directions
 
 
 class NoisyLeader(BanditLearner):
-    """The meta-algorithm. Subclasses set `law`, and override `batch_length`, `constants` and what else they change."""
+    """The meta-algorithm. Subclasses set what is below, and override `constants` and what else they change."""
 
     distribution: ClassVar[NoiseDistribution] = "gaussian"
     lag: ClassVar[int] = 0
@@ -41,7 +51,6 @@ class NoisyLeader(BanditLearner):
     by_projection: bool = True
     tolerance: float = 0.0
     """Frank-Wolfe gap at which conditional gradient stops, in units of D^2."""
-    ascends: bool = False
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
@@ -51,13 +60,12 @@ class NoisyLeader(BanditLearner):
         self.center = self.domain.center()
         self.batch = self.batch_length()
         self.batches = self.horizon // self.batch
-        self.zeta, self.eta = self.constants()
+        self.zeta, self.eta = self.constants()  # line 1
         self.shrink = self._shrink()
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
-        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)
+        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)  # line 2
         scales = [self.node_scale(budget) for budget in budgets]
-        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
-        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, size, self.hull)
+        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, self.node_sensitivity(), self.hull)
 
     @property
     def padded(self) -> bool:
@@ -88,10 +96,13 @@ class NoisyLeader(BanditLearner):
         """l2 distance by which replacing one loss moves a batch's estimate: (n/zeta) L (D + 2 zeta)."""
         return float(self.hull / self.zeta * (self.high - self.low))
 
+    def node_sensitivity(self) -> float:
+        """That of a leaf; for Laplace noise in l1, sqrt(n) times that in l2."""
+        return self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
+
     def node_scale(self, budget: Budget) -> float:
-        """Noise of a node: exact calibration; Laplace for the l1 sensitivity, sqrt(n) times that in l2."""
-        size = self.leaf_sensitivity() * (math.sqrt(self.hull) if self.distribution == "laplace" else 1.0)
-        return calibrate(self.distribution, budget, size, self.tree.nodes_per_item)
+        """Noise of a node: exact calibration."""
+        return calibrate(self.distribution, budget, self.node_sensitivity(), self.tree.nodes_per_item)
 
     @property
     def pure(self) -> bool:
@@ -111,11 +122,11 @@ class NoisyLeader(BanditLearner):
         total, clipped = np.zeros(shape), np.zeros(shape)
         gradient_sum = np.zeros((*shape, self.hull))
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
-        moved, worst = np.zeros(len(self.budgets)), 0.0
+        moved = np.zeros(len(self.budgets))
         fresh = (each for block in self.plan.blocks(noise) for each in block)
-        for _ in range(self.batches):
-            estimate = np.zeros_like(gradient_sum)
-            for rounds in self._pieces():
+        for _ in range(self.batches):  # line 3
+            estimate = np.zeros_like(gradient_sum)  # line 5
+            for rounds in self._pieces():  # line 6
                 played, seen, cut = self.query(losses, point, directions, rounds)
                 total += played
                 clipped += cut
@@ -123,12 +134,11 @@ class NoisyLeader(BanditLearner):
             gradient_sum += estimate
             drawn = next(fresh)
             moved += np.linalg.norm(drawn, axis=-1).mean(axis=1)
-            released = [*released[1:], gradient_sum + drawn]
-            point = self.step(point, released[0])
+            released = [*released[1:], gradient_sum + drawn]  # line 13
+            point = self.step(point, released[0])  # lines 4, 14
             advance(self.batch)
-        worst = float(self.domain.violation(point).max())
-        radius = self.diameter / 2
-        return Record(total, clipped / self.horizon, self.eta * moved / self.batches / radius, worst)
+        violation, radius = float(self.domain.violation(point).max()), self.diameter / 2
+        return Record(total, clipped / self.horizon, self.eta * moved / self.batches / radius, violation)
 
     def _pieces(self) -> list[int]:
         """A batch cut into pieces whose directions fit into memory."""
@@ -139,10 +149,10 @@ class NoisyLeader(BanditLearner):
         self, losses: LossSource, point: Array, directions: Sequence[np.random.Generator], rounds: int
     ) -> tuple[Array, Array, Array]:
         """Play `rounds` rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values."""
-        sphere = unit_sphere(directions, rounds, self.hull)
-        values = losses(rounds).value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))
+        sphere = unit_sphere(directions, rounds, self.hull)  # line 8
+        values = losses(rounds).value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))  # lines 9, 10
         kept = np.clip(values, self.low, self.high)
-        estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)
+        estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
         return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
 
     def step(self, point: Array, released: Array) -> Array:

@@ -1,12 +1,14 @@
 """PrivateBandit: private bandits with one linear oracle call a round.
 
-Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1: NoisyOCO with sqrt(T) batches of sqrt(T) rounds, zeta = D sqrt(n)/T^(1/4),
-            eta = D/(T^(3/4) sqrt(n) L), and conditional gradient between batches: while batch R is played, the point of
-            batch R + 1 is computed from the sums before batch R.
-Privacy     See noisy_leader.py. corrected: a leaf moves by (n/zeta) L (D + 2 zeta). printed: the paper's scales, from
-            a bound on the norm of the whole batch: Laplace sqrt(T) n L ln T/eps a coordinate (Lemma 7), Gaussian
-            T^(1/4) sqrt(n) L ln T ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma
-            10).
+Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1; lines 3 to 13 are those of noisy_leader.py, where they are marked.
+            line 1  sqrt(T) batches of sqrt(T) rounds, zeta = D sqrt(n)/T^(1/4), eta = D/(T^(3/4) sqrt(n) L)
+            line 2  open a tree over the batches, with Laplace or Gaussian noise
+            line 4  lag 1: while batch R is played, the point of batch R + 1 is computed from the sums before batch R
+            line 14 that point by conditional gradient, with no more linear oracle calls than the batch has rounds
+Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. corrected: a leaf moves by
+            (n/zeta) L (D + 2 zeta), see noisy_leader.py. printed: the paper's scales, from a bound on the norm of the
+            whole batch: Laplace sqrt(T) n L ln T/eps a coordinate (Lemma 7), Gaussian T^(1/4) sqrt(n) L ln T
+            ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma 10).
 Guarantee   docs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
 Deviations  corrected: the regulariser is centered in the set, and the sign of the linear term is that of NoisyOCO;
             conditional gradient runs to a gap of D^2/T or sqrt(T) calls. paper-tolerance: to 10 D^2/sqrt(T), a
@@ -51,7 +53,7 @@ class PrivateBanditGaussian(NoisyLeader):
     """Gaussian noise, (eps, delta)-DP."""
 
     distribution: ClassVar[NoiseDistribution] = "gaussian"
-    lag = 1
+    lag = 1  # line 4
     card = Card(
         name="private-bandit-gaussian",
         title="PrivateBandit (Gaussian)",
@@ -74,11 +76,11 @@ class PrivateBanditGaussian(NoisyLeader):
     @property
     def padded(self) -> bool:
         """Padded, and as printed."""
-        return self.variant in ("padded", "printed", "printed-noise")
+        return self.variant in ("padded", "printed", "printed-noise")  # line 2
 
     def batch_length(self) -> int:
         """sqrt(T)."""
-        return square_root(self.card.name, self.horizon)
+        return square_root(self.card.name, self.horizon)  # line 1
 
     def constants(self) -> tuple[float, float]:
         """D sqrt(n)/T^(1/4) and D/(T^(3/4) sqrt(n) L)."""
@@ -104,7 +106,7 @@ class PrivateBanditGaussian(NoisyLeader):
 
     def step(self, point: Array, released: Array) -> Array:
         """printed: the sign of the linear term is turned."""
-        return super().step(point, -released if self.variant == "printed" else released)
+        return super().step(point, -released if self.variant == "printed" else released)  # line 14
 
     def bound(self) -> list[float]:
         """That of NoisyOCO; none for the ascending sign."""
@@ -123,32 +125,3 @@ class PrivateBanditLaplace(PrivateBanditGaussian):
         variants=VARIANTS,
         anytime=False,
     )
-
-
-class GarberKretzu(NoisyLeader):
-    """Projection-free bandits without privacy: batches, one linear oracle call a round, feasible play.
-
-    Garber & Kretzu 2020 have regret T^(3/4) with T oracle calls in all; the constants here are those of PrivateBandit,
-    on the set shrunk so that every played point lies in it, conditional gradient to 10 D^2/sqrt(T). No lag: batches
-    alternate.
-    """
-
-    distribution = "gaussian"
-    by_projection = False
-    feasible = True
-    card = Card(
-        name="garber-kretzu",
-        title="projection-free bandits",
-        paper="Garber & Kretzu 2020",
-        reference="our constants",
-        variants={"plain": "blocks of sqrt(T) rounds"},
-        private=False,
-        anytime=False,
-    )
-
-    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        self.tolerance = 10 / math.sqrt(problem.horizon)
-        super().__init__(problem, budgets, runs, variant)
-
-    batch_length = PrivateBanditGaussian.batch_length
-    constants = PrivateBanditGaussian.constants

@@ -3,7 +3,8 @@
 Algorithm   zeta = D sqrt(n)/T^(1/4), and feasible play: points of the shrunk set (1 - zeta/r) C, r the inner radius.
             FKM: y_(t+1) = Proj(y_t - nu g_t), g_t = (n/zeta) F_t u_t. Thakurta-Smith: y_(t+1) = Proj(x_0 - nu (s_t +
             b_t)), s_t the sum of the g and b_t the noise of a binary tree over T leaves.
-Privacy     FKM: none. Thakurta-Smith: replace one loss; a leaf moves by (n/zeta) times the range of a loss.
+Privacy     FKM: none. Thakurta-Smith: unit: one round; neighbours: its loss is replaced by another; a leaf moves by
+            (n/zeta) times the range of a loss.
 Guarantee   FKM: sqrt(n) T^(3/4) (Flaxman, Kalai & McMahan 2005, for Lipschitz losses). Thakurta & Smith 2013 as quoted
             by Ene et al.: n T^(3/4)/eps pure, sqrt(n) T^(3/4)/eps approximate; `bound` is that of noisy_leader.py.
 Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thakurta & Smith is reconstructed from its

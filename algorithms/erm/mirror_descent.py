@@ -1,14 +1,19 @@
 """Noisy mirror descent: full gradients with Gaussian noise, Bregman steps, the average of the iterates.
 
 Problem     min over a convex set C of L(theta) = (1/n) sum_i loss(theta; d_i), losses L-Lipschitz in l2.
-Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1: with b_t ~ N(0, sigma^2 I) in the ambient space,
-            theta_{t+1} = argmin_{u in C} < eta_t (grad L(theta_t) + b_t) - grad Psi(theta_t), u > + Psi(u).
-            Released is the average of theta_1..theta_T.
-Privacy     Replace one record, (epsilon, delta)-DP: T - 1 noisy gradients are used, each moves by at most 2 L / n.
+Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 1, with a potential Psi:
+            line 1  sigma, the standard deviation of the noise
+            line 2  theta_1 in the set: the minimum of Psi
+            line 3  for t = 1..T
+            line 4    theta_{t+1} = argmin_{u in C} < eta_t (grad L(theta_t) + b_t) - grad Psi(theta_t), u > + Psi(u),
+                      b_t ~ N(0, sigma^2 I) in the ambient space
+            line 5  release the average of theta_1..theta_T
+            A learner is its potential, its T and its step sizes: noisy_descent.py, strongly_convex_descent.py, sgd.py.
+Privacy     Unit: one record; neighbours: it is replaced by another; (epsilon, delta)-DP. T - 1 noisy gradients are
+            used, each moves by at most 2 L / n.
 Guarantee   With Psi of modulus a in |.|_Q, V = L^2 R^2 + sigma^2 (G^2 + R^2), R = max_Q |q|_2 and G the Gaussian
             width of Q: E L(released) - min L <= max Psi / (eta T) + eta V / a, since the noise has
             E |b|_{Q*}^2 <= sigma^2 (G^2 + R^2) (Gaussian Poincare inequality). Theorem 3.2 is its order.
-            The strongly convex learner: Theorem A.1.
 Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact Gaussian DP;
               T = R^2 n^2 mu^2 / (4 (G^2 + R^2)), where the noise weighs as much as the gradients;
               eta = sqrt(a max Psi / (T V)), which makes the guarantee 2 sqrt(max Psi V / (a T)).
@@ -29,15 +34,9 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import gaussian_width, make_potential
-from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
-PAPER = "Talwar, Thakurta & Zhang 2015"
-VARIANTS = {
-    "corrected": "exact Gaussian-DP noise; iterations and step from the proof",
-    "printed": "noise, iterations, step and potential as the statements print them",
-}
 CHUNK_ENTRIES = 1 << 20
 """Random numbers held at a time; no result depends on it."""
 
@@ -57,7 +56,7 @@ class Plan:
 
 
 class MirrorDescent(ErmLearner):
-    """The loop of every noisy descent; a learner is its potential, its T and its step sizes."""
+    """The loop of every noisy descent."""
 
     MAX_ITERATIONS: ClassVar[int] = 65536
     potential_name: ClassVar[str]
@@ -71,7 +70,7 @@ class MirrorDescent(ErmLearner):
         body = self.potential.body
         self.radius = 0.5 * body.diameter
         self.dual_square = gaussian_width(body)[0] ** 2 + self.radius**2
-        self.plans = [self.plan(budget) for budget in budgets]
+        self.plans = [self.plan(budget) for budget in budgets]  # line 1
 
     def plan(self, budget: Budget) -> Plan:
         """T, noise and step sizes for a budget."""
@@ -122,7 +121,7 @@ class MirrorDescent(ErmLearner):
         Raises FloatingPointError when a released point is not finite.
         """
         potential, lengths = self.potential, [plan.iterations for plan in self.plans]
-        states = np.tile(potential.start(), (len(self.plans), self.runs, 1))
+        states = np.tile(potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
         units = normals(generators, self.domain.dimension)
         for begun, end in pairwise([0, *sorted(set(lengths))]):
@@ -131,16 +130,16 @@ class MirrorDescent(ErmLearner):
             noise = np.array([self.plans[row].noise for row in rows])[:, None, None]
             steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)[..., None, None]
             silent = not noise.any()
-            for step in steps:
+            for step in steps:  # line 3
                 point = potential.point(state)
                 output = output + point if self.averaged else point
                 gradient = self.risk.gradient(point)
                 if not silent:
                     gradient = gradient + noise * next(units)
-                state = potential.step(state, step * gradient)
+                state = potential.step(state, step * gradient)  # line 4
             states[rows], released[rows] = state, output
         if self.averaged:
-            released /= np.array(lengths, dtype=float)[:, None, None]
+            released /= np.array(lengths, dtype=float)[:, None, None]  # line 5
         if not np.isfinite(released).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
@@ -190,114 +189,3 @@ def _log_over_delta(number: float, budget: Budget) -> float:
     if budget.delta == 0:
         raise ValueError("Gaussian noise needs delta > 0")
     return math.log(number / budget.delta)
-
-
-class NoisyGradientDescent(MirrorDescent):
-    """Euclidean potential: noisy projected gradient descent on any set."""
-
-    potential_name = "euclidean"
-    card = Card(name="noisy-gd", title="Noisy gradient descent", paper=PAPER, reference="Alg. 1", variants=VARIANTS)
-
-
-class NoisyExponentiatedGradient(MirrorDescent):
-    """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
-
-    potential_name, natural_set = "entropy", "l1-ball"
-    card = Card(
-        name="noisy-eg",
-        title="Noisy mirror descent (entropy)",
-        paper=PAPER,
-        reference="Alg. 1, Sec. 3.2",
-        variants=VARIANTS,
-        needs=frozenset({"potential:entropy"}),
-    )
-
-
-class NoisyQNorm(MirrorDescent):
-    """|theta|_q^2 on the l1 ball; printed 1 / (4 (q - 1)), half of what modulus 1 asks for (Fact 3.4)."""
-
-    potential_name, natural_set = "q-norm", "l1-ball"
-    card = Card(
-        name="noisy-qnorm",
-        title="Noisy mirror descent (l_q norm)",
-        paper=PAPER,
-        reference="Alg. 1, Fact 3.4",
-        variants=VARIANTS,
-        needs=frozenset({"potential:q-norm"}),
-    )
-
-    def printed_factor(self) -> float:
-        """1 / (2 (q - 1)) over 1 / (4 (q - 1))."""
-        return 2.0
-
-
-class NoisyGrouped(MirrorDescent):
-    """Power of block norms on the grouped l1 ball."""
-
-    potential_name, natural_set = "grouped", "grouped-l1"
-    card = Card(
-        name="noisy-grouped",
-        title="Noisy mirror descent (grouped l1)",
-        paper=PAPER,
-        reference="Alg. 1, Sec. 3.2",
-        variants=VARIANTS,
-        needs=frozenset({"potential:grouped"}),
-    )
-
-
-class NoisyNuclear(MirrorDescent):
-    """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) in place of 4 sqrt(e) ln 2m."""
-
-    potential_name, natural_set = "spectral", "nuclear"
-    card = Card(
-        name="noisy-nuclear",
-        title="Noisy mirror descent (nuclear norm)",
-        paper=PAPER,
-        reference="Alg. 1, Sec. 3.2",
-        variants=VARIANTS,
-        needs=frozenset({"potential:spectral"}),
-    )
-
-    def printed_factor(self) -> float:
-        """sqrt(ln 2m)."""
-        return math.sqrt(math.log(2.0 * math.sqrt(self.domain.dimension)))
-
-
-class NoisyStronglyConvexDescent(MirrorDescent):
-    """Projected gradient descent with steps that shrink like 1 / t, for D-strongly convex losses.
-
-    corrected: eta_t = 1 / (D t), the proof's, at its own round; T and noise as in Alg. 1. printed: eta_{t+1} with
-    eta_t = 2 / (D t), T = (R n epsilon)^2 / (G^2 + R^2), noise of Alg. 1. Both telescope in the Bregman distances,
-    1 / eta_t - 1 / eta_{t-1} <= D and 1 / eta_1 <= D, which leaves the bound sum_t eta_t (L^2 + sigma^2 p) / (2 T).
-    """
-
-    potential_name = "euclidean"
-    card = Card(
-        name="noisy-gd-strong",
-        title="Noisy gradient descent, strongly convex",
-        paper=PAPER,
-        reference="Thm. A.1",
-        variants=VARIANTS,
-        needs=frozenset({"strongly-convex"}),
-    )
-
-    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
-        if not problem.risk.strong_convexity > 0:
-            raise ValueError(f"{self.card.name} needs a strongly convex risk")
-        super().__init__(problem, budgets, runs, variant)
-
-    def wanted_iterations(self, budget: Budget) -> float:
-        """As Alg. 1; printed: (R n epsilon)^2 / (G^2 + R^2)."""
-        if self.variant != "printed":
-            return super().wanted_iterations(budget)
-        return (self.radius * self.risk.samples * budget.epsilon) ** 2 / self.dual_square
-
-    def steps(self, noise: float, iterations: int) -> Array:
-        """1 / (D t), printed 2 / (D (t + 1))."""
-        rounds = np.arange(1.0, iterations + 1)
-        inverse = 0.5 * (rounds + 1.0) if self.variant == "printed" else rounds
-        return 1.0 / (self.risk.strong_convexity * inverse)
-
-    def _bound(self, plan: Plan) -> float:
-        square = self.risk.lipschitz**2 + plan.noise**2 * self.domain.dimension
-        return 0.5 * square * float(plan.steps.mean())

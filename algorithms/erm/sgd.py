@@ -3,10 +3,11 @@
 Algorithm   Bassily, Smith & Thakurta 2014, Alg. 1: theta_{t+1} = Proj(theta_t - eta_t (g_t + b_t)), g_t the gradient of
             one record drawn uniformly at random, b_t ~ N(0, sigma^2 I), eta_t = D / sqrt(t (L^2 + p sigma^2)), D the
             diameter, T = n^2; released is theta_T. Here in units of the average loss: their g_t and b_t over n.
-Privacy     Replace one record. sampled: a step moves a record's gradient by at most 2 L, and amplification by sampling
-            one of n records is priced by the Renyi accountant of dp-accounting for sampling without replacement under
-            replacement (Wang, Balle & Kasiviswanathan 2019, Thm. 27): valid for this very sampling, but an upper
-            bound; where every record is met often, its noise is about 2.2 times that of full gradients.
+Privacy     Unit: one record; neighbours: it is replaced by another. sampled: a step moves a record's gradient by at
+            most 2 L, and amplification by sampling one of n records is priced by the Renyi accountant of dp-accounting
+            for sampling without replacement under replacement (Wang, Balle & Kasiviswanathan 2019, Thm. 27): valid for
+            this very sampling, but an upper bound; where every record is met often, its noise is about 2.2 times that
+            of full gradients.
 Guarantee   2 D (2 + ln T) sqrt((L^2 + p sigma^2) / T) (Shamir & Zhang 2013, Thm. 2).
 Deviations  corrected: full gradients, so no sampling; noise and T of mirror_descent.py.
             sampled: their closed form for the noise, sigma^2 = 32 L^2 ln(n/delta) ln(1/delta) / epsilon^2 for T = n^2,

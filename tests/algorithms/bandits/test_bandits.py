@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.garber_kretzu import GarberKretzu
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
-from dpregret.algorithms.bandits.private_bandit import GarberKretzu, PrivateBanditGaussian, PrivateBanditLaplace
+from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set

@@ -9,13 +9,9 @@ from scipy.special import softmax
 from scipy.stats import chisquare
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.frank_wolfe import (
-    CornerFrankWolfe,
-    FrankWolfe,
-    GeneralFrankWolfe,
-    PrivateFrankWolfe,
-    QuadraticRisk,
-)
+from dpregret.algorithms.erm.frank_wolfe import FrankWolfe, PrivateFrankWolfe
+from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
 from dpregret.algorithms.erm.selection import corners_of
 from dpregret.algorithms.erm.trivial import StayAtZero
 from dpregret.algorithms.geometry import CountedSet, UnsupportedSet, gaussian_width, make_set

@@ -11,15 +11,15 @@ from dp_accounting.pld import PLDAccountant
 from scipy.optimize import LinearConstraint, NonlinearConstraint, minimize
 from tiny_risks import Linear, NormKink, Quadratic, TinyRisk, generators, make
 
-from dpregret.algorithms.erm.mirror_descent import (
-    MirrorDescent,
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent
+from dpregret.algorithms.erm.noisy_descent import (
     NoisyExponentiatedGradient,
     NoisyGradientDescent,
     NoisyGrouped,
     NoisyNuclear,
     NoisyQNorm,
-    NoisyStronglyConvexDescent,
 )
+from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
 from dpregret.core.arrays import Array

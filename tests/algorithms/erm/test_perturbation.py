@@ -12,15 +12,11 @@ from scipy.stats import gamma, kstest, laplace, norm
 from tiny_risks import Huber, Linear, Logistic, NormKink, Quadratic, TinyRisk, generators, logistic_data, make
 
 from dpregret.algorithms.erm.base import ErmLearner
-from dpregret.algorithms.erm.perturbation import (
-    Chaudhuri,
-    ObjectivePerturbation,
-    OutputPerturbation,
-    planar_delta,
-    planar_epsilon,
-    planar_shift,
-)
+from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
+from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
+from dpregret.algorithms.erm.planar import planar_delta, planar_epsilon, planar_shift
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
+from dpregret.algorithms.erm.pure_objective_perturbation import Chaudhuri
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon, unit_noise
 from dpregret.core.arrays import Array
