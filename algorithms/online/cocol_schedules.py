@@ -162,7 +162,7 @@ def window_constant(
 
     norm-Gamma: d log2^1.5 W ln(d/beta) / eps. Gaussian: sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / eps.
     """
-    depth = math.log2(window) ** 1.5
+    depth: float = math.log2(window) ** 1.5
     if math.isinf(epsilon):
         return 0.0
     if distribution == "gamma":
