@@ -1,7 +1,7 @@
 """NoisyOCO: follow the regularised leader on noisy sums of noisy gradient estimates, from bandit feedback.
 
-Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO, in the lines of its instance PrivateBandit, Alg. 1. The point x begins at
-            the set's center x_0, n is the dimension of the set's affine hull.
+Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO, in the lines of its instance PrivateBandit, Alg. 1. The point x begins
+            at the set's center x_0, n is the dimension of the set's affine hull.
             line 1  batches, eta, zeta
             line 2  open a private prefix sum over the batches
             line 3  for every batch R

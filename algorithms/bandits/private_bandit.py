@@ -1,6 +1,6 @@
 """PrivateBandit: private bandits with one linear oracle call a round.
 
-Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1; lines 3 to 13 are those of noisy_leader.py, where they are marked.
+Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1: noisy_leader.py, which has the whole box, with
             line 1  sqrt(T) batches of sqrt(T) rounds, zeta = D sqrt(n)/T^(1/4), eta = D/(T^(3/4) sqrt(n) L)
             line 2  open a tree over the batches, with Laplace or Gaussian noise
             line 4  lag 1: while batch R is played, the point of batch R + 1 is computed from the sums before batch R
@@ -18,6 +18,7 @@ Deviations  corrected: the regulariser is centered in the set, and the sign of t
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -117,11 +118,4 @@ class PrivateBanditLaplace(PrivateBanditGaussian):
     """Laplace noise, pure eps-DP."""
 
     distribution = "laplace"
-    card = Card(
-        name="private-bandit-laplace",
-        title="PrivateBandit (Laplace)",
-        paper="Ene, Nguyen & Vladu 2021",
-        reference="Alg. 1, Thm 1",
-        variants=VARIANTS,
-        anytime=False,
-    )
+    card = replace(PrivateBanditGaussian.card, name="private-bandit-laplace", title="PrivateBandit (Laplace)")

@@ -13,6 +13,7 @@ Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thak
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -49,13 +50,8 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
     """Pure eps-DP."""
 
     distribution = "laplace"
-    card = Card(
-        name="thakurta-smith-laplace",
-        title="private bandits by projection (Laplace)",
-        paper="Thakurta & Smith 2013",
-        reference="reconstructed",
-        variants={"corrected": "tree over single rounds, exact calibration"},
-        anytime=False,
+    card = replace(
+        ThakurtaSmithGaussian.card, name="thakurta-smith-laplace", title="private bandits by projection (Laplace)"
     )
 
 

@@ -1,7 +1,9 @@
 """Output perturbation: one exact minimisation, noise on the minimiser.
 
 Problem     min over a convex set of a D-strongly convex risk; losses L-Lipschitz in l2 and smooth.
-Algorithm   Chaudhuri, Monteleoni & Sarwate 2011, Alg. 1: release the minimiser plus noise, projected onto the set.
+Algorithm   Chaudhuri, Monteleoni & Sarwate 2011, Alg. 1, in lines of our own:
+            line 1  the minimiser over the set
+            line 2  release it plus noise, projected onto the set
 Privacy     Unit: one record; neighbours: it is replaced by another. The minimiser moves by at most 2 L / (n D); D must
             hold for every data set. Exact Gaussian DP, or pure epsilon-DP with norm-Gamma noise. The exact minimiser
             is assumed; what its certified gap of TOLERANCE leaves is not in the ledger.
@@ -50,9 +52,9 @@ class OutputPerturbation(ErmLearner):
         center = self.domain.center()
         start = np.tile(center, (self.runs, 1))
         smoothness = usable_smoothness(self.problem)
-        minimum = minimise_on(self.domain, self.risk.gradient, start, smoothness, TOLERANCE)[0]
+        minimum = minimise_on(self.domain, self.risk.gradient, start, smoothness, TOLERANCE)[0]  # line 1
         noise = scaled_noise(self.distribution, [release.scale for release in self._ledger], generators, len(center))
-        return self.domain.project(minimum + noise)
+        return self.domain.project(minimum + noise)  # line 2
 
     @property
     def pure(self) -> bool:

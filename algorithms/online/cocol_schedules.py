@@ -162,9 +162,9 @@ def window_constant(
 
     norm-Gamma: d log2^1.5 W ln(d/beta) / eps. Gaussian: sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / eps.
     """
-    depth: float = math.log2(window) ** 1.5
     if math.isinf(epsilon):
         return 0.0
+    depth = float(math.log2(window) ** 1.5)
     if distribution == "gamma":
         return dimension * depth * math.log(dimension / FAILURE) / epsilon
     tail = math.log(1 / delta) * math.sqrt(math.log(1 / FAILURE))

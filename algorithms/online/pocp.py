@@ -6,11 +6,12 @@ Algorithm   Jain, Kothari & Thakurta 2012. Hidden x_t descends on f_t at the hid
             IGD, implicit:  x_{t+1} = Proj( prox of f_t at x_t with step eta_t ), eta_t = 1 / (mu t).
             GIGA, explicit: x_{t+1} = Proj( x_t - eta_t grad f_t(x_t) ), eta_t = 1 / (mu (t + t0)),
                             t0 = ceil(smoothness / mu) - 1, so that a step contracts by 1 - mu eta_t.
-Privacy     Replace one loss, whole sequence, (epsilon, delta)-DP. Two proximal steps from one point with different
-            losses end within 2 L eta_s / (1 + mu eta_s) = 2 L / (mu (s + 1)) of each other, two explicit ones within
-            2 L eta_s; a later step j contracts by j / (j + 1), or by 1 - mu eta_j. The products telescope: x_{t+1},
-            t >= s, moves by at most 2 L / (mu (t + 1)), or 2 L / (mu (t + t0)). So there are T Gaussian releases of
-            sensitivity at most lambda / t and standard deviation beta / t, lambda = 2 L / mu.
+Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another; (epsilon, delta)-DP. Two proximal
+            steps from one point with different losses end within 2 L eta_s / (1 + mu eta_s) = 2 L / (mu (s + 1)) of
+            each other, two explicit ones within 2 L eta_s; a later step j contracts by j / (j + 1), or by
+            1 - mu eta_j. The products telescope: x_{t+1}, t >= s, moves by at most 2 L / (mu (t + 1)), or
+            2 L / (mu (t + t0)). So there are T Gaussian releases of sensitivity at most lambda / t and standard
+            deviation beta / t, lambda = 2 L / mu.
             L and mu are needed at the proximal point, which on all streams here lies in the set or where they hold.
 Guarantee   O( sqrt(d T) ln^2(T / delta) / epsilon ) (Lou & Cheung 2020, Table I, where it is called POCG).
 Deviations  The implicit step is the projection of the proximal point, not the proximal point of the set: both are
@@ -22,6 +23,7 @@ Deviations  The implicit step is the projection of the proximal point, not the p
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -72,13 +74,11 @@ class PocpIgd(Learner):
 class PocpGiga(PocpIgd):
     """POCP with generalised infinitesimal gradient ascent (two projections, smooth losses only)."""
 
-    card = Card(
+    card = replace(
+        PocpIgd.card,
         name="pocp-giga",
         title="POCP (GIGA)",
-        paper="Jain, Kothari & Thakurta 2012",
         reference="Generalised infinitesimal gradient ascent",
-        variants=VARIANTS,
-        anytime=False,
         needs=frozenset({"smooth"}),
     )
 

@@ -3,8 +3,9 @@
 Problem     f_t(x) = (y_t - <v_t, x>)^2 / 2 + (mu/2) |x|^2, |v_t| <= 1, |y_t| <= 1.
 Algorithm   Jain, Kothari & Thakurta 2012: V_t = sum v v^T and u_t = sum y v by the binary tree mechanism;
             x_{t+1} = Proj( (V_t + mu t I)^+ u_t ).
-Privacy     Replace one (v, y), whole sequence, (epsilon, delta)-DP: with c = <v, w> the stacked item (v v^T, y v)
-            moves by at most sqrt(2 - 2 c^2 + 2 + 2 |c|), at most 3 / sqrt(2), where |c| = 1/2.
+Privacy     Unit: one (v, y), whole sequence; neighbours: it is replaced by another (w, u); (epsilon, delta)-DP. With
+            c = <v, w> the stacked item (v v^T, y v) moves by at most sqrt(2 - 2 c^2 + 2 + 2 |c|), at most 3 / sqrt(2),
+            where |c| = 1/2.
             Symmetrising V_t and clipping its negative eigenvalues is post-processing.
 Guarantee   O( sqrt(d) ln(1/delta) ln^1.5 T / epsilon ) (Lou & Cheung 2020, Table I).
 Deviations  corrected: exact Gaussian-DP calibration. printed: the Gaussian scale that Lou & Cheung 2020 print in

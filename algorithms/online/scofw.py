@@ -10,6 +10,7 @@ Guarantee   Without noise that of Wan & Zhang; none is proved for the private ve
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -74,11 +75,4 @@ class WdpScofwGamma(WdpScofwGaussian):
     """Pure window epsilon-DP with norm-Gamma noise."""
 
     distribution = "gamma"
-    card = Card(
-        name="wdp-scofw-gamma",
-        title="WDP-SC-OFW (Gamma)",
-        paper="dpregret",
-        reference="strongly convex OFW on the window tree",
-        variants={"corrected": "tight calibration"},
-        windowed=True,
-    )
+    card = replace(WdpScofwGaussian.card, name="wdp-scofw-gamma", title="WDP-SC-OFW (Gamma)")

@@ -28,6 +28,7 @@ Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -136,12 +137,6 @@ class WdpCocolGamma(WdpCocolGaussian):
     """Option I: norm-Gamma noise, pure window epsilon-DP."""
 
     distribution = "gamma"
-    card = Card(
-        name="wdp-cocol-gamma",
-        title="WDP-COCOL (Gamma)",
-        paper="Lou & Cheung 2020",
-        reference="Alg. 2, option I",
-        variants=VARIANTS,
-        windowed=True,
-        needs=frozenset({"local-oracle"}),
+    card = replace(
+        WdpCocolGaussian.card, name="wdp-cocol-gamma", title="WDP-COCOL (Gamma)", reference="Alg. 2, option I"
     )

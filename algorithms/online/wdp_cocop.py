@@ -16,6 +16,7 @@ Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -65,25 +66,18 @@ class WdpCocopGaussian(WdpCocopGamma):
     """Option II: Gaussian noise, window (epsilon, delta)-DP."""
 
     distribution = "gaussian"
-    card = Card(
-        name="wdp-cocop-gaussian",
-        title="WDP-COCOP (Gaussian)",
-        paper="Lou & Cheung 2020",
-        reference="Alg. 1, option II",
-        variants=VARIANTS,
-        windowed=True,
+    card = replace(
+        WdpCocopGamma.card, name="wdp-cocop-gaussian", title="WDP-COCOP (Gaussian)", reference="Alg. 1, option II"
     )
 
 
 class WdpCocopSolver(WdpCocopGaussian):
     """The same learner where every projection is a call of a convex solver: a row of the cost table, not a method."""
 
-    card = Card(
+    card = replace(
+        WdpCocopGaussian.card,
         name="wdp-cocop-solver",
         title="WDP-COCOP (Gaussian), projection by a solver",
-        paper="Lou & Cheung 2020",
-        reference="Alg. 1, option II",
         variants={"corrected": VARIANTS["corrected"]},
-        windowed=True,
         needs=frozenset({"solver"}),
     )
