@@ -61,7 +61,7 @@ lint: setup ## check style, types and workflow
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	@$(BIN)/basedpyright > build/pyright.txt 2>&1 && tail -n 1 build/pyright.txt || { cat build/pyright.txt; exit 1; }
+	@$(BIN)/basedpyright > build/pyright.txt 2>&1 && echo "every import is followed: $$(tail -n 1 build/pyright.txt)" || { cat build/pyright.txt; exit 1; }
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint
 
