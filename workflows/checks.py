@@ -21,22 +21,11 @@ Problem = tuple[KeyPath, str]
 CELLS_FOR_A_FIT = 4
 TRAITS = ("smooth", "quadratic", "strongly-convex", "best-loss", "quadratic-sums")
 """What a learner may need of its losses."""
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark"})  # other folders of results/
 
 
-def semantic_problems(config: Config, file_stem: str, registry: Registry) -> Iterator[Problem]:
+def semantic_problems(config: Config, registry: Registry) -> Iterator[Problem]:
     """Yield (key path, message) for everything that the models alone cannot see."""
-    if config.profile != file_stem:
-        yield (
-            ("profile",),
-            f"{config.profile!r} must be the name of its file, {file_stem!r}: "
-            "the results of a profile have a folder of that name",
-        )
-    if config.profile in RESERVED_PROFILES | registry.papers:
-        yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
     for paper, settings in config.papers.items():
-        if paper not in registry.papers:
-            yield ("papers", paper), not_allowed("paper", paper, registry.papers)
         for path, message in _oracle_costs(settings.oracle_costs, registry):
             yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():

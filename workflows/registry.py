@@ -14,7 +14,6 @@ DATA_DIMENSIONS = {"breast-cancer": 30, "digits": 64, "diabetes": 10}
 DATA_RISKS = {"diabetes-risk": "diabetes", "breast-cancer-risk": "breast-cancer", "digits-risk": "digits"}
 DATA_EXPERTS = frozenset({"digits-experts", "breast-cancer-experts"})
 DATA_BANDITS = {"digits-completion": "digits"}
-PAPERS = frozenset({"asi_et_al_2023", "ene_et_al_2021", "lou_cheung_2020", "talwar_2015"})
 _TRIAL_DIMENSION = 12  # every family of sets has a member of this dimension
 
 
@@ -65,7 +64,6 @@ class Registry:
     ``try_bandit_learner(problem, learner, variant, epsilons, delta, runs)``.
     """
 
-    papers: frozenset[str]
     learners: Mapping[str, LearnerEntry]
     streams: Mapping[str, StreamEntry]
     sets: Mapping[str, bool]
@@ -191,7 +189,6 @@ def load_registry() -> Registry:
         }
 
     return Registry(
-        papers=PAPERS,
         learners=entries(online.catalogue(), online_needs),
         erm_learners=entries(erm.catalogue()),
         expert_learners=entries(experts.catalogue()),
