@@ -13,8 +13,9 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core.arrays import Array
-from dpregret.paper_figs.claims import Asymptotic, Claim, Prediction, Twin
+from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
+from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.runs import crashes
 
 SATURATED_SHARE: Final = 0.5
@@ -225,31 +226,31 @@ def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
     if claim.response == "noise":
         return rows["noise_norm"].to_numpy(dtype=float)
     regret = rows["regret"].to_numpy(dtype=float)
-    if claim.twin is not None:
-        regret = regret - _twin_regret(rows, frame, claim, claim.twin, rows["checkpoint"])
+    if claim.counterpart is not None:
+        regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart, rows["checkpoint"])
     if claim.response != "log_slope":
         return regret
     start = rows["regret_start"].to_numpy(dtype=float)
-    if claim.twin is not None:
-        start = start - _twin_regret(rows, frame, claim, claim.twin, rows["checkpoint"] // SLOPE_SPAN)
+    if claim.counterpart is not None:
+        start = start - _counterpart_regret(rows, frame, claim, claim.counterpart, rows["checkpoint"] // SLOPE_SPAN)
     return np.asarray((regret - start) / np.log(SLOPE_SPAN), dtype=np.float64)
 
 
-def _twin_regret(
-    rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, twin: Twin, checkpoints: pd.Series[int]
+def _counterpart_regret(
+    rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart, checkpoints: pd.Series[int]
 ) -> Array:
-    """Regret of the non-private twin on the same losses: same experiment, stream, set, dimension and run."""
-    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | twin.where
-    found = select_rows(frame, twin.learner, twin.variant, claim.experiment, claim.stream, where)
+    """Regret of the non-private counterpart on the same losses: same experiment, stream, set, dimension and run."""
+    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
+    found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
     found = found.sort_values("horizon", kind="stable")
     keys = ["run", "set", "dimension", "checkpoint"]
     if not found["anytime"].all():
         keys = [*keys, "horizon"]
-    table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "twin"})
+    table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
-    joined = left.merge(table, on=keys, how="left", validate="many_to_one")["twin"]
+    joined = left.merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
     if joined.isna().any():
-        raise NotRun(f"the twin {twin.learner}.{twin.variant} lacks rows in {claim.experiment}")
+        raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
     return joined.to_numpy(dtype=float)
 
 
@@ -301,23 +302,23 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
         excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
         by_regret = rounds * excess ** (1 / _decay(claim))
-    exempt = claim.kind in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
+    exempt = claim.type in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
     too_small = mean["window"] < claim.asymptotic_from.smallest_window
     if rounds < early or too_small:
         return EARLY, float(needed)
-    cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.kind == "below")
+    cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.type == "below")
     return (CAPPED if cut else USED), float(needed)
 
 
 def _decay(claim: Claim) -> float:
     """Power of 1/T, or 1/n, by which the response falls beside that of never moving, if the claim is right."""
-    if claim.parameter not in LENGTHS or claim.predicted is None:
+    if claim.parameter not in LENGTHS or claim.rate is None:
         return 1.0
     trivial = 0.0 if claim.response == "excess" else 1.0
-    return max(trivial - claim.predicted.power, 0.1)
+    return max(trivial - claim.rate.power, 0.1)
 
 
 def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
@@ -343,37 +344,37 @@ def direction(claim: Claim) -> int:
     return towards if claim.side == "upper" else -towards
 
 
-def log_factor(claim: Claim, prediction: Prediction, cells: Cells) -> Array:
-    """Logarithm of what the predicted law has besides the power of the parameter, one number a cell.
+def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
+    """Logarithm of what the claimed rate has besides the power of the parameter, one number a cell.
 
     For a log slope over T the law is differenced like the response: (law(T) - law(T / 8)) / ln 8, so that
     regret ~ ln T predicts a constant.
     """
     if claim.bound == "explicit":
-        return np.asarray(np.log(cells.bounds) - prediction.power * coordinate(claim, cells.values))
-    if prediction.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
+        return np.asarray(np.log(cells.bounds) - rate.power * coordinate(claim, cells.values))
+    if rate.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
         return np.zeros_like(cells.values)
-    if claim.parameter == "dimension" and prediction.log_argument == "parameter":
-        return np.asarray(prediction.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if prediction.log_argument in ("n/delta", "2np", "2p"):
-        return np.asarray(prediction.log_power * np.log(np.log(_argument(prediction, cells))), dtype=np.float64)
-    powers = prediction.power * np.log(cells.values)
+    if claim.parameter == "dimension" and rate.log_argument == "parameter":
+        return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
+    if rate.log_argument in ("n/delta", "2np", "2p"):
+        return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
+    powers = rate.power * np.log(cells.values)
     if claim.response != "log_slope":
-        return np.asarray(np.log(_law(cells.values, prediction, cells.deltas)) - powers, dtype=np.float64)
-    law = _law(cells.values, prediction, cells.deltas)
-    before = _law(cells.values / SLOPE_SPAN, prediction, cells.deltas)
+        return np.asarray(np.log(_law(cells.values, rate, cells.deltas)) - powers, dtype=np.float64)
+    law = _law(cells.values, rate, cells.deltas)
+    before = _law(cells.values / SLOPE_SPAN, rate, cells.deltas)
     return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - powers, dtype=np.float64)
 
 
-def _law(horizons: Array, prediction: Prediction, deltas: Array) -> Array:
-    argument = horizons / deltas if prediction.log_argument == "T/delta" else horizons
-    return np.asarray(horizons**prediction.power * np.log(argument) ** prediction.log_power, dtype=np.float64)
+def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
+    argument = horizons / deltas if rate.log_argument == "T/delta" else horizons
+    return np.asarray(horizons**rate.power * np.log(argument) ** rate.log_power, dtype=np.float64)
 
 
-def _argument(prediction: Prediction, cells: Cells) -> Array:
+def _argument(rate: Rate, cells: Cells) -> Array:
     """What stands in the logarithm of a law of excess risk, one number a cell."""
     return {
         "n/delta": cells.checkpoints / cells.deltas,
         "2np": 2 * cells.checkpoints * cells.dimensions,
         "2p": 2 * cells.dimensions,
-    }[prediction.log_argument]
+    }[rate.log_argument]

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+
+from dpregret.paper_figs.labels import Parameter, Response, labels_of
+from dpregret.paper_figs.rates import LogArgument, Rate, parse
 
 DEFAULT_TOLERANCE = 0.1
 
-Parameter = Literal[
-    "horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss", "length"
-]
-Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
-Kind = Literal["exponent", "linear", "below", "private"]
-LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
+ClaimType = Literal["exponent", "linear", "below", "private"]
 Quantity = Literal[
     "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
 ]
-FigureKind = Literal[
+FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
     "bounds", "winners", "tuning", "overhead",
 ]  # fmt: skip
@@ -35,25 +33,40 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Prediction(Strict):
-    """The law value^power * log^log_power of the swept parameter.
+def _fixed(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("must be a number or a word")
+    return value
 
-    The value is T or n, d or p, log2 d of d experts, log2 W + 1, the Gaussian width, eps, the Gaussian DP parameter mu
-    or the loss L* of the best expert. The logarithm is that of the value (log2 for the dimension), or of
-    `log_argument`: T/delta, n/delta, 2np or 2p (the l1 ball has 2p vertices).
+
+def _split_learner(data: Any, default: str | None = None) -> Any:
+    """`learner: name.variant` as two keys."""
+    if not isinstance(data, dict) or "variant" in data or not isinstance(data.get("learner"), str):
+        return data
+    learner, _, variant = data["learner"].partition(".")
+    if not variant and default is None:
+        raise ValueError(f"a learner is written name.variant, such as ftal.plain, not {learner!r}")
+    return {**data, "learner": learner, "variant": variant or default}
+
+
+Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
+RateText = Annotated[Rate, PlainValidator(parse)]
+
+
+class Counterpart(Strict):
+    """The non-private learner whose regret on the same losses is subtracted; `where` may say epsilon: .inf.
+
+    Written `ftal`, `lloo-ftal.practical`, or as a mapping with `learner` and `where`.
     """
-
-    power: float
-    log_power: float = 0.0
-    log_argument: LogArgument = "parameter"
-
-
-class Twin(Strict):
-    """The non-private learner whose regret on the same losses is subtracted; `where` may say epsilon: .inf."""
 
     learner: str
     variant: str = "plain"
-    where: dict[str, str | float] = Field(default_factory=dict)
+    where: Where = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        return _split_learner({"learner": data} if isinstance(data, str) else data, "plain")
 
 
 class Asymptotic(Strict):
@@ -72,75 +85,83 @@ class Asymptotic(Strict):
 
 
 class Claim(Strict):
-    """One testable sentence of a paper. See docs/method.md for the meaning of each key."""
+    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement."""
 
     id: str
     source: str
-    statement: str
+    statement: str = Field(alias="says")
     origin: Literal["paper", "derived", "baseline"] = "paper"
-    kind: Kind = "exponent"
+    type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
     side: Literal["upper", "lower"] = "upper"
     learner: str
     variant: str
     experiment: str
     stream: str
-    where: dict[str, str | float] = Field(default_factory=dict)
+    where: Where = Field(default_factory=dict)
     varies: tuple[str, ...] = ()
     accounting: Literal["exact", "upper"] = "exact"
     parameter: Parameter
     response: Response = "regret"
-    twin: Twin | None = None
-    predicted: Prediction | None = None
+    counterpart: Counterpart | None = None
+    rate: RateText | None = None
     bound: Literal["rate", "explicit"] = "rate"
     tol: float = Field(default=DEFAULT_TOLERANCE, gt=0)
     tol_reason: str = ""
-    asymptotic_from: Asymptotic = Asymptotic()
+    asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
     errata: tuple[str, ...] = ()
 
     @model_validator(mode="before")
     @classmethod
-    def _plain_number(cls, data: Any) -> Any:
-        if isinstance(data, dict) and isinstance(data.get("asymptotic_from"), int):
-            return {**data, "asymptotic_from": {"rounds": data["asymptotic_from"]}}
-        return data
+    def _in_short(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("from"), int):
+            data = {**data, "from": {"rounds": data["from"]}}
+        return _split_learner(data)
 
     @model_validator(mode="after")
     def _consistent(self) -> Claim:
         if self.tol != DEFAULT_TOLERANCE and not self.tol_reason:
             raise ValueError(f"tol differs from {DEFAULT_TOLERANCE}: give tol_reason")
-        if self.kind == "exponent" and self.predicted is None:
-            raise ValueError("kind exponent needs predicted")
-        if self.kind != "exponent" and self.predicted is not None:
-            raise ValueError(f"kind {self.kind} takes no predicted")
+        if self.type == "exponent" and self.rate is None:
+            raise ValueError("type exponent needs rate")
+        if self.type != "exponent" and self.rate is not None:
+            raise ValueError(f"type {self.type} takes no rate")
         linear = (("horizon", "regret"), ("samples", "excess"))
-        if self.kind == "linear" and (self.parameter, self.response) not in linear:
-            raise ValueError("kind linear needs parameter horizon and response regret, or samples and excess")
-        if self.kind == "below" and (self.bound != "explicit" or self.response not in ("regret", "excess")):
-            raise ValueError("kind below needs bound explicit and response regret or excess")
-        if self.response == "overhead" and self.twin is None:
-            raise ValueError("response overhead needs twin")
-        if self.response not in ("overhead", "log_slope") and self.twin is not None:
-            raise ValueError(f"response {self.response} takes no twin")
+        if self.type == "linear" and (self.parameter, self.response) not in linear:
+            raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
+        if self.type == "below" and (self.bound != "explicit" or self.response not in ("regret", "excess")):
+            raise ValueError("type below needs bound explicit and response regret or excess")
+        if self.response == "overhead" and self.counterpart is None:
+            raise ValueError("response overhead needs counterpart")
+        if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
+            raise ValueError(f"response {self.response} takes no counterpart")
         if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
             raise ValueError(f"response {self.response} cannot be swept over {self.parameter}")
-        constant = self.predicted is not None and self.predicted.power == self.predicted.log_power == 0
+        constant = self.rate is not None and self.rate.power == self.rate.log_power == 0
         if constant and self.response == "log_slope" and self.parameter == "horizon":
-            raise ValueError("a constant law has no log slope over T: use response regret or overhead")
-        if self.predicted is not None:
-            self._check_logarithm(self.predicted)
+            raise ValueError("a constant rate has no log slope over T: use response regret or overhead")
+        if self.rate is not None:
+            self._check_rate(self.rate)
         return self
 
-    def _check_logarithm(self, predicted: Prediction) -> None:
+    def _check_rate(self, rate: Rate) -> None:
+        symbol = labels_of(self.response).symbols[self.parameter]
+        if rate.symbol not in ("", symbol):
+            raise ValueError(
+                f"rate {str(rate)!r} is in {rate.symbol}, where parameter {self.parameter} sweeps {symbol}"
+            )
         allowed: dict[str, tuple[LogArgument, ...]] = {
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p"),
         }
-        if predicted.log_power and self.parameter not in allowed:
-            raise ValueError(f"log_power exists for {', '.join(allowed)} only")
-        if predicted.log_argument not in allowed.get(self.parameter, ("parameter",)):
-            raise ValueError(f"parameter {self.parameter} has no log_argument {predicted.log_argument}")
+        if rate.log_power and self.parameter not in allowed:
+            raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
+        if rate.log_argument not in allowed.get(self.parameter, ("parameter",)):
+            raise ValueError(f"parameter {self.parameter} has no logarithm of {rate.log_argument}")
+        log = "log2" if self.parameter == "dimension" and rate.log_argument == "parameter" else "ln"
+        if rate.log_power and rate.log != log:
+            raise ValueError(f"the logarithm in rate {str(rate)!r} must be {log}")
 
 
 class Reference(Strict):
@@ -148,7 +169,7 @@ class Reference(Strict):
 
     experiment: str
     stream: str
-    where: dict[str, str | float] = Field(default_factory=dict)
+    where: Where = Field(default_factory=dict)
 
 
 class TableRow(Strict):
@@ -172,6 +193,13 @@ class TableRow(Strict):
     reference: Reference | None = None
     errata: tuple[str, ...] = ()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "bound_latex" not in data and "bound_text" in data:
+            data = {**data, "bound_latex": data["bound_text"]}
+        return _split_learner(data)
+
     def claim_ids(self) -> tuple[str, ...]:
         """All claims of the row, those with an exponent column first."""
         return tuple(dict.fromkeys((*self.exponents.values(), *self.also)))
@@ -186,38 +214,38 @@ class Table(Strict):
 
 
 class FigureEntry(Strict):
-    """One figure: its kind and the experiment that it draws; see docs/method.md for the kinds.
+    """One figure: its type and the experiment that it draws; see docs/method.md for the types.
 
-    `parameter` is the swept variable of kinds exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
-    claims of kind exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (kind sweep);
-    `where` fixes settings of private learners that the experiment varies besides, `twin` names the learner.variant
-    that is drawn without noise too, `scaled` the power of the parameter that everything is divided by (kind sweep).
+    `parameter` is the swept variable of types exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
+    claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
+    `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the learner.variant
+    that is drawn without noise too, `scaled` the power of the parameter that everything is divided by (type sweep).
     """
 
-    kind: FigureKind
+    type: FigureType
     experiment: str = ""
     parameter: Parameter | None = None
     responses: tuple[Response, ...] = ("log_slope", "excess")
     crossing: tuple[str, str] | None = None
     where: dict[str, float] = Field(default_factory=dict)
-    twin: str | None = Field(default=None, pattern=r"^[^.]+\..+$")
+    counterpart: str | None = Field(default=None, pattern=r"^[^.]+\..+$")
     scaled: float = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> FigureEntry:
-        if (self.kind in WITHOUT_EXPERIMENT) != (not self.experiment):
-            raise ValueError(f"figures of all kinds but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
-        if (self.kind in WITH_PARAMETER) != (self.parameter is not None):
-            raise ValueError(f"figures of kinds {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
-        if (self.crossing or self.where or self.twin or self.scaled) and self.kind != "sweep":
-            raise ValueError("crossing, where, twin and scaled exist for kind sweep only")
+        if (self.type in WITHOUT_EXPERIMENT) != (not self.experiment):
+            raise ValueError(f"figures of all types but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
+        if (self.type in WITH_PARAMETER) != (self.parameter is not None):
+            raise ValueError(f"figures of types {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
+        if (self.crossing or self.where or self.counterpart or self.scaled) and self.type != "sweep":
+            raise ValueError("crossing, where, counterpart and scaled exist for type sweep only")
         return self
 
     @property
     def name(self) -> str:
         """Stem of the figure's files."""
-        names = {"costs": "oracle_costs", "expiry": "loss_by_age", self.experiment: self.kind}
-        return names.get(self.kind, f"{self.kind}_{self.experiment}".replace("-", "_"))
+        names = {"costs": "oracle_costs", "expiry": "loss_by_age", self.experiment: self.type}
+        return names.get(self.type, f"{self.type}_{self.experiment}".replace("-", "_"))
 
 
 class ClaimsFile(Strict):
@@ -265,8 +293,8 @@ class Measure(Strict):
     against: str
     quantity: Quantity
     stream: str = "norm-kink"
-    where: dict[str, str | float] = Field(default_factory=dict)
-    asymptotic_from: Asymptotic = Asymptotic(rounds=256)
+    where: Where = Field(default_factory=dict)
+    asymptotic_from: Asymptotic = Field(default=Asymptotic(rounds=256), alias="from")
 
 
 class Erratum(Strict):

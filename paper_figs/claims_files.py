@@ -1,134 +1,201 @@
-"""Reading of claims and errata files: YAML, checked, with every error in one line."""
+"""Reading of a paper's folder: claims, tables, figures and errata, every mistake one line with file, line and key.
+
+In a claims file an entry that holds `claims` is a group: its other keys are inherited by the claims below it, which may
+give them another value, or take them away by null. `at: NAME` puts in the keys of a setting, which is named once. Rows
+of tables are grouped in the same way by `rows`.
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple
 
-import yaml
-from pydantic import ValidationError
+from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.validation import keys, validate
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, read_source
+from dpregret.paper_figs.claims import Claim, ClaimsFile, ErrataFile
 
-from dpregret.paper_figs.claims import ClaimsFile, ErrataFile, Strict
-
-NOUNS = {"claims": "claim", "rows": "table row", "errata": "erratum", "figures": "figure"}
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Refuses a key that stands twice. The compiled reader is ten times as fast on a file of two thousand lines."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """As the safe loader."""
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and names.count(key.value) > 1:
-                raise yaml.YAMLError(f"line {key.start_mark.line + 1}: key {key.value!r} occurs twice")
-        return dict(super().construct_mapping(node, deep))
+RENAMED = {
+    "kind": "type", "twin": "counterpart", "predicted": "rate", "statement": "says", "asymptotic_from": "from",
+}  # fmt: skip
+"""Keys that had another name -> their name."""
+AT, SETTINGS = "at", "settings"
+Inherited = Mapping[str, tuple[object, KeyPath]]
 
 
-class ClaimsError(ValueError):
-    """A claims or errata file that is refused; the message is one line: file, entry, key, what is allowed."""
+class ClaimsError(ConfigError):
+    """A claims or errata file that is refused; one line a mistake: file, line, key, what is allowed."""
 
 
-Model = TypeVar("Model", bound=Strict)
+class PaperTexts(NamedTuple):
+    """What is written of a paper."""
+
+    claims: ClaimsFile
+    errata: ErrataFile
 
 
 def load_claims(path: Path | str) -> ClaimsFile:
-    """Read and check a claims file; raises ClaimsError in one line."""
-    claims = _load(Path(path), ClaimsFile)
-    _unique(path, "claim", [claim.id for claim in claims.claims])
-    _unique(path, "table row", [row.id for row in claims.rows])
-    _unique(path, "figure", [figure.name for figure in claims.figures])
-    known = {claim.id for claim in claims.claims}
-    for row in claims.rows:
-        for name in row.claim_ids():
-            if name not in known:
-                raise ClaimsError(f"{path}: table row {row.id!r}: unknown claim {name!r}{_nearest(name, known)}")
-    return claims
+    """Read and check a claims file; the paper has the name of its folder. Raises ClaimsError."""
+    return _claims(Path(path))[0]
 
 
-def load_errata(path: Path | str, claims: ClaimsFile | None = None) -> ErrataFile:
-    """Read and check an errata file; with `claims`, also that every erratum named there exists."""
-    errata = _load(Path(path), ErrataFile)
-    known = {erratum.id for erratum in errata.errata}
-    _unique(path, "erratum", [erratum.id for erratum in errata.errata])
-    if claims is not None:
-        named = [(claim.id, name) for claim in claims.claims for name in claim.errata]
-        named += [(row.id, name) for row in claims.rows for name in row.errata]
-        for owner, name in named:
-            if name not in known:
-                raise ClaimsError(f"{path}: no erratum {name!r}, named by {owner!r}{_nearest(name, known)}")
+def load_errata(path: Path | str) -> ErrataFile:
+    """Read and check an errata file. Raises ClaimsError."""
+    source = _named(Path(path))
+    errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
+    _unique(source, ((("errata", place, "id"), erratum.id) for place, erratum in enumerate(errata.errata)))
     return errata
 
 
-def _load(path: Path, model: type[Model]) -> Model:
+def load_paper(folder: Path | str) -> PaperTexts:
+    """Read the claims and, where the folder has them, the errata of a paper; every erratum that is named must exist."""
+    claims, source = _claims(Path(folder) / "claims.yaml")
+    file = Path(folder) / "errata.yaml"
+    errata = load_errata(file) if file.exists() else ErrataFile(paper=claims.paper, errata=())
+    known = [erratum.id for erratum in errata.errata]
+    named: list[tuple[KeyPath, tuple[str, ...]]] = [
+        (("claims", place, "errata"), claim.errata) for place, claim in enumerate(claims.claims)
+    ]
+    named += [(("tables", table, "rows", place, "errata"), row.errata) for table, place, row in _rows(claims)]
+    _refuse(
+        f"{source.at((*where, position))}: {not_allowed('erratum', name, known)}"
+        for where, names in named for position, name in enumerate(names) if name not in known
+    )  # fmt: skip
+    return PaperTexts(claims, errata)
+
+
+def _claims(path: Path) -> tuple[ClaimsFile, Located]:
+    source = _expanded(_named(path))
+    claims = validate(ClaimsFile, source, RENAMED, {0: (SETTINGS,), 2: (AT,)}, ClaimsError)
+    _unique(source, ((("claims", place, "id"), claim.id) for place, claim in enumerate(claims.claims)))
+    _unique(source, ((("tables", table, "rows", place, "id"), row.id) for table, place, row in _rows(claims)))
+    _unique(source, ((("figures", place), figure.name) for place, figure in enumerate(claims.figures)))
+    known = [claim.id for claim in claims.claims]
+    _refuse(
+        f"{source.at(('tables', table, 'rows', place, key))}: unknown claim {name!r}{nearest(name, known)}"
+        for table, place, row in _rows(claims)
+        for key, names in (("exponents", row.exponents.values()), ("also", row.also))
+        for name in names if name not in known
+    )  # fmt: skip
+    return claims, source
+
+
+def _rows(claims: ClaimsFile) -> Iterator[tuple[int, int, Any]]:
+    for number, table in enumerate(claims.tables):
+        for place, row in enumerate(table.rows):
+            yield number, place, row
+
+
+def _named(path: Path) -> Source:
+    """A file whose paper is the folder that it lies in."""
     try:
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
-    except UnicodeDecodeError as fault:
-        raise ClaimsError(f"{path}: not UTF-8 text (byte {fault.start})") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as fault:
-        raise ClaimsError(f"{path}: not YAML: {' '.join(str(fault).split())}") from fault
+        source = read_source(path, _shown(path))
+    except ConfigError as error:
+        raise ClaimsError(error.problems) from None
+    if not isinstance(source.data, dict):
+        raise ClaimsError(f"{source.name}: must be a mapping")
+    if "paper" in source.data:
+        raise ClaimsError(f"{source.at(('paper',))}: a paper is named by its folder: leave this key out")
+    return Source(source.name, {**source.data, "paper": path.resolve().parent.name}, source.lines)
+
+
+def _shown(path: Path) -> str:
     try:
-        return model.model_validate(data)
-    except ValidationError as fault:
-        raise ClaimsError(f"{path}: {_one_line(fault, model, data)}") from None
+        return str(path.resolve().relative_to(Path.cwd().resolve()))
+    except ValueError:
+        return str(path)
 
 
-def _one_line(fault: ValidationError, model: type[Strict], data: Any) -> str:
-    first = fault.errors()[0]
-    location = first["loc"]
-    place = _place(location, data)
-    key = next((part for part in reversed(location) if isinstance(part, str)), "the whole file")
-    if first["type"] == "extra_forbidden":
-        allowed = _allowed_keys(model, location[:-1])
-        return f"{place}unknown key {key!r}; allowed: {', '.join(allowed)}{_nearest(key, allowed)}"
-    if first["type"] == "value_error":
-        return f"{place}{str(first['msg']).removeprefix('Value error, ')}"
-    dotted = ".".join(str(part) for part in location if isinstance(part, str))
-    if first["type"] == "missing":
-        return f"{place}key {dotted!r} is missing"
-    shown = repr(first["input"])
-    return f"{place}key {dotted!r}: {first['msg']}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
+def _expanded(source: Source) -> Expanded:
+    """Claims and rows with all that they inherit, one list of each."""
+    data: dict[str, Any] = dict(source.data) if isinstance(source.data, dict) else {}
+    places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}
+    settings = data.pop(SETTINGS, {})
+    _check_settings(settings, source)
+    problems: list[str] = []
+
+    def lay_out(entries: object, where: KeyPath, group: str, target: KeyPath) -> object:
+        if not isinstance(entries, list):
+            return entries
+        result: list[Any] = []
+        for entry, start in _entries(entries, where, group, {}, settings, source, problems):
+            here = (*target, len(result))
+            places[here] = (source, start)
+            if not isinstance(entry, dict):
+                result.append(entry)
+                continue
+            result.append({key: value for key, (value, _) in entry.items()})
+            places.update({(*here, key): (source, place) for key, (_, place) in entry.items()})
+        return result
+
+    if "claims" in data:
+        data["claims"] = lay_out(data["claims"], ("claims",), "claims", ("claims",))
+    if isinstance(data.get("tables"), list):
+        data["tables"] = [
+            {**table, "rows": lay_out(table["rows"], ("tables", number, "rows"), "rows", ("tables", number, "rows"))}
+            if isinstance(table, dict) and "rows" in table else table
+            for number, table in enumerate(data["tables"])
+        ]  # fmt: skip
+    _refuse(problems)
+    return Expanded(data, places)
 
 
-def _place(location: Sequence[int | str], data: Any) -> str:
-    """'claim thm3-T: ' from the position in the file: the id of the innermost list entry."""
-    node, place = data, ""
-    for index, part in enumerate(location):
-        try:
-            node = node[part]
-        except (KeyError, IndexError, TypeError):
-            break
-        if isinstance(part, int) and isinstance(node, dict):
-            noun = NOUNS.get(str(location[index - 1]), "")
-            place = f"{noun} {node.get('id', part)!r}: "
-    return place
-
-
-def _allowed_keys(model: type[Strict], location: Sequence[int | str]) -> list[str]:
-    for part in location:
-        field = model.model_fields.get(str(part))
-        if field is None:
+def _entries(
+    entries: list[Any], where: KeyPath, group: str, inherited: Inherited, settings: Mapping[str, Any], source: Source,
+    problems: list[str],
+) -> Iterator[tuple[Any, KeyPath]]:  # fmt: skip
+    """Every entry below with its keys, each with the place where it stands; what is no mapping as it is."""
+    for number, entry in enumerate(entries):
+        start = (*where, number)
+        if not isinstance(entry, dict):
+            yield entry, start
             continue
-        nested = _nested_model(field.annotation)
-        model = nested if nested is not None else model
-    return list(model.model_fields)
+        own: dict[str, tuple[object, KeyPath]] = {}
+        if AT in entry and group == "claims":
+            name = entry[AT]
+            if not isinstance(name, str) or name not in settings:
+                problems.append(f"{source.at((*start, AT))}: {not_allowed('setting', name, settings)}")
+            else:
+                own = {key: (value, (SETTINGS, name, key)) for key, value in settings[name].items()}
+        here = {key: (value, (*start, key)) for key, value in entry.items()}
+        merged = {**inherited, **own, **{key: each for key, each in here.items() if key not in (AT, group)}}
+        if isinstance(entry.get(group), list):
+            yield from _entries(entry[group], (*start, group), group, merged, settings, source, problems)
+        else:
+            if group in entry:
+                merged[group] = here[group]
+            yield {key: each for key, each in merged.items() if each[0] is not None}, start
 
 
-def _nested_model(annotation: Any) -> type[Strict] | None:
-    if isinstance(annotation, type) and issubclass(annotation, Strict):
-        return annotation
-    found = (_nested_model(argument) for argument in get_args(annotation))
-    return next((model for model in found if model is not None), None)
+def _check_settings(settings: object, source: Source) -> None:
+    """Settings are mappings of a claim's keys."""
+    if not isinstance(settings, dict):
+        raise ClaimsError(f"{source.at((SETTINGS,))}: must be a mapping")
+    allowed = [key for key in keys(Claim) if key != "id"]
+    problems = []
+    for name, setting in settings.items():
+        if not isinstance(setting, dict):
+            problems.append(f"{source.at((SETTINGS, name))}: must be a mapping")
+            continue
+        problems += [
+            f"{source.at((SETTINGS, name, key))}: " + (
+                f"is called {RENAMED[key]!r} now" if key in RENAMED else not_allowed("key", key, allowed))
+            for key in setting if key not in allowed
+        ]  # fmt: skip
+    _refuse(problems)
 
 
-def _nearest(name: str, allowed: Sequence[str] | set[str]) -> str:
-    close = difflib.get_close_matches(name, sorted(allowed), n=1, cutoff=0.4)
-    return f"; nearest: {close[0]!r}" if close else ""
+def _unique(source: Located, names: Iterable[tuple[KeyPath, str]]) -> None:
+    seen: dict[str, KeyPath] = {}
+    for place, name in names:
+        if name in seen:
+            first = source.at(seen[name]).split(": ", 1)[0]
+            raise ClaimsError(f"{source.at(place)}: {name!r} occurs twice, first at {first}")
+        seen[name] = place
 
 
-def _unique(path: Path | str, noun: str, names: Sequence[str]) -> None:
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ClaimsError(f"{path}: {noun} {twice!r} occurs twice")
+def _refuse(problems: Iterable[str]) -> None:
+    found = list(problems)
+    if found:
+        raise ClaimsError(found)

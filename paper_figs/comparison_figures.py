@@ -82,15 +82,15 @@ def _over(parameter: Parameter, response: Response, power: float) -> str:
 
 
 def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
-    """Rows of private learners at the settings of the entry, all rows of the others, and the twin that it names."""
+    """Rows of private learners at the settings of the entry, all rows of the others, and the counterpart that it names."""
     private = rows.groupby(["learner", "variant"])["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any())
     kept = np.ones(len(rows), dtype=bool)
     for key, value in entry.where.items():
         kept &= np.isclose(rows[key].astype(float), value) | ~private.to_numpy(dtype=bool)
     chosen: pd.DataFrame = rows.loc[kept]
-    if entry.twin is None:
+    if entry.counterpart is None:
         return chosen
-    learner, variant = entry.twin.split(".", 1)
+    learner, variant = entry.counterpart.split(".", 1)
     free = (rows["learner"] == learner) & (rows["variant"] == variant) & np.isinf(rows["epsilon"])
     both: pd.DataFrame = pd.concat([chosen, rows.loc[free].assign(variant="without noise")], ignore_index=True)
     return both
@@ -107,7 +107,7 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
     free = rows.loc[np.isinf(rows["epsilon"]), [*keys, "regret"]].rename(columns={"regret": "free"})
     pairs = rows.loc[np.isfinite(rows["epsilon"])].merge(free, on=keys, validate="many_to_one")
     if pairs.empty:
-        raise NotRun(f"no learner of {entry.experiment} has a twin without noise")
+        raise NotRun(f"no learner of {entry.experiment} has a counterpart without noise")
     pairs["overhead"] = pairs["regret"] - pairs["free"]
     learners = list(pairs.groupby(["learner", "variant"], sort=True))
     with look():

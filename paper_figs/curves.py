@@ -101,15 +101,15 @@ def exponent_series(axes: Sequence[Axes], claim: Claim, cells: Cells, colour: Co
     for kept, face in ((cells.used, colour), (~cells.used, "white")):
         axes[0].plot(variable[kept & shown], means[kept & shown], linestyle="none", marker=marker, color=colour,
                      markerfacecolor=face, label=name if face == colour else None)  # fmt: skip
-    prediction = claim.predicted
+    rate = claim.rate
     used = cells.used & shown
-    if prediction is None or used.sum() < 2:
+    if rate is None or used.sum() < 2:
         return
     axis = np.log(variable)
     slope = float(np.log(means[used]) @ fits.slope_weights(axis[used]))
     line = np.exp(np.log(means[used]).mean() + slope * (axis[used] - axis[used].mean()))
     axes[0].plot(variable[used], line, color=colour, linewidth=0.9)
-    law = log_factor(claim, prediction, cells) + prediction.power * axis
+    law = log_factor(claim, rate, cells) + rate.power * axis
     ratio = (np.log(np.where(shown, means, 1.0)) - law)[used]
     middle, local = fits.local_slopes(ratio, axis[used])
     axes[1].plot(np.exp(middle), direction(claim) * local, marker=marker, color=colour)

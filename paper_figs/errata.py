@@ -130,9 +130,9 @@ def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str)
 def _exponent(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> fits.Estimate:
     """Raw exponent in T (or n) over all late cells, saturated ones included: no progress is saturation."""
     claim = Claim.model_validate({
-        "id": f"{what.learner}.{variant}", "source": "", "statement": "", "kind": "linear", "learner": what.learner,
+        "id": f"{what.learner}.{variant}", "source": "", "says": "", "type": "linear", "learner": what.learner,
         "variant": variant, "experiment": experiment, "stream": what.stream, "where": what.where,
-        "asymptotic_from": what.asymptotic_from, **EXPONENT_OF[what.quantity],
+        "from": what.asymptotic_from, **EXPONENT_OF[what.quantity],
     })  # fmt: skip
     cells = collect_cells(runs, claim).fitted()
     axis = np.log(cells.values)

@@ -51,7 +51,7 @@ def write_figures(
     paths = []
     for entry in claims.figures:
         try:
-            figure = _draw(runs, claims, entry, files.get(entry.kind))
+            figure = _draw(runs, claims, entry, files.get(entry.type))
         except NotRun:
             continue
         paths += save(figure, Path(out_dir) / entry.name)
@@ -59,11 +59,11 @@ def write_figures(
 
 
 def _draw(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path | str | None) -> Figure:
-    if entry.kind in FILE_FIGURES:
+    if entry.type in FILE_FIGURES:
         if file is None:
-            raise NotRun(f"no file for the figure of kind {entry.kind}")
-        return FILE_FIGURES[entry.kind](pd.read_parquet(file))
-    return RUN_FIGURES[entry.kind](runs, claims, entry)
+            raise NotRun(f"no file for the figure of type {entry.type}")
+        return FILE_FIGURES[entry.type](pd.read_parquet(file))
+    return RUN_FIGURES[entry.type](runs, claims, entry)
 
 
 def _regret(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:
@@ -140,7 +140,7 @@ def _figured_claims(claims: ClaimsFile, parameter: Parameter, responses: Collect
     """Claims of powers of `parameter` on the given responses; one per learner, variant, stream and setting."""
     chosen: dict[tuple[str, ...], Claim] = {}
     for claim in claims.claims:
-        if claim.parameter == parameter and claim.kind == "exponent" and claim.response in responses:
+        if claim.parameter == parameter and claim.type == "exponent" and claim.response in responses:
             key = (claim.learner, claim.variant, claim.experiment, claim.stream, claim.response, str(claim.where))
             chosen.setdefault(key, claim)
     return list(chosen.values())

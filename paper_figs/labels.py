@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
-from dpregret.paper_figs.claims import Response
+Parameter = Literal[
+    "horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss", "length"
+]
+Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ EXCESS: Final = Words(
     {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G"},
 )  # fmt: skip
 RESPONSE_AXES: Final = {
-    "regret": "total regret", "overhead": "regret above the non-private twin",
+    "regret": "total regret", "overhead": "regret above the non-private counterpart",
     "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
     "excess": "excess risk", "optimum": "best regularisation",
 }  # fmt: skip

@@ -83,8 +83,9 @@ class Sweep:
 def make_claim(**changes: object) -> Claim:
     """A claim of regret T^0.5 from T = 256 on, with changes."""
     base: dict[str, object] = {
-        "id": "test", "source": "nowhere", "statement": "a planted law", "learner": "wdp-cocop-gamma",
+        "id": "test", "source": "nowhere", "says": "a planted law", "learner": "wdp-cocop-gamma",
         "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
-        "predicted": {"power": 0.5}, "asymptotic_from": 256,
+        "rate": "T^0.5", "from": 256,
     }  # fmt: skip
+    changes = {{"asymptotic_from": "from", "statement": "says"}.get(key, key): each for key, each in changes.items()}
     return Claim.model_validate({**base, **changes})

@@ -237,6 +237,6 @@ def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[str, Any]]) -> str:
         mark = " (derived)" if record["origin"] == "derived" else ""
         no_progress = labels_of(claims.response).no_progress
         kinds = {"below": "constants", "private": "privacy", "linear": no_progress}
-        what = kinds.get(str(record["kind"]), name + mark)
+        what = kinds.get(str(record["type"]), name + mark)
         grouped.setdefault(str(record["verdict"]), []).append(what)
     return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH

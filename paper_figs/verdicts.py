@@ -25,16 +25,17 @@ from dpregret.paper_figs.cells import (
     direction,
     log_factor,
 )  # fmt: skip
-from dpregret.paper_figs.claims import Claim, ClaimsFile, Prediction
+from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.rates import Rate
 
 REPRODUCED, BELOW, ABOVE, VIOLATED = "reproduced", "below bound", "above bound", "violated"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 ORDER: Final = (REPRODUCED, BELOW, ABOVE, INCONCLUSIVE, VIOLATED, NOT_RUN)
 """Verdicts as readers are told of them."""
-LINEAR: Final = Prediction(power=1.0)
-FLAT: Final = Prediction(power=0.0)
+LINEAR: Final = Rate("T", power=1.0)
+FLAT: Final = Rate()
 NAN = float("nan")
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
@@ -81,15 +82,15 @@ def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None 
         cells = collect_cells(runs, claim)
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing))
-    if claim.kind == "below":
+    if claim.type == "below":
         return _judge_below(claim, cells)
-    if claim.kind == "private":
+    if claim.type == "private":
         return _judge_private(runs, claim, cells)
     return _judge_exponent(claim, cells)
 
 
 def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
-    prediction = _prediction(claim)
+    rate = _rate(claim)
     used = cells.used
     shown = _shown_cells(cells)
     if used.sum() < fits.MINIMUM_CELLS:
@@ -98,9 +99,9 @@ def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
         return replace(shown, reason="the runs carry no explicit bound")
     responses = cells.responses[:, used]
     axis = coordinate(claim, cells.values)
-    factor = log_factor(claim, prediction, cells.fitted())
+    factor = log_factor(claim, rate, cells.fitted())
     try:
-        fit = fits.fit_power(responses, axis[used], factor, prediction.power)
+        fit = fits.fit_power(responses, axis[used], factor, rate.power)
     except fits.NoExponent as nothing:
         return replace(shown, reason=f"no exponent: {nothing}")
     side = direction(claim)
@@ -120,7 +121,7 @@ def _judge_exponent(claim: Claim, cells: Cells) -> Judgement:
         normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,
         end_low=low, end_high=high, local_slopes=_listed([side * slope for slope in fit.local]),
     )  # fmt: skip
-    law = _log_law(claim, prediction, cells)
+    law = _log_law(claim, rate, cells)
     if law is None:
         return judgement
     return replace(judgement, per_octave=law.per_octave, increments=_listed(law.increments), delta_aic=law.delta_aic)
@@ -185,14 +186,14 @@ def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     return Judgement(verdict, shown, runs=len(cells.responses), cells_used=_listed(cells.values))
 
 
-def _prediction(claim: Claim) -> Prediction:
-    """The claimed law; no progress is total regret like T, or an excess risk that does not fall."""
-    return claim.predicted or (FLAT if claim.response == "excess" else LINEAR)
+def _rate(claim: Claim) -> Rate:
+    """The claimed rate; no progress is total regret like T, or an excess risk that does not fall."""
+    return claim.rate or (FLAT if claim.response == "excess" else LINEAR)
 
 
-def _log_law(claim: Claim, prediction: Prediction, cells: Cells) -> fits.LogLaw | None:
+def _log_law(claim: Claim, rate: Rate, cells: Cells) -> fits.LogLaw | None:
     """Increments per octave and comparison of laws, for claims of ln T regret."""
-    if claim.parameter != "horizon" or prediction.power != 0 or claim.response == "noise":
+    if claim.parameter != "horizon" or rate.power != 0 or claim.response == "noise":
         return None
     try:
         return fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
@@ -236,23 +237,14 @@ def _listed(values: Sequence[float] | Array) -> str:
     return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in rounded)
 
 
-def predicted_text(claim: Claim) -> str:
-    """The predicted law in plain text, such as `T^0.5 ln(T/delta)^2`."""
-    if claim.kind == "below":
+def rate_text(claim: Claim) -> str:
+    """The claimed rate in plain text, such as `T^0.5 ln(T/delta)^2`, or what else is claimed."""
+    if claim.type == "below":
         return "<= explicit bound"
-    if claim.kind == "private":
+    if claim.type == "private":
         return "delivered eps <= eps"
-    prediction = _prediction(claim)
-    symbol = labels_of(claim.response).symbols[claim.parameter]
-    argument = prediction.log_argument
-    logs = ""
-    if prediction.log_power and claim.parameter == "dimension" and argument == "parameter":
-        logs = f" log2({symbol})^{prediction.log_power:g}"
-    elif prediction.log_power:
-        logs = f" ln {symbol}" if argument == "parameter" else f" ln({argument})"
-        logs += "" if prediction.log_power == 1 else f"^{prediction.log_power:g}"
-    sign = ">= " if claim.side == "lower" else ""
-    return f"{sign}{symbol}^{prediction.power:g}{logs}"
+    rate = _rate(claim)
+    return f"{'>= ' if claim.side == 'lower' else ''}{rate}"
 
 
 def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
@@ -260,9 +252,9 @@ def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
         key: round(value, 9) + 0.0 if isinstance(value, float) else value for key, value in asdict(judgement).items()
     }  # below 1e-9 there is rounding only
     return {
-        "claim": claim.id, "source": claim.source, "origin": claim.origin, "kind": claim.kind,
+        "claim": claim.id, "source": claim.source, "origin": claim.origin, "type": claim.type,
         "learner": claim.learner, "variant": claim.variant, "experiment": claim.experiment,
         "stream": claim.stream, "parameter": claim.parameter, "response": claim.response,
-        "predicted": predicted_text(claim), "tolerance": claim.tol, **found,
+        "rate": rate_text(claim), "tolerance": claim.tol, **found,
         "errata": " ".join(claim.errata), "statement": claim.statement,
     }  # fmt: skip

@@ -20,23 +20,11 @@ if TYPE_CHECKING:
 
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark"})  # other folders of results/
-PAPERS = frozenset({"asi_et_al_2023", "ene_et_al_2021", "lou_cheung_2020", "talwar_2015"})
 
 
-def semantic_problems(config: Config, file_stem: str, papers: Collection[str] = PAPERS) -> Iterator[Mistake]:
+def semantic_problems(config: Config) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see."""
-    if config.profile != file_stem:
-        yield (
-            ("profile",),
-            f"{config.profile!r} must be the name of its file, {file_stem!r}: "
-            "the results of a profile have a folder of that name",
-        )
-    if config.profile in RESERVED_PROFILES.union(papers):
-        yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
     for paper, settings in config.papers.items():
-        if paper not in papers:
-            yield ("papers", paper), not_allowed("paper", paper, papers)
         for path, message in _oracle_costs(settings.oracle_costs):
             yield ("papers", paper, "oracle_costs", *path), message
         for name, experiment in settings.experiments.items():

@@ -1,6 +1,6 @@
 """The configuration of a benchmark run: its models, its reader and the jobs that follow from it.
 
-A configuration is one YAML file (`workflows/config/full.yaml` and its neighbours, or one's own). It is read and
+A configuration is a profile (`workflows/config/full.yaml` and its neighbours, or one's own file). It is read and
 checked completely before any rule is built: every mistake is one line that names the file, the line, the key,
 the value and what is allowed there.
 """
@@ -9,22 +9,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
-from dpregret.core.yaml_source import KeyPath, Source, read_source
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import KeyPath, read_source
 from dpregret.workflows.checks import semantic_problems
-from dpregret.workflows.experiments import PRINTED_NOT, AnyExperiment, hint, model_of
-from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.experiments import AnyExperiment, other_families
 from dpregret.workflows.families.fields import Integers, Settings, Word
+from dpregret.workflows.profiles import PAPER_KEYS, PROFILES, TOP_KEYS, papers, profile_path, read_profile
 
-PROFILES = Path(__file__).parent / "config"
-NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
+RENAMED = {"ruler": "validation", "kind": "family", "feedback": "family", "risk": "risks", "stream": "streams"}
+"""Keys of configurations that had another name, or are easily misspelt -> the right one."""
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "papers"})  # other folders of results/, and a base
 
 
 class Paper(Settings):
@@ -111,18 +112,6 @@ def experiment_jobs(config: Config) -> Iterator[Job]:
                     yield Job(paper, name, learner, variant)
 
 
-def profile_path(profile: object) -> Path:
-    """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
-    known = {path.stem for path in PROFILES.glob("*.yaml")} - NOT_PROFILES
-    if not isinstance(profile, str) or not profile:
-        raise ConfigError([f"profile: give a name or the path of a YAML file, not {profile!r}"])
-    if "/" in profile or profile.endswith((".yaml", ".yml")):
-        return Path(profile)
-    if profile not in known:
-        raise ConfigError([f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)"])
-    return PROFILES / f"{profile}.yaml"
-
-
 def declared_sources() -> list[str]:
     """Return the names of the data sets that can be downloaded on request."""
     declared = read_source(PROFILES / "sources.yaml").data
@@ -143,112 +132,32 @@ def check_options(options: dict[str, Any]) -> Path:
 
 
 def load_config(path: Path | str, check: bool = True) -> Config:
-    """Read and check one configuration file.
+    """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then, once these are right,
     what the installed learners, streams and sets cannot do. check False leaves out the latter: for jobs of a
     configuration that has been checked already.
     """
-    source = read_source(Path(path), _shown(Path(path)))
-    if not isinstance(source.data, dict):
-        raise ConfigError([f"{source.name}: must be a mapping that starts with 'profile:'"])
-    try:
-        config = Config.model_validate(source.data)
-    except ValidationError as error:
-        raise ConfigError(sorted(set(_structural_problems(error, source)), key=_line_number)) from None
-    problems = [
-        f"{source.at(where)}: {message}"
-        for where, message in (semantic_problems(config, Path(path).stem) if check else ())
-    ]
+    source = read_profile(Path(path))
+    config = validate(Config, source, RENAMED, {0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
+    found = [*_names(config, Path(path).stem), *(semantic_problems(config) if check else ())]
+    problems = [f"{source.at(where)}: {message}" for where, message in found]
     if problems:
         raise ConfigError(problems)
     return config
 
 
-def _shown(path: Path) -> str:
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except ValueError:
-        return str(path)
-
-
-def _line_number(problem: str) -> tuple[int, str]:
-    parts = problem.split(":", 2)
-    return (int(parts[1]) if len(parts) > 1 and parts[1].isdigit() else 0, problem)
-
-
-_MESSAGES = {
-    "missing": "this key is missing",
-    "greater_than": "must be greater than {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be less than {lt}",
-    "less_than_equal": "must be at most {le}",
-    "finite_number": "must be a finite number",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "string_type": "must be a word",
-    "bool_type": "must be true or false",
-    "string_too_short": "must not be empty",
-    "string_pattern_mismatch": "may hold small letters, digits, - and _ only",
-    "too_short": "must not be empty",
-    "dict_type": "must be a mapping",
-    "model_type": "must be a mapping",
-    "literal_error": "must be one of {expected}",
-}  # kind of pydantic error -> what is printed
-
-
-def _structural_problems(error: ValidationError, source: Source) -> Iterator[str]:
-    for detail in error.errors(include_url=False):
-        kind, context = detail["type"], detail.get("ctx", {})
-        if kind == "too_short" and detail["input"]:
-            continue  # counts only the right items: the wrong ones have their own line
-        where: KeyPath = tuple(part for part in detail["loc"] if part not in PRINTED_NOT)
-        if kind == "extra_forbidden":
-            allowed = _allowed_keys(where[:-1], source.data)
-            message = f"unknown key, allowed: {', '.join(allowed)}{nearest(where[-1], allowed)}"
-            message += hint(where[-1], _node(where[:-1], source.data)) if len(where) == 5 else ""
-        elif kind == "union_tag_invalid":
-            where = (*where, "family")
-            message = not_allowed("family", detail["input"].get("family"), FAMILIES)
-        else:
-            message = _MESSAGES.get(kind, detail["msg"].removeprefix("Value error, ")).format(**context)
-            message += "" if kind == "missing" else f", not {_short(detail['input'])}"
-            if kind == "literal_error":
-                message += nearest(detail["input"], re.findall(r"'([^']+)'", context["expected"]))
-        yield f"{source.at(where)}: {message}"
-
-
-SIZES: dict[object, type[BaseModel]] = {"audit": AuditSize, "validation": ValidationSize}
-"""Keys at the top that hold settings of one job."""
-
-
-def _short(value: object) -> str:
-    text = repr(list(value) if isinstance(value, tuple) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _allowed_keys(where: KeyPath, data: object) -> list[str]:
-    """Keys of the model at a path; `data` tells which kind of experiment stands there."""
-    shape: dict[int, type[BaseModel]] = {0: Config, 2: Paper}
-    if where and where[0] in SIZES:
-        model = SIZES[where[0]]
-    elif len(where) >= 4:
-        model = model_of(_node(where[:4], data))
-        for part in where[4:]:  # a model within the experiment's
-            model = _inner(model, str(part))
-    else:
-        model = shape[len(where)]
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _inner(model: type[BaseModel], key: str) -> type[BaseModel]:
-    """The model of a field."""
-    (kind,) = (field.annotation for name, field in model.model_fields.items() if key in (name, field.alias))
-    inner: type[BaseModel] = next(each for each in (kind, *get_args(kind)) if isinstance(each, type))
-    return inner
-
-
-def _node(where: KeyPath, data: Any) -> Any:
-    for part in where:
-        data = data[part]
-    return data
+def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
+    """Names of profiles and papers that are wrong."""
+    known = papers()
+    if config.profile != file_stem:
+        yield (
+            ("profile",),
+            f"{config.profile!r} must be the name of its file, {file_stem!r}: "
+            "the results of a profile have a folder of that name",
+        )
+    if config.profile in (*RESERVED_PROFILES, *known):
+        yield ("profile",), f"{config.profile!r} is the name of another folder of results: choose another name"
+    for paper in config.papers:
+        if paper not in known:
+            yield ("papers", paper), not_allowed("paper", paper, known)

@@ -9,13 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Discriminator, Tag
 
 from dpregret.workflows.families import DEFAULT, FAMILIES
-from dpregret.workflows.families.fields import FORMS, Experiment
+from dpregret.workflows.families.fields import Experiment
 
 TAGS = {name: f"<{name}>" for name in FAMILIES}
-PRINTED_NOT = {*FORMS, *TAGS.values(), "[key]"}
-"""Parts of the place of an error that are no keys of a file."""
-FORMER_KEYS = {"feedback": "family"}
-"""Keys of earlier versions, with what replaced them."""
 
 
 def family_of(value: object) -> str:
@@ -37,21 +33,14 @@ else:
     AnyExperiment = _union()
 
 
-def model_of(value: object) -> type[Experiment]:
-    """The model of an experiment in a file, whatever else is wrong with it."""
-    models = {TAGS[name]: family.experiment for name, family in FAMILIES.items()}
-    return models.get(family_of(value), FAMILIES[DEFAULT].experiment)
-
-
-def hint(key: object, experiment: object) -> str:
-    """What may have been meant by a key that the model of an experiment has not."""
-    if key in FORMER_KEYS:
-        return f"; it is now {FORMER_KEYS[str(key)]!r}, one of {', '.join(FAMILIES)}"
-    if isinstance(experiment, dict) and "family" in experiment:
-        return ""
-    owners = [
-        f"family: {name}"
+def other_families() -> dict[str, str]:
+    """Keys that not all families have -> a hint at those that do, for experiments that name another or none."""
+    keys = {
+        name: {family.experiment.key(each) for each in family.experiment.model_fields}
         for name, family in FAMILIES.items()
-        if key in {family.experiment.key(field) for field in family.experiment.model_fields}
-    ]
-    return f"; it is a key of {' or '.join(owners)}" if owners else ""
+    }
+    every = set.intersection(*keys.values())
+    found: dict[str, str] = {}
+    for key in sorted(set.union(*keys.values()) - every):
+        found[key] = "; a key of " + " or ".join(f"family: {name}" for name, own in keys.items() if key in own)
+    return found

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 class ConfigError(ValueError):
     """A configuration that cannot be run; ``problems`` holds one printable line per mistake."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
+    def __init__(self, problems: Sequence[str] | str) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
         super().__init__("\n".join(self.problems))
 
 

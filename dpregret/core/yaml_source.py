@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import yaml
 
@@ -13,8 +15,8 @@ from dpregret.core.errors import ConfigError
 KeyPath = tuple[str | int, ...]
 
 
-class _Loader(yaml.SafeLoader):
-    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word."""
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be."""
 
 
 _Loader.yaml_implicit_resolvers = dict(yaml.SafeLoader.yaml_implicit_resolvers)  # not the shared table
@@ -23,6 +25,17 @@ _Loader.add_implicit_resolver(
     re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+$"),
     list("-+0123456789."),
 )
+
+
+class Located(Protocol):
+    """Data, and where each part of it stands."""
+
+    @property
+    def data(self) -> object:
+        """What was read."""
+
+    def at(self, path: KeyPath) -> str:
+        """Return ``file:line: key`` of a part."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +47,50 @@ class Source:
     lines: dict[KeyPath, int]
 
     def at(self, path: KeyPath) -> str:
-        """Return ``file:line: a.b[0]`` for the deepest part of the path that the file holds."""
+        """Return ``file:line: a.b[0]`` for the deepest part of the path that the file holds; entries go by their id."""
         known = path
         while known and known not in self.lines:
             known = known[:-1]
         line = self.lines.get(known)
         where = self.name if line is None else f"{self.name}:{line}"
-        return f"{where}: {dotted(path)}" if path else where
+        return f"{where}: {dotted(self._named(path))}" if path else where
+
+    def _named(self, path: KeyPath) -> KeyPath:
+        node, named = self.data, list(path)
+        for position, part in enumerate(path):
+            try:
+                node = node[part]  # type: ignore[index]
+            except (KeyError, IndexError, TypeError):
+                break
+            if isinstance(part, int) and isinstance(node, dict) and isinstance(node.get("id"), str):
+                named[position] = f"[{node['id']}]"
+        return tuple(named)
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """Data put together from parts of files: ``places`` knows of each part, and of the whole, where it stands."""
+
+    data: object
+    places: Mapping[KeyPath, tuple[Source, KeyPath]]
+
+    def at(self, path: KeyPath) -> str:
+        """Return ``file:line: key`` in the terms of the file that holds the part."""
+        known = path
+        while known not in self.places:
+            known = known[:-1]
+        source, start = self.places[known]
+        return source.at((*start, *path[len(known) :]))
 
 
 def dotted(path: KeyPath) -> str:
     """Write a key path as a person would: ``papers.x.epsilon[1]``."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text and not str(part).startswith("[") else str(part)
     return text
 
 

@@ -125,7 +125,7 @@ def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
 
 def _privacy(view: PaperView) -> tuple[PaperView, int, int] | None:
     """A paper, and how many of its claims of privacy hold and do not."""
-    private = [claim for claim in view.claims if claim.record["kind"] == "private"]
+    private = [claim for claim in view.claims if claim.record["type"] == "private"]
     return (view, sum(claim.verdict == REPRODUCED for claim in private), len(private)) if private else None
 
 

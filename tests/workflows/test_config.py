@@ -30,7 +30,6 @@ def _no_odd_flow(name: str, dimension: int) -> None:
 
 
 REGISTRY = Registry(
-    papers=frozenset({"lou_cheung_2020"}),
     learners={
         "wdp-cocop-gamma": LearnerEntry(("corrected", "printed"), frozenset()),
         "wdp-cocol-gamma": LearnerEntry(("practical",), frozenset({"local-oracle"})),

@@ -11,8 +11,9 @@ import pandas as pd
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.formats import markdown
 from dpregret.paper_figs.readme import marked, renew
-from dpregret.workflows.config import Job, load_config, profile_path
+from dpregret.workflows.config import Job, load_config
 from dpregret.workflows.costs import model
+from dpregret.workflows.profiles import profile_path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, MEASURED = ROOT / "docs" / "large.md", ROOT / "results" / "reference" / "large" / "measured.csv"

@@ -17,9 +17,10 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import nnls
 
-from dpregret.workflows.config import Config, Job, experiment_jobs, load_config, profile_path
+from dpregret.workflows.config import Config, Job, experiment_jobs, load_config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Counts
+from dpregret.workflows.profiles import profile_path
 
 TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_rates.csv"
 START_MB = 200.0  # Python and what it imports

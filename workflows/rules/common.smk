@@ -93,7 +93,7 @@ def cost_files(wildcards):
 
 def expiry_files(wildcards):
     """The loss by age of window privacy, where a paper has a figure of it."""
-    wanted = any(figure.kind == "expiry" for figure in CLAIMS[wildcards.paper].figures)
+    wanted = any(figure.type == "expiry" for figure in CLAIMS[wildcards.paper].figures)
     return [f"{RESULTS}/{wildcards.paper}/expiry.parquet"] if wanted else []
 
 

@@ -1,0 +1,88 @@
+"""The rate of a claim, in the one notation that claims files and tables share: `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1`.
+
+A rate is symbol^power times log^log_power. The logarithm is ln of T, n or of what stands in brackets, log2 of a
+dimension. A power of one is left out, as is a factor of power zero; thirds are written `T^(2/3)`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, get_args
+
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
+_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e-?\d+)?|\(-?\d+/\d+\)"
+_SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
+_FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
+_LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)")
+_DIGITS: Final = 10
+FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """symbol^power log(argument)^log_power; `log_argument` parameter is the symbol itself; no symbol: a constant."""
+
+    symbol: str = ""
+    power: float = 0.0
+    log_power: float = 0.0
+    log_argument: LogArgument = "parameter"
+    log: Literal["ln", "log2"] = "ln"
+
+    def __str__(self) -> str:
+        factors = []
+        if self.power:
+            factors.append(self.symbol + ("" if self.power == 1 else f"^{_written(self.power)}"))
+        if self.log_power:
+            argument = self.symbol if self.log_argument == "parameter" else self.log_argument
+            short = self.log_power == 1 and self.log_argument == "parameter"
+            factors.append(f"{self.log} {argument}" if short else f"{self.log}({argument})")
+            factors[-1] += "" if self.log_power == 1 else f"^{_written(self.log_power)}"
+        return " ".join(factors) or "1"
+
+
+def parse(text: object) -> Rate:
+    """Read a rate; raises ValueError for what is none."""
+    if isinstance(text, Rate):
+        return text
+    rest = str(text)
+    if rest == "1":
+        return Rate()
+    symbol, power, log, argument, log_power = "", 0.0, "ln", "", 0.0
+    log_part = _LOG.search(rest)
+    if log_part is not None and log_part.end() == len(rest):
+        log, argument = log_part[1], log_part[2] or log_part[3]
+        log_power = _number(log_part[4])
+        rest = rest[: log_part.start()]
+        if rest and not rest.endswith(" "):
+            raise ValueError(FORM)
+        rest = rest.removesuffix(" ")
+    if rest:
+        factor = _FACTOR.fullmatch(rest)
+        if factor is None:
+            raise ValueError(FORM)
+        symbol, power = factor[1], _number(factor[2])
+    named = get_args(LogArgument)[1:]
+    if argument in named:
+        return Rate(symbol, power, log_power, argument, "log2" if log == "log2" else "ln")
+    if argument and symbol and argument != symbol:
+        raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
+    return Rate(symbol or argument, power, log_power, "parameter", "log2" if log == "log2" else "ln")
+
+
+def _number(text: str | None) -> float:
+    """A power; thirds and the like to ten digits."""
+    if text is None:
+        return 1.0
+    return round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+
+
+def _written(value: float) -> str:
+    short = f"{value:g}"
+    if float(short) == value:
+        return short
+    near = Fraction(value).limit_denominator(12)
+    if round(float(near), _DIGITS) == value:
+        return f"({near.numerator}/{near.denominator})"
+    return f"{value!r}"
