@@ -15,7 +15,13 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
 from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
-from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, most_draws, price, tuned
+from dpregret.algorithms.experts.shrinking_dartboard import (
+    ShrinkingDartboard,
+    _largest_eta,
+    most_draws,
+    price,
+    tuned,
+)
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection
 
@@ -93,6 +99,17 @@ def test_a_budget_that_leaves_no_switch_is_refused() -> None:
         ShrinkingDartboard(problem, Budget(1e-6, 1e-6), 1, "zcdp")
     with pytest.raises(ValueError, match="shrinking-dartboard needs delta > 0"):
         ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
+
+
+@pytest.mark.parametrize("horizon", [3, 999, 2**16])
+@pytest.mark.parametrize("epsilon", [0.001, 1.0, 40.0])
+def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: float) -> None:
+    best, found = math.sqrt(8 * math.log(100) / horizon), (1.0, 0.0)
+    for keep_away in np.logspace(-6, 0, 97).tolist():
+        eta = _largest_eta(horizon, keep_away, best, epsilon, 1e-6)
+        if eta > found[1]:
+            found = keep_away, eta
+    assert tuned(horizon, 100, epsilon, 1e-6) == found
 
 
 def test_the_price_of_a_dartboard() -> None:
