@@ -1,4 +1,7 @@
-"""A learner reads like its box: the lines that a docstring lists are marked in the code, and no others."""
+"""A learner reads like its box: the lines that a docstring lists are marked in the code, and no others.
+
+Lines of a box that hold an index or the end of a loop only are left out on both sides.
+"""
 
 from __future__ import annotations
 
