@@ -32,7 +32,8 @@ def measured_rates() -> Rates:
 
 def estimate(config: Config, job: Job, rates: Rates | None = None) -> tuple[float, float]:
     """Seconds and megabytes of a job, without any margin."""
-    return cost(plays(config, job), rates or measured_rates())
+    counted = plays(config, job)
+    return cost(counted, rates or measured_rates()) if counted else (0.0, 0.0)
 
 
 def predicted(config: Config, paper: str, experiment: str, learner: str, variant: str) -> tuple[float, float]:
@@ -43,7 +44,7 @@ def predicted(config: Config, paper: str, experiment: str, learner: str, variant
     job, rates = Job(paper, experiment, learner, variant), measured_rates()
     seconds, megabytes = estimate(config, job, rates)
     kind = config.experiment(paper, experiment).family
-    margin = rates["error", kind, POOLED]["ninety"]
+    margin = rates["error", kind, POOLED]["ninety"] if ("error", kind, POOLED) in rates else 1.0
     return max(LEAST_SECONDS, margin * seconds), MEMORY_MARGINS.get(kind, OTHER_MARGIN) * megabytes + MEMORY_FLOOR
 
 

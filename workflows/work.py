@@ -51,7 +51,7 @@ class Play:
 
 
 def plays(config: Config, job: Job) -> list[Play]:
-    """Every cell of a job, counted."""
+    """Every cell of a job, counted; none of a family that nobody measured."""
     experiment = config.experiment(job.paper, job.experiment)
     if isinstance(experiment, ErmExperiment):
         return list(_erm_plays(experiment, job))
@@ -59,7 +59,7 @@ def plays(config: Config, job: Job) -> list[Play]:
         return list(_expert_plays(experiment, job))
     if isinstance(experiment, BanditExperiment):
         return list(_bandit_plays(experiment, job))
-    return list(_online_plays(experiment, job))
+    return list(_online_plays(experiment, job)) if experiment.family == "online" else []
 
 
 def _online_plays(experiment: Any, job: Job) -> Iterator[Play]:
