@@ -12,7 +12,7 @@ from typing import Any
 from dpregret.core.discovery import discover
 
 
-class UnreadDataError(Exception):
+class UnreadDataError(ValueError):
     """The data of a stream or risk lie in a file, and no folder was given in which to look."""
 
 
@@ -56,5 +56,5 @@ def build(
     if not reads:
         return maker(*arguments, **options)
     if data_dir is None:
-        raise UnreadDataError(name)
+        raise UnreadDataError(f"{noun} {name!r} needs the option 'data_dir'")
     return maker(*arguments, data_dir=data_dir, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,13 @@ from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.progress import progress
 from dpregret.workflows.results import write_parquet
+
+PLAIN: dict[str, Any] = {
+    "window": 0, "noise_distribution": "none",
+    **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
+    **dict.fromkeys(("noise_norm", "displacement", "violation", "comparator_gap"), 0.0),
+}  # fmt: skip
+"""Columns that a family without them may leave out."""
 
 
 def run_job(
@@ -61,4 +69,5 @@ def _rows(settings: Experiment, learner_class: Any, variant: str, draws: Draws, 
             problem = family.problem(cell, settings, draws)
             learner = family.learner(learner_class, problem, cell, settings, variant)
             frames.append(family.play(learner, problem, cell, draws, advance))
-    return pd.concat(frames, ignore_index=True)
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})

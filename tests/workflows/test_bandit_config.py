@@ -14,9 +14,8 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.runs import check_columns, check_runs
-from dpregret.workflows.bandit_job import cells
 from dpregret.workflows.config import load_config
-from dpregret.workflows.experiments import BanditExperiment
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
@@ -43,11 +42,14 @@ def settings(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "fragments"),
     [
-        ({"family": "bandit"}, ["family", "bandits"]),
+        ({"family": "bandit"}, ["family", "did you mean 'bandits'?"]),
+        ({"family": "coco"}, ["unknown family 'coco', allowed: bandits, erm, experts, online"]),
+        ({"feedback": "bandit"}, ["feedback", "it is now 'family', one of bandits, erm, experts, online"]),
+        ({"learners": {"sparse-vector": ["pure"]}}, ["unknown learner 'sparse-vector'", "needs family: experts"]),
         ({"set": "cube"}, ["unknown set 'cube'"]),
         ({"streams": ["ranking"]}, ["streams", "lives on the set permutahedron, not on 'ball'"]),
-        ({"streams": ["cones"]}, ["unknown stream of bandit losses 'cones'", "did you mean 'cone'?"]),
-        ({"learners": {"fkmm": ["plain"]}}, ["unknown bandit learner 'fkmm'"]),
+        ({"streams": ["cones"]}, ["unknown stream 'cones'", "did you mean 'cone'?"]),
+        ({"learners": {"fkmm": ["plain"]}}, ["unknown learner 'fkmm'"]),
         ({"learners": {"fkm": ["fast"]}}, ["unknown variant 'fast'"]),
         (
             {"horizon": [256, 1000, 4096, 16384]},
@@ -72,8 +74,8 @@ def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, An
 def test_a_job_writes_paired_rows(write: Write, tmp_path: Path) -> None:
     config = load_config(write(settings()))
     experiment = config.experiment("ene_et_al_2021", "small")
-    assert isinstance(experiment, BanditExperiment)
-    assert [cell.horizon for cell in cells(experiment)] == [256, 1024, 4096, 16384]
+    card = FAMILIES["bandits"].learners["private-bandit-gaussian"].card
+    assert [cell.horizon for cell in FAMILIES["bandits"].cells(experiment, card)] == [256, 1024, 4096, 16384]
     run_job(config, "ene_et_al_2021", "small", "private-bandit-gaussian", "corrected", tmp_path / "a.parquet", tmp_path)
     rows = check_runs(check_columns(pd.read_parquet(tmp_path / "a.parquet"), "a"), "a")
     assert len(rows) == 4 * 2 * 2

@@ -18,33 +18,11 @@ from dpregret.workflows.config import (
     load_config,
     profile_path,
 )
-from dpregret.workflows.experiments import Experiment
-from dpregret.workflows.registry import LearnerEntry, Registry, StreamEntry
+from dpregret.workflows.families.online import OnlineExperiment
 
 Write = Callable[[Any], Path]
 
 
-def _no_odd_flow(name: str, dimension: int) -> None:
-    if name == "flow" and dimension not in (4, 12, 24):
-        raise ValueError("a grid has 4, 12, 24, ... edges")
-
-
-REGISTRY = Registry(
-    learners={
-        "wdp-cocop-gamma": LearnerEntry(("corrected", "printed"), frozenset()),
-        "wdp-cocol-gamma": LearnerEntry(("practical",), frozenset({"local-oracle"})),
-        "pocp-giga": LearnerEntry(("corrected",), frozenset({"smooth"})),
-        "pqftl": LearnerEntry(("corrected",), frozenset({"quadratic"})),
-        "ftal": LearnerEntry(("plain",), frozenset()),
-    },
-    streams={
-        "norm-kink": StreamEntry(smooth=False, quadratic=False),
-        "smooth-quadratic": StreamEntry(smooth=True, quadratic=False),
-        "lasso": StreamEntry(smooth=True, quadratic=True),
-    },
-    sets={"ball": True, "simplex": True, "flow": True, "grouped": False},
-    try_set=_no_odd_flow,
-)
 HORIZON = "papers.lou_cheung_2020.experiments.horizon"
 
 
@@ -108,21 +86,26 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("runs", 0, f"{HORIZON}.runs", ("at least 2", "not 0")),
     ("runs", [4], f"{HORIZON}.runs", ("whole number", "[4]")),
     ("options", {"spread": [1]}, f"{HORIZON}.options.spread", ("[1]",)),
-    ("set", "bal", f"{HORIZON}.set[0]", ("'bal'", "ball, flow, grouped, simplex", "did you mean 'ball'")),
+    ("set", "bal", f"{HORIZON}.set[0]", ("'bal'", "ball, box", "did you mean 'ball'")),
     ("set", [], f"{HORIZON}.set", ("empty",)),
     ("streams", "norm-kink", f"{HORIZON}.streams", ("give a list", "'norm-kink'")),
-    ("streams", ["norm-kinks"], f"{HORIZON}.streams[0]", ("lasso, norm-kink", "did you mean 'norm-kink'")),
+    ("streams", ["norm-kinks"], f"{HORIZON}.streams[0]", ("lasso, libsvm, norm-kink", "did you mean 'norm-kink'")),
     ("learners", {}, f"{HORIZON}.learners", ("empty",)),
-    ("learners", {"ftla": ["plain"]}, f"{HORIZON}.learners.ftla", ("pqftl, wdp", "did you mean 'ftal'")),
+    ("learners", {"ftla": ["plain"]}, f"{HORIZON}.learners.ftla", ("ftal, lloo-ftal", "did you mean 'ftal'")),
     ("learners", {"ftal": "plain"}, f"{HORIZON}.learners.ftal", ("give a list", "'plain'")),
     (
         "learners",
         {"wdp-cocop-gamma": ["corected"]},
         f"{HORIZON}.learners.wdp-cocop-gamma[0]",
-        ("'corected'", "allowed: corrected, printed", "did you mean 'corrected'"),
+        ("'corected'", "allowed: corrected, printed, printed-noise", "did you mean 'corrected'"),
     ),
     ("learners", {"pocp-giga": ["corrected"]}, f"{HORIZON}.learners.pocp-giga", ("smooth losses", "'norm-kink'")),
-    ("learners", {"pqftl": ["corrected"]}, f"{HORIZON}.learners.pqftl", ("quadratic", "that have them: lasso")),
+    (
+        "learners",
+        {"pqftl": ["corrected"]},
+        f"{HORIZON}.learners.pqftl",
+        ("quadratic", "that have them: diabetes, lasso"),
+    ),
 ]
 
 
@@ -132,7 +115,7 @@ def test_each_mistake_is_one_line_with_file_key_value_and_choices(
 ) -> None:
     spoil(settings, path, value)
     with pytest.raises(ConfigError) as caught:
-        load_config(write(settings), REGISTRY)
+        load_config(write(settings))
     (line,) = caught.value.problems
     place, named, message = line.split(": ", 2)
     assert place.rpartition(":")[0].endswith("mine.yaml")
@@ -144,24 +127,27 @@ def test_each_mistake_is_one_line_with_file_key_value_and_choices(
 
 
 def test_learner_that_needs_a_local_oracle_is_refused_on_a_set_without(settings: dict[str, Any], write: Write) -> None:
-    spoil(settings, "set", "grouped")
+    spoil(settings, "set", "grouped-l1")
     spoil(settings, "learners", {"wdp-cocol-gamma": ["practical"]})
-    with pytest.raises(ConfigError, match=r"local linear optimisation oracle.*'grouped'.*ball, flow, simplex"):
-        load_config(write(settings), REGISTRY)
+    with pytest.raises(
+        ConfigError,
+        match=r"local linear optimisation oracle.*'grouped-l1'.*ball, box, flow, hypersimplex, l1-ball, simplex",
+    ):
+        load_config(write(settings))
 
 
 def test_dimension_that_a_set_refuses_is_pointed_at(settings: dict[str, Any], write: Write) -> None:
     spoil(settings, "set", ["ball", "flow"])
     spoil(settings, "dimension", {"ball": [5], "flow": [24, 25]})
-    with pytest.raises(ConfigError, match=r"dimension\.flow\[1\]: the set 'flow' refuses 25: a grid has 4, 12"):
-        load_config(write(settings), REGISTRY)
+    with pytest.raises(ConfigError, match=r"dimension\.flow\[1\]: the set 'flow' refuses 25: "):
+        load_config(write(settings))
 
 
 def test_set_without_dimensions_and_sweep_of_one_set_are_both_reported(settings: dict[str, Any], write: Write) -> None:
     spoil(settings, "sweep", "set")
     spoil(settings, "dimension", {"simplex": [4]})
     with pytest.raises(ConfigError) as caught:
-        load_config(write(settings), REGISTRY)
+        load_config(write(settings))
     assert len(caught.value.problems) == 3  # simplex is no set here, ball has no dimension, one set is no sweep
 
 
@@ -171,7 +157,7 @@ def test_unknown_paper_and_reserved_profile(settings: dict[str, Any], tmp_path: 
     path = tmp_path / "reference.yaml"
     path.write_text(json.dumps(settings))
     with pytest.raises(ConfigError) as caught:
-        load_config(path, REGISTRY)
+        load_config(path)
     assert "another folder of results" in caught.value.problems[0]
     assert "did you mean 'lou_cheung_2020'" in caught.value.problems[1]
 
@@ -180,7 +166,7 @@ def test_all_mistakes_are_reported_in_the_order_of_the_file(settings: dict[str, 
     for path, value in (("runs", 0), (".seed", -1), ("window", [3])):
         spoil(settings, path, value)
     with pytest.raises(ConfigError) as caught:
-        load_config(write(settings), REGISTRY)
+        load_config(write(settings))
     keys = [line.split(": ")[1].rpartition(".")[2] for line in caught.value.problems]
     assert keys == ["seed", "window[0]", "runs"]
 
@@ -201,25 +187,25 @@ def test_all_mistakes_are_reported_in_the_order_of_the_file(settings: dict[str, 
 )
 def test_files_that_are_no_configuration(write: Write, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
-        load_config(write(text), REGISTRY)
+        load_config(write(text))
     assert all("\n" not in line for line in caught.value.problems)
 
 
 def test_file_that_is_missing_a_folder_or_not_utf8(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.yaml: there is no such file"):
-        load_config(tmp_path / "none.yaml", REGISTRY)
+        load_config(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load_config(tmp_path, REGISTRY)
+        load_config(tmp_path)
     path = tmp_path / "latin.yaml"
     path.write_bytes("title: Gr\xf6\xdfe".encode("latin-1"))
     with pytest.raises(ConfigError, match=r"latin\.yaml: is not UTF-8 text \(byte 9\)"):
-        load_config(path, REGISTRY)
+        load_config(path)
 
 
 def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: Write) -> None:
     path = write(settings)
     path.write_text(path.read_text().replace("delta: 1.0e-06", "delta: 1e-6").replace("- 8.0", "- 8e0\n        - .inf"))
-    experiment = load_config(path, REGISTRY).experiment("lou_cheung_2020", "horizon")
+    experiment = load_config(path).experiment("lou_cheung_2020", "horizon")
     assert experiment.delta == 1e-6
     assert experiment.epsilon == (8.0, math.inf)
 
@@ -227,14 +213,14 @@ def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: W
 def test_few_cells_are_allowed_where_the_file_says_so(settings: dict[str, Any], write: Write) -> None:
     spoil(settings, "horizon", [64, 128])
     settings["allow_few_cells"] = True
-    assert load_config(write(settings), REGISTRY).allow_few_cells
+    assert load_config(write(settings)).allow_few_cells
 
 
 def test_hash_follows_what_decides_the_numbers_and_nothing_else(settings: dict[str, Any], write: Write) -> None:
-    before = load_config(write(settings), REGISTRY).hash("horizon")
+    before = load_config(write(settings)).hash("horizon")
     for path, value in (("title", "Another"), ("learners", {"ftal": ["plain"]}), ("epsilon", [8])):
         spoil(settings, path, value)
-    assert load_config(write(settings), REGISTRY).hash("horizon") == before
+    assert load_config(write(settings)).hash("horizon") == before
     seen = {before}
     for path, value in (
         (".seed", 8),
@@ -243,7 +229,7 @@ def test_hash_follows_what_decides_the_numbers_and_nothing_else(settings: dict[s
         ("dimension", {"ball": [2]}),
     ):
         spoil(settings, path, value)
-        seen.add(load_config(write(settings), REGISTRY).hash("horizon"))
+        seen.add(load_config(write(settings)).hash("horizon"))
     assert len(seen) == 5
 
 
@@ -251,7 +237,7 @@ def test_configuration_survives_the_way_to_a_script(settings: dict[str, Any], wr
     spoil(settings, "epsilon", [8.0, math.inf])
     spoil(settings, "window", [4, "horizon"])
     spoil(settings, "options", {"spread": 0.25, "period": 8, "flag": True})
-    config = load_config(write(settings), REGISTRY)
+    config = load_config(write(settings), check=False)
     again = Config.model_validate_json(config.to_json())
     assert again == config
     assert again.hash("horizon") == config.hash("horizon")
@@ -259,7 +245,7 @@ def test_configuration_survives_the_way_to_a_script(settings: dict[str, Any], wr
 
 
 def test_jobs_are_learner_variants_in_order(settings: dict[str, Any], write: Write) -> None:
-    assert list(experiment_jobs(load_config(write(settings), REGISTRY))) == [
+    assert list(experiment_jobs(load_config(write(settings)))) == [
         Job("lou_cheung_2020", "horizon", "wdp-cocop-gamma", "corrected"),
         Job("lou_cheung_2020", "horizon", "ftal", "plain"),
     ]
@@ -268,7 +254,7 @@ def test_jobs_are_learner_variants_in_order(settings: dict[str, Any], write: Wri
 def test_dimensions_by_set(settings: dict[str, Any], write: Write) -> None:
     spoil(settings, "set", ["ball", "simplex"])
     spoil(settings, "dimension", {"ball": [2], "simplex": [4, 8]})
-    experiment = load_config(write(settings), REGISTRY).experiment("lou_cheung_2020", "horizon")
+    experiment = load_config(write(settings)).experiment("lou_cheung_2020", "horizon")
     assert experiment.sets == ("ball", "simplex")
     assert [experiment.dimensions(name) for name in experiment.sets] == [(2,), (4, 8)]
 
@@ -298,6 +284,8 @@ def test_shipped_profiles_pass_with_what_is_installed(profile: str) -> None:
 def test_schema_is_current_and_describes_what_the_file_may_hold() -> None:
     stored = json.loads((PROFILES.parent / "schemas" / "config.schema.json").read_text())
     assert stored == Config.model_json_schema()
-    experiment = stored["$defs"]["Experiment"]
+    experiment = stored["$defs"]["OnlineExperiment"]
     assert experiment["additionalProperties"] is False
-    assert set(experiment["properties"]) == {field.alias or name for name, field in Experiment.model_fields.items()}
+    assert set(experiment["properties"]) == {
+        field.alias or name for name, field in OnlineExperiment.model_fields.items()
+    }

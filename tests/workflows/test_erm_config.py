@@ -12,8 +12,7 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import load_config
-from dpregret.workflows.erm_job import cells
-from dpregret.workflows.experiments import ErmExperiment
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
@@ -30,6 +29,8 @@ EXPERIMENT: dict[str, Any] = {
     "runs": 3,
     "learners": {"noisy-gd": ["corrected"], "stay-at-zero": ["plain"]},
 }
+
+CELLS, CARD = FAMILIES["erm"].cells, FAMILIES["erm"].learners["noisy-gd"].card
 
 
 def settings(**changes: Any) -> dict[str, Any]:
@@ -50,6 +51,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"samples": [64, 128]}, ("samples", "too few cells")),
         ({"sample": [64]}, ("unknown key", "did you mean 'samples'")),
         ({"horizon": [64]}, ("unknown key", "samples")),
+        ({"family": None}, ("risks", "unknown key", "it is a key of family: erm")),
         ({"window": [4]}, ("unknown key",)),
         ({"dimension": None}, ("dimension",)),
         ({"dimension_growth": {"factor": 1.0, "power": 0.5}}, ("dimension",)),
@@ -67,7 +69,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"learners": {"projected-gradient": ["plain"]}}, ("projected-gradient", "smooth")),
         ({"samples": [2, 128, 256, 512]}, ("noisy-gd", "n = 2", "too small")),
         ({"set": "bal"}, ("set[0]", "'ball'")),
-        ({"set": "nuclear", "dimension": [5]}, ("risks", "5")),
+        ({"set": "nuclear", "dimension": [5]}, ("dimension[0]", "the set 'nuclear' refuses 5")),
         ({"options": {"majorty": 0.9}}, ("majorty", "majority")),
         ({"options": {"majority": 0.2}}, ("majority",)),
         ({"risks": ["hetero-consensus"], "set": "l1-ball", "samples": [3, 6, 12, 24]}, ("multiple",)),
@@ -87,8 +89,7 @@ def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, An
 def test_cells_cross_sets_records_dimensions_and_options(write: Write) -> None:
     changes = {"set": ["ball", "l1-ball"], "dimension": [4, 8], "options": {"majority": [0.75, 0.9], "radius": 0.5}}
     experiment = load_config(write(settings(**changes))).experiment("talwar_2015", "gd-samples")
-    assert isinstance(experiment, ErmExperiment)
-    found = list(cells(experiment))
+    found = list(CELLS(experiment, CARD))
     assert len(found) == 2 * 4 * 2 * 2
     assert len({cell.label for cell in found}) == len(found)
 
@@ -96,8 +97,7 @@ def test_cells_cross_sets_records_dimensions_and_options(write: Write) -> None:
 def test_dimension_grows_with_the_records(write: Write) -> None:
     changes = {"dimension": None, "dimension_growth": {"factor": 2.0, "power": 0.5}}
     experiment = load_config(write(settings(**changes))).experiment("talwar_2015", "gd-samples")
-    assert isinstance(experiment, ErmExperiment)
-    assert [cell.dimension for cell in cells(experiment)] == [16, 23, 32, 45]
+    assert [cell.dimension for cell in CELLS(experiment, CARD)] == [16, 23, 32, 45]
 
 
 def test_rows_of_a_job(write: Write, tmp_path: Path) -> None:

@@ -16,8 +16,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.datasets import expert_data
 from dpregret.paper_figs.runs import check_columns, check_runs
 from dpregret.workflows.config import load_config
-from dpregret.workflows.experiments import ExpertExperiment
-from dpregret.workflows.expert_job import cells
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
@@ -48,8 +47,8 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"experts": [12]}, ["experts[0]", "experts must be a power of two, at least 2, got 12"]),
         ({"experts": []}, ["experts", "must not be empty"]),
         ({"experts": [8, 8]}, ["8 is given twice"]),
-        ({"streams": ["halvings"]}, ["unknown stream of experts 'halvings'", "did you mean 'halving'?"]),
-        ({"learners": {"sparse": ["pure"]}}, ["unknown learner of experts 'sparse'", "sparse-vector"]),
+        ({"streams": ["halvings"]}, ["unknown stream 'halvings'", "did you mean 'halving'?"]),
+        ({"learners": {"sparse": ["pure"]}}, ["unknown learner 'sparse'", "sparse-vector"]),
         ({"learners": {"sparse-vector": ["fast"]}}, ["unknown variant 'fast'", "zcdp"]),
         ({"best_loss": [1000]}, ["best_loss", "best_loss must lie between 0 and the horizon 64, got 1000"]),
         ({"best_loss": [-1.0]}, ["best_loss[0]", "must be at least 0.0, not -1.0"]),
@@ -95,9 +94,9 @@ def test_cells_cross_everything_and_learners_without_privacy_have_one_epsilon(wr
     changes = {"experts": [8, 16], "best_loss": [0, 5], "epsilon": [1.0, 2.0]}
     changes["streams"] = ["halving", "halving-transient"]
     experiment = load_config(write(settings(**changes))).experiment("asi_et_al_2023", "small")
-    assert isinstance(experiment, ExpertExperiment)
-    assert len(list(cells(experiment, private=True))) == 2 * 2 * 4 * 2 * 2
-    free = list(cells(experiment, private=False))
+    family = FAMILIES["experts"]
+    assert len(list(family.cells(experiment, family.learners["sparse-vector"].card))) == 2 * 2 * 4 * 2 * 2
+    free = list(family.cells(experiment, family.learners["hedge"].card))
     assert len(free) == 2 * 2 * 4 * 2
     assert {cell.epsilon for cell in free} == {math.inf}
 

@@ -8,7 +8,8 @@ import pytest
 
 from dpregret.workflows import fingerprint
 
-COCO = "dpregret.algorithms.online"
+ONLINE = "dpregret.algorithms.online"
+STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pools"]
 
 
 @pytest.fixture
@@ -20,8 +21,8 @@ def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
 def fingerprints() -> dict[str, str]:
     fingerprint._imports.cache_clear()
     return {
-        "cocop": fingerprint.learner_fingerprint(f"{COCO}.wdp_cocop"),
-        "pocp": fingerprint.learner_fingerprint(f"{COCO}.pocp"),
+        "cocop": fingerprint.learner_fingerprint("online", f"{ONLINE}.wdp_cocop", STREAMS),
+        "pocp": fingerprint.learner_fingerprint("online", f"{ONLINE}.pocp", STREAMS),
         "data": fingerprint.data_fingerprint(),
         "tables": fingerprint.figures_fingerprint("tables.py"),
         "page": fingerprint.figures_fingerprint("html_report.py"),
@@ -40,8 +41,12 @@ def fingerprints() -> dict[str, str]:
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
         ("datasets/synthetic.py", {"cocop", "pocp"}),
         ("workflows/job.py", {"cocop", "pocp"}),
-        ("workflows/online_job.py", {"cocop", "pocp"}),
-        ("workflows/erm_job.py", set()),
+        ("workflows/families/online.py", {"cocop", "pocp"}),
+        ("workflows/families/base.py", {"cocop", "pocp"}),
+        ("datasets/catalogue.py", {"cocop", "pocp"}),
+        ("datasets/realizable.py", set()),
+        ("dpregret/core/discovery.py", {"cocop", "pocp"}),
+        ("workflows/families/erm.py", set()),
         ("datasets/fetch.py", {"cocop", "pocp", "data"}),
         ("workflows/scripts/run.py", {"cocop", "pocp"}),
         ("workflows/scripts/tables.py", {"tables"}),
@@ -90,4 +95,4 @@ def test_new_or_renamed_file_counts(copied: Path) -> None:
 def test_names_of_others_have_no_file() -> None:
     assert fingerprint.module_file("numpy.linalg") is None
     assert fingerprint.module_file("dpregret.nowhere") is None
-    assert fingerprint.module_file(COCO) == fingerprint.ROOT / "algorithms" / "online" / "__init__.py"
+    assert fingerprint.module_file(ONLINE) == fingerprint.ROOT / "algorithms" / "online" / "__init__.py"

@@ -165,20 +165,12 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
             dimension=cell.experts,
             horizon=cell.horizon,
             checkpoint=cell.horizon,
-            window=0,
             epsilon=cell.epsilon,
             delta=0.0 if learner.pure else budget.delta,
             best_loss=math.nan if stream.best_loss is None else stream.best_loss,
             bound=bound,
             lower_bound=stream.lower_bound if learner.pure else math.nan,
             delivered_epsilon=delivered,
-            mu_gdp=math.nan,
-            noise_distribution="none",
-            noise_scale=math.nan,
-            noise_norm=0.0,
-            displacement=0.0,
-            comparator_gap=0.0,
-            violation=0.0,
             seconds=seconds / (cell.horizon * runs),
             **dict(cell.options),
         )
@@ -189,7 +181,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
 
     def blame(self, error: Exception, cell: Cell, experiment: ExpertExperiment) -> KeyPath | None:
         """A refusal begins with the name of the argument that it is about."""
-        if math.isinf(cell.epsilon) and cell.epsilon not in experiment.epsilon:
+        if "epsilon" in str(error) and cell.epsilon not in experiment.epsilon:
             return None  # only a learner without privacy plays there
         first = str(error).split(maxsplit=1)[0].rstrip(":")
         keys: dict[str, KeyPath] = {

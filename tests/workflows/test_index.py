@@ -1,0 +1,53 @@
+"""What jobs are told about learners and streams is what the main process knows."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpregret.workflows import index
+from dpregret.workflows.families import FAMILIES
+
+INDEX = index.collect()
+
+
+def test_it_knows_where_everything_stands_and_what_is_read() -> None:
+    assert set(INDEX.learners) == set(FAMILIES)
+    assert INDEX.modules("online", "pqftl", ["norm-kink", "lasso"]) == (
+        "online",
+        "dpregret.algorithms.online.pqftl",
+        ["dpregret.datasets.synthetic", "dpregret.datasets.pools"],
+    )
+    assert INDEX.needed("erm", ["collapse", "diabetes-risk"]) == ["diabetes"]
+    assert INDEX.needed("online", ["norm-kink"]) == []
+    assert {"digits", "digits-experts"} <= set(INDEX.prepared)
+
+
+def test_what_was_kept_is_recalled_without_importing_a_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.keep(INDEX, tmp_path / "deeper" / "kept")
+
+    def refuse() -> None:
+        raise AssertionError("the learners were imported")
+
+    monkeypatch.setattr(index, "collect", refuse)
+    assert index.recall(tmp_path / "deeper" / "kept") == INDEX
+    assert [path.name for path in (tmp_path / "deeper").iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        Path.unlink,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_text("[1]"),
+        lambda path: path.write_text(json.dumps({"code": "other", "learners": {}})),
+    ],
+)
+def test_what_is_missing_spoilt_or_of_other_code_is_collected_anew(
+    tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
+    path = tmp_path / "kept"
+    index.keep(INDEX, path)
+    spoil(path)
+    assert index.recall(path) == INDEX
