@@ -43,7 +43,7 @@ EXCESS: Final = Words(
     {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G"},
 )  # fmt: skip
 RESPONSE_AXES: Final = {
-    "regret": "total regret", "overhead": "regret above the non-private twin",
+    "regret": "total regret", "overhead": "regret above the non-private counterpart",
     "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
     "excess": "excess risk", "optimum": "best regularisation",
 }  # fmt: skip

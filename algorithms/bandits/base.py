@@ -5,7 +5,7 @@ released. Neighbouring sequences differ in one round's loss, replaced by any oth
 before the first round (oblivious adversary), convex, Lipschitz, and defined on the set widened by `margin`.
 
 State has shape (settings, runs, n): one setting a privacy budget, all of them on the same random directions (common
-random numbers), so that the private and the non-private twin can be compared run by run.
+random numbers), so that the private learner and its non-private counterpart can be compared run by run.
 """
 
 from abc import ABC, abstractmethod
@@ -56,8 +56,8 @@ class Record:
 class BanditLearner(ABC):
     """Plays all settings and runs together.
 
-    budgets: one a setting; Budget(inf) is the non-private twin in the same code. Raises ValueError for an unknown
-    variant or a problem that the learner cannot serve, with one line that says why.
+    budgets: one a setting; Budget(inf) is the non-private counterpart in the same code. Raises ValueError for an
+    unknown variant or a problem that the learner cannot serve, with one line that says why.
     """
 
     card: ClassVar[Card]

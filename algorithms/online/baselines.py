@@ -1,4 +1,4 @@
-"""Brackets: simple ways to be private that any mechanism must beat, and the learner that never moves."""
+"""Baselines: simple ways to be private that any mechanism must beat, and the constant learner."""
 
 from collections.abc import Sequence
 
@@ -65,7 +65,7 @@ class NoisePerSum(FollowTheApproximateLeader):
 
 
 class Stay(Learner):
-    """Never moves: perfectly private, linear regret L D T."""
+    """Constant: perfectly private, linear regret L D T."""
 
     card = Card(
         name="stay",

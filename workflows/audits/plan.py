@@ -69,7 +69,7 @@ def load_settings(path: Path = SETTINGS) -> AuditSettings:
 
 
 def family_rows(family: Family, seed: int, runs: int) -> pd.DataFrame:
-    """Audit every private learner of a family in all its variants; one row a pair of worlds."""
+    """Audit every private learner of a family in all its variants; one row a pair of neighbouring inputs."""
     frames = []
     for learner, variant, audited in audits(family, seed, load_settings()):
         frames.append(rows(audited, runs).assign(family=family, learner=learner, variant=variant))
@@ -112,7 +112,7 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
         finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited"]].to_numpy()],
     )
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
-               "pairs", "likely", "unlikely", "audited_mu", "runs", "alarm"]  # fmt: skip
+               "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance"]  # fmt: skip
     return best[columns].reset_index(drop=True)
 
 
