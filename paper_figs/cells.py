@@ -19,7 +19,7 @@ from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.runs import crashes
 
 SATURATED_SHARE: Final = 0.5
-"""A cell is saturated when its mean regret exceeds this share of the regret of never moving, ..."""
+"""A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
 SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
 SLOPE_SPAN: Final = 8
@@ -180,7 +180,7 @@ def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
     if parameter == "best_loss":
-        series = series.loc[series["best_loss"] > 0]  # nought has no logarithm
+        series = series.loc[series["best_loss"] > 0]  # zero has no logarithm
     if parameter in ("epsilon", "mu"):
         series = series.loc[np.isfinite(series["epsilon"])]
     longest = series["horizon"] == series["horizon"].max()
@@ -314,7 +314,7 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
 
 
 def _decay(claim: Claim) -> float:
-    """Power of 1/T, or 1/n, by which the response falls beside that of never moving, if the claim is right."""
+    """Power of 1/T, or 1/n, by which the response falls beside the trivial one, if the claim is right."""
     if claim.parameter not in LENGTHS or claim.rate is None:
         return 1.0
     trivial = 0.0 if claim.response == "excess" else 1.0

@@ -28,7 +28,7 @@ from dpregret.paper_figs.figure_style import (
 )
 from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 
-TRIVIAL: Final = {"regret": "never moving", "excess": "trivial point"}
+TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
 
 
@@ -107,7 +107,7 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
     free = rows.loc[np.isinf(rows["epsilon"]), [*keys, "regret"]].rename(columns={"regret": "free"})
     pairs = rows.loc[np.isfinite(rows["epsilon"])].merge(free, on=keys, validate="many_to_one")
     if pairs.empty:
-        raise NotRun(f"no learner of {entry.experiment} has a counterpart without noise")
+        raise NotRun(f"no learner of {entry.experiment} has a non-private counterpart")
     pairs["overhead"] = pairs["regret"] - pairs["free"]
     learners = list(pairs.groupby(["learner", "variant"], sort=True))
     with look():
@@ -195,7 +195,7 @@ def bounds_figure(runs: pd.DataFrame, entry: FigureEntry, response: Response) ->
 def winners_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
     """Which private learner has the smallest mean regret, on a map of T and d, one panel a stream; raises NotRun.
 
-    A cell names its winner by colour and tells its regret as a share of that of never moving: 1.00 means that no
+    A cell names its winner by colour and tells its regret as a share of the trivial regret: 1.00 means that no
     private learner does better than a fixed expert.
     """
     rows = rows_of(runs, entry.experiment)

@@ -5,7 +5,7 @@ released. Neighbouring sequences differ in one round's loss, replaced by any oth
 before the first round (oblivious adversary), convex, Lipschitz, and defined on the set widened by `margin`.
 
 State has shape (settings, runs, n): one setting a privacy budget, all of them on the same random directions (common
-random numbers), so that the private and the non-private twin can be compared run by run.
+random numbers), so that the private learner and its non-private counterpart can be compared run by run.
 """
 
 import math
@@ -54,7 +54,7 @@ class Record:
 
 
 class BanditLearner(BaseLearner):
-    """Plays all settings and runs together. Budget(inf) is the non-private twin in the same code.
+    """Plays all settings and runs together. Budget(inf) is the non-private counterpart in the same code.
 
     `plan` is the noise of its prefix sums, where it has some.
     """

@@ -64,9 +64,9 @@ def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
 def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[float, float]:
     """(p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; p on 97 points from 1e-6 to 1.
 
-    The guarantee falls with eta up to `best`, so the largest eta wins, among equals the smallest p. The price grows with
-    eta: where it is too high at the eta that was found, p has no larger one. Every eighth p first, so that this rules
-    out nearly all others.
+    The guarantee falls with eta up to `best`, so the largest eta wins, among equals the smallest p. The price grows
+    with eta: where it is too high at the eta that was found, p has no larger one. Every eighth p first, so that this
+    rules out nearly all others.
     """
     best = math.sqrt(8 * math.log(experts) / horizon)
     if math.isinf(epsilon):

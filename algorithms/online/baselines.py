@@ -1,4 +1,4 @@
-"""Baselines: simple ways to be private that any mechanism must beat, and the learner that never moves.
+"""Baselines: simple ways to be private that any mechanism must beat, and the constant learner.
 
 Algorithm   FTAL of ftal.py, where every gradient (`NoisePerGradient`) or every sum of gradients (`NoisePerSum`) gets
             Gaussian noise of its own; `Stay` plays x_1 for ever.
@@ -65,7 +65,7 @@ class NoisePerSum(FollowTheApproximateLeader):
 
 
 class Stay(Learner):
-    """Never moves: perfectly private, linear regret L D T."""
+    """Constant: perfectly private, linear regret L D T."""
 
     card = Card(
         name="stay",

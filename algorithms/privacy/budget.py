@@ -124,7 +124,7 @@ class Release:
 def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: int) -> float:
     """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
 
-    epsilon = inf gives 0, so the private learner runs its non-private twin in the same code.
+    epsilon = inf gives 0, so the private learner runs its non-private counterpart in the same code.
     """
     if math.isinf(budget.epsilon):
         return 0.0

@@ -1,13 +1,14 @@
 """Empirical audit: from what is released, tell two neighbouring inputs apart, and say what that proves.
 
-Transcripts of two worlds are given, one row a run. On one half a statistic, an event {statistic on one side of a
-threshold} and its direction are chosen, for each of the two bounds below; on the other half the event is counted. With
+Transcripts of two neighbouring inputs are given, one row a run. On one half a statistic, an event {statistic on one
+side of a threshold} and its direction are chosen, for each of the two bounds below; on the other half the event is
+counted. With
 p and q the Clopper-Pearson bounds of its two probabilities,
 
     epsilon >= ln( (p - delta) / q )        for every (epsilon, delta)-DP mechanism,
     mu >= z(p) - z(q)                       for every mu-GDP mechanism (Dong, Roth & Su 2022), z the normal quantile,
 
-hold together with probability 1 - `alarm`, whatever was chosen: a mechanism that keeps its claim is hardly ever
+hold together with probability 1 - `significance`, whatever was chosen: a mechanism that keeps its claim is hardly ever
 accused; one that does not need not be.
 Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what is audited: features are rounded.
 """
@@ -20,16 +21,17 @@ from scipy.stats import beta, norm
 
 from dpregret.core.arrays import Array
 
-ALARM = 1e-6
+SIGNIFICANCE = 1e-6
 DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Lower bounds proved by one pair of worlds, and the operating points that prove them.
+    """Lower bounds proved by one pair of neighbouring inputs, and the operating points that prove them.
 
     epsilon: at the delta that was asked for. mu: for mechanisms that are Gaussian. event, mu_event: frequencies of the
-    event of each in the world where it is likely, and in the other. samples: held-out runs a world.
+    event of each in the input where it is likelier, and in the other:
+    power and false-positive rate. samples: held-out runs an input.
     """
 
     epsilon: float
@@ -39,25 +41,32 @@ class Evidence:
     samples: int
 
 
-def audit(first: Array, second: Array, delta: float = 0.0, alarm: float = ALARM) -> Evidence:
-    """What transcripts (runs, features) of two worlds prove. Even rows choose the event, odd rows count it.
+def audit(first: Array, second: Array, delta: float = 0.0, significance: float = SIGNIFICANCE) -> Evidence:
+    """What transcripts (runs, features) of two neighbouring inputs prove.
 
-    Raises ValueError for worlds of different shape, or of fewer than 100 runs.
+    Even rows choose the event, odd rows count it.
+
+    Raises ValueError for inputs of different shape, or of fewer than 100 runs.
     """
     if first.shape != second.shape or len(first) < 100:
-        raise ValueError(f"two worlds of one shape and at least 100 runs are needed, got {first.shape}, {second.shape}")
-    worlds = [np.round(world, DIGITS) for world in (first, second)]
-    chosen = [world[::2] for world in worlds]
-    counted = [world[1::2] for world in worlds]
+        raise ValueError(
+            f"transcripts of one shape and at least 100 runs are needed, got {first.shape}, {second.shape}"
+        )
+    inputs = [np.round(transcripts, DIGITS) for transcripts in (first, second)]
+    chosen = [transcripts[::2] for transcripts in inputs]
+    counted = [transcripts[1::2] for transcripts in inputs]
     statistic = Discriminant(chosen[0], chosen[1])
-    scores = [np.sort(statistic(world)) for world in chosen]
-    held = [statistic(world) for world in counted]
+    scores = [np.sort(statistic(transcripts)) for transcripts in chosen]
+    held = [statistic(transcripts) for transcripts in counted]
     samples, found = len(held[0]), []
     for kind in ("epsilon", "mu"):
-        threshold, above, likely = _best_event(scores, delta, alarm, kind)
-        hits = [int((world >= threshold).sum()) if above else int((world < threshold).sum()) for world in held]
-        low = least_probability(np.array(hits[likely]), samples, alarm / 4)
-        high = largest_probability(np.array(hits[1 - likely]), samples, alarm / 4)
+        threshold, above, likely = _best_event(scores, delta, significance, kind)
+        hits = [
+            int((transcripts >= threshold).sum()) if above else int((transcripts < threshold).sum())
+            for transcripts in held
+        ]
+        low = least_probability(np.array(hits[likely]), samples, significance / 4)
+        high = largest_probability(np.array(hits[1 - likely]), samples, significance / 4)
         value = _log_ratio(low, high, delta) if kind == "epsilon" else norm.ppf(low) - norm.ppf(high)
         found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
     (epsilon, event), (mu, mu_event) = found
@@ -65,43 +74,43 @@ def audit(first: Array, second: Array, delta: float = 0.0, alarm: float = ALARM)
 
 
 class Discriminant:
-    """Linear discriminant on features and on features clipped to the interval between the two worlds' means.
+    """Linear discriminant on features and on features clipped to the interval between the two inputs' means.
 
     The first part is the likelihood ratio of Gaussian noise, the second that of independent Laplace noises.
     """
 
     def __init__(self, first: Array, second: Array):
         self.ends = np.sort(np.stack([first.mean(axis=0), second.mean(axis=0)]), axis=0)
-        both = [self._features(world) for world in (first, second)]
+        both = [self._features(transcripts) for transcripts in (first, second)]
         self.center = np.mean([each.mean(axis=0) for each in both], axis=0)
         first_spread, second_spread = (np.cov(each, rowvar=False, ddof=0).reshape(each.shape[1], -1) for each in both)
         spread = first_spread + second_spread
         apart = both[1].mean(axis=0) - both[0].mean(axis=0)
-        # directions without any noise tell the worlds apart for certain: a small ridge keeps them in
+        # directions without any noise tell the inputs apart for certain: a small ridge keeps them in
         ridge = 1e-9 * max(float(np.trace(spread)) / len(spread), float(apart @ apart), 1e-30)
         self.weights = np.linalg.lstsq(spread + ridge * np.eye(len(spread)), apart, rcond=None)[0]
 
-    def __call__(self, world: Array) -> Array:
-        """Scores (runs,), larger in the second world."""
-        scores: Array = (self._features(world) - self.center) @ self.weights
+    def __call__(self, transcripts: Array) -> Array:
+        """Scores (runs,), larger for the second input."""
+        scores: Array = (self._features(transcripts) - self.center) @ self.weights
         return scores
 
-    def _features(self, world: Array) -> Array:
-        return np.concatenate([world, np.clip(world, self.ends[0], self.ends[1])], axis=1)
+    def _features(self, transcripts: Array) -> Array:
+        return np.concatenate([transcripts, np.clip(transcripts, self.ends[0], self.ends[1])], axis=1)
 
 
-def _best_event(scores: list[Array], delta: float, alarm: float, kind: str) -> tuple[float, bool, int]:
-    """Threshold, side and the world in which the event is likely; scores sorted."""
+def _best_event(scores: list[Array], delta: float, significance: float, kind: str) -> tuple[float, bool, int]:
+    """Threshold, side and the input under which the event is likelier; scores sorted."""
     count = len(scores[0])
     every = np.unique(np.concatenate(scores))
     thresholds = every[np.unique(np.linspace(0, len(every) - 1, 400).astype(int))]
-    below = [np.searchsorted(world, thresholds) for world in scores]
+    below = [np.searchsorted(transcripts, thresholds) for transcripts in scores]
     best, found = -math.inf, (float(thresholds[0]), True, 1)
     for above in (True, False):
         hits = [count - each if above else each for each in below]
         for likely in (0, 1):
-            low = least_probability(hits[likely], count, alarm / 4)
-            high = largest_probability(hits[1 - likely], count, alarm / 4)
+            low = least_probability(hits[likely], count, significance / 4)
+            high = largest_probability(hits[1 - likely], count, significance / 4)
             value = norm.ppf(low) - norm.ppf(high) if kind == "mu" else _log_ratio(low, high, delta)
             value = np.where(np.isfinite(value), value, -math.inf)
             place = int(np.argmax(value))

@@ -4,7 +4,7 @@ The point of round t uses prefix t - 1, so an item lies in q = ceil(log2 T) node
 released too and T is a power of two). Three variants on the same nodes, for the same privacy:
 
   BinaryTree            prefix t carries popcount(t) node noises (Kairouz et al. 2021): q/2 in the mean.
-  PaddedTree            always q of them (Agarwal & Singh 2017): the law of the noise is the same in every round.
+  PaddedTree            always q of them (Agarwal & Singh 2017): its distribution is the same in every round.
   VarianceReducedTree   a finished node is estimated from its own noisy value and from its children (Honaker 2015, from
                         below): variance V_h = 1 / (2 - 2^-h) of a node's in height h, about half in the mean.
 """
@@ -52,7 +52,7 @@ class PaddedTree(BinaryTree):
         return np.maximum(super().noisy_nodes(rounds), self.nodes_per_item)
 
     def arranger(self) -> Arrange:
-        """Padding is drawn level by level, so that any law of noise serves."""
+        """Padding is drawn level by level, so that any distribution of noise serves."""
         plain, done = super().arranger(), 0
 
         def arrange(units: Array, fresh: Fresh) -> Array:

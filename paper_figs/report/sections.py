@@ -23,7 +23,7 @@ from dpregret.paper_figs.verdicts import ORDER
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
-"""Figures are embedded with a palette of so many colours: a third of the size, no difference to the eye."""
+"""Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
 
 Record = Mapping[str, str]
 

@@ -119,7 +119,7 @@ print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith
 
 
 def peak(folder: str, rounds: int, window: int) -> int:
-    """Peak resident kibibytes of a fresh interpreter that plays so many rounds.
+    """Peak resident kibibytes of a fresh interpreter that plays `rounds` rounds.
 
     As the kernel counts it for the new program: what getrusage says includes the process that started it.
     """

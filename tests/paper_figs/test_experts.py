@@ -162,7 +162,7 @@ def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str
     found = [np.asarray(each[0].get_ydata(), dtype=float) for each in drawn]
     assert found[0] == pytest.approx(80.0 if lines == 2 else [80.0, 20.0])
     assert found[-1] == pytest.approx(20.0 if lines == 2 else [80.0, 20.0])
-    with pytest.raises(NotRun, match="no learner of experts-horizon has a twin without noise"):
+    with pytest.raises(NotRun, match="no learner of experts-horizon has a non-private counterpart"):
         comparison_figures.overhead_figure(pd.concat(noisy), entry)
 
 

@@ -54,7 +54,9 @@ def test_pairs_are_three_and_the_rows_are_whole(family: str) -> None:
         assert len(found) >= 3, (name, variant)
         assert found["pair"].is_unique
         assert (found["audited"] <= audited.accounted).all()
-        assert found[["claimed", "delta", "accounted", "audited", "likely", "unlikely"]].notna().all(axis=None)
+        assert (
+            found[["claimed", "delta", "accounted", "audited", "power", "false_positive_rate"]].notna().all(axis=None)
+        )
 
 
 def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,10 +157,10 @@ def written(tmp_path: Path) -> Path:
         "delta": 0.0,
         "exact": math.nan,
         "audited_mu": 0.1,
-        "likely": 0.5,
-        "unlikely": 0.25,
+        "power": 0.5,
+        "false_positive_rate": 0.25,
         "runs": 50,
-        "alarm": 1e-6,
+        "significance": 1e-6,
     }
     pairs = [
         {"pair": pair, "claimed": 2.0, "accounted": 2.0, "audited": audited, "learner": "l", "variant": "v",

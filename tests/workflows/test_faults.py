@@ -69,7 +69,7 @@ def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: An
     assert set(told) <= {"not run"}
     assert not (mine.root / RESULTS / "complete.txt").exists()
     assert "ftal.plain in horizon failed" in (mine.root / "results" / "mine" / "report.html").read_text()
-    assert "the same command goes on with the rest" in said
+    assert "the same command resumes" in said
     assert mine.snakemake(*MINE, "--cores", "2").returncode != 0, "the same command fails as long as it is broken"
     module.write_text(text)
     assert mine.snakemake(*MINE, "--cores", "2").returncode == 0
@@ -134,7 +134,7 @@ def _finished_runs(root: Path) -> dict[str, int]:
 
 
 def test_kills_at_random_moments_change_nothing(finished: Any, mine: Any) -> None:
-    """The main process alone, or with its jobs; the same command goes on, and loses what was in work at most."""
+    """The main process alone, or with its jobs; the same command resumes, and loses what was in work at most."""
     chance = random.Random(3)
     for number in range(KILLS):
         before = _finished_runs(mine.root)

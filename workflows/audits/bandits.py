@@ -83,16 +83,16 @@ class AuditedBandit:
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The first number is replaced, in three surroundings: smallest, middle and largest admissible ones."""
         for number, (name, around) in enumerate({"small": -EXTREME, "middle": 1.0, "large": EXTREME}.items()):
-            worlds = []
+            inputs = []
             for value in (-EXTREME, EXTREME):
                 numbers = np.full(self.rounds, around)
                 numbers[0] = value
-                worlds.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
-            yield Pair(f"the first number among {name} ones", *worlds)
+                inputs.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
+            yield Pair(f"the first number replaced among {name} ones", *inputs)
 
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
         learner, source = self._learner(runs), Numbers(numbers)
-        directions = np.random.SeedSequence([*self.seed, 2]).spawn(runs)  # the same in all worlds
+        directions = np.random.SeedSequence([*self.seed, 2]).spawn(runs)  # the same in all inputs
         learner.play(source, [np.random.default_rng(each) for each in directions], generators(seed, runs))
         points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
         if isinstance(learner, NoisyLeader):

@@ -82,9 +82,9 @@ class AuditedRisk:
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """Record 0 pulls to either side, the others not at all, to both sides in turn, or to a third one."""
-        for number, (name, around) in enumerate({"silent": 0.0, "balanced": 1.0, "tilted": -0.5}.items()):
-            worlds = []
+        for number, (name, around) in enumerate({"zero": 0.0, "balanced": 1.0, "tilted": -0.5}.items()):
+            inputs = []
             for side in (-1.0, 1.0):
                 learner = self._learner(self._slopes(side, around), runs)
-                worlds.append(learner.fit(generators((*self.seed, number, int(side > 0)), runs))[0])
-            yield Pair(f"one record turns among {name} ones", *worlds)
+                inputs.append(learner.fit(generators((*self.seed, number, int(side > 0)), runs))[0])
+            yield Pair(f"one record replaced among {name} records", *inputs)

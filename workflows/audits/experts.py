@@ -63,11 +63,11 @@ def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
     worse = np.tile([1.0, 0.0], (rounds, 1))
     turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])
     found = {}
-    for name, base, place in (("first", worse, 0), ("middle", worse, rounds // 2), ("first of many turns", turns, 0)):
+    for name, base, place in (("first", worse, 0), ("middle", worse, rounds // 2), ("first alternating", turns, 0)):
         first, second = base.copy(), base.copy()
         first[place] = (1.0, 0.25) if decodable else (1.0, 0.0)
         second[place] = (0.0, 0.75) if decodable else (0.0, 1.0)
-        found[f"the {name} loss changes sides"] = Neighbours(place, first, second)
+        found[f"the {name} loss replaced"] = Neighbours(place, first, second)
     return found
 
 
@@ -103,11 +103,11 @@ class AuditedExperts:
     def pairs(self, runs: int) -> Iterator[Pair]:
         """See `loss_tables`."""
         for number, (name, each) in enumerate(self.tables.items()):
-            worlds = [
-                self._transcripts(losses, each.place, runs, (*self.seed, number, world))
-                for world, losses in enumerate((each.first, each.second))
+            inputs = [
+                self._transcripts(losses, each.place, runs, (*self.seed, number, side))
+                for side, losses in enumerate((each.first, each.second))
             ]
-            yield Pair(name, *worlds)
+            yield Pair(name, *inputs)
 
     def _transcripts(self, losses: Array, place: int, runs: int, seed: Sequence[int]) -> Array:
         learner = self._learner(runs)

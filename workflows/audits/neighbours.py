@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpregret.algorithms.privacy import Budget, NoisePlan, gaussian_epsilon
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
-from dpregret.algorithms.privacy.distinguish import ALARM, audit
+from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit
 from dpregret.core.arrays import Array
 
 
@@ -55,7 +55,8 @@ def rows(audited: Audited, runs: int) -> pd.DataFrame:
             {
                 "pair": pair.name, "claimed": audited.claimed, "delta": audited.delta, "accounted": audited.accounted,
                 "exact": audited.exact, "audited": proved, "audited_mu": evidence.mu,
-                "likely": event[0], "unlikely": event[1], "runs": evidence.samples, "alarm": ALARM,
+                "power": event[0], "false_positive_rate": event[1], "runs": evidence.samples,
+                "significance": SIGNIFICANCE,
             }
         )  # fmt: skip
     return pd.DataFrame(found)
@@ -80,7 +81,7 @@ def exact_epsilon(
 
 
 def generators(label: Sequence[int], runs: int) -> list[np.random.Generator]:
-    """One generator a run; labels of numbers keep worlds, pairs and learners apart."""
+    """One generator a run; labels of numbers keep inputs, pairs and learners apart."""
     return [np.random.default_rng(seed) for seed in np.random.SeedSequence(list(label)).spawn(runs)]
 
 

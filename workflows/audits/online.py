@@ -100,7 +100,7 @@ class AuditedOnline:
         first = self._transcripts(sides, runs, (*self.seed, 0))
         for name, place in places.items():
             turned = np.where(np.arange(1, self.horizon + 1) == place, -sides, sides)
-            yield Pair(f"the {name} loss turns", first, self._transcripts(turned, runs, (*self.seed, place)))
+            yield Pair(f"the {name} loss replaced", first, self._transcripts(turned, runs, (*self.seed, place)))
 
     def _transcripts(self, sides: Array, runs: int, seed: Sequence[int]) -> Array:
         learner = self._learner(runs)

@@ -47,7 +47,7 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
         finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited"]].to_numpy()],
     )
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
-               "pairs", "likely", "unlikely", "audited_mu", "runs", "alarm"]  # fmt: skip
+               "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance"]  # fmt: skip
     return best[columns].reset_index(drop=True)
 
 

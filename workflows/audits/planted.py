@@ -53,8 +53,8 @@ class Case:
 
     def flagged(self, generator: Generator, runs: int, planted: bool) -> bool:
         """Whether the audit proves that the limit is exceeded."""
-        worlds = [self.release(generator, self.size * runs, side, planted) for side in (-1.0, 1.0)]
-        evidence = audit(worlds[0], worlds[1])
+        inputs = [self.release(generator, self.size * runs, side, planted) for side in (-1.0, 1.0)]
+        evidence = audit(inputs[0], inputs[1])
         return (evidence.mu if self.gaussian else evidence.epsilon) > self.limit
 
 

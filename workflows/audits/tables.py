@@ -19,7 +19,7 @@ TOLERANCE = 1e-5
 """Of exact and accounted values against the reference, which keeps six digits."""
 CAPTION = (
     "Privacy of every private learner: eps as claimed, as its ledger proves it, exact for the transcript of the "
-    "audit's neighbours, and the audited lower bound (false-alarm rate 1e-6)."
+    "audit's neighbours, and the audited lower bound (significance 1e-6)."
 )
 PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, and how often it accuses the right code."
 
@@ -46,8 +46,8 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
         for title, column in (("eps claimed", "claimed"), ("delta", "delta"), ("eps accounted", "accounted"),
                               ("eps exact", "exact"), ("eps audited, at least", "audited"))
     }  # fmt: skip
-    points = found[["audited", "likely", "unlikely"]].to_numpy()
-    point = [f"{likely:.3g} / {unlikely:.3g}" if audited > 0 else formats.DASH for audited, likely, unlikely in points]
+    points = found[["audited", "power", "false_positive_rate"]].to_numpy()
+    point = [f"{power:.3g} / {rate:.3g}" if audited > 0 else formats.DASH for audited, power, rate in points]
     return pd.DataFrame({
         "learner": found["learner"], "variant": found["variant"], **numbers, "finding": found["finding"],
         "worst pair": found["pair"], "operating point": point,

@@ -85,8 +85,8 @@ def estimate(config: Config, job: Job) -> tuple[float, float]:
     """Seconds and megabytes of a job; a learner never measured moves numbers as slowly as the slowest half."""
     (family, counted), rates = counts(config, job), read()
     known = [rate for (part, of, _), rate in rates.items() if (part, of) == ("number", family)]
-    number = rates.get(("number", family, job.learner), float(np.median(known)))
-    start, each = rates["start", family, ""], rates["round", family, ""]
+    number = rates.get(("number", family, job.learner), float(np.median(known)) if known else 0.0)
+    start, each = rates.get(("start", family, ""), 0.0), rates.get(("round", family, ""), 0.0)  # 0: never measured
     return start + counted.rounds * each + counted.numbers * number, START_MB + counted.memory_mb
 
 

@@ -1,4 +1,4 @@
-# Is what is called private private? Every private learner, and bugs planted to see whether the audit sees.
+# Is every private learner as private as it says? And bugs planted to see whether the audit sees.
 
 
 rule audit_family:

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 
 from dpregret.algorithms.privacy import gaussian_delta
-from dpregret.algorithms.privacy.distinguish import ALARM, audit, largest_probability, least_probability
+from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit, largest_probability, least_probability
 
 RUNS = 40_000
 
 
-def worlds(
+def inputs(
     distribution: str, shift: float, features: int = 1, runs: int = RUNS, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(seed)
@@ -22,25 +22,25 @@ def worlds(
 
 @pytest.mark.parametrize("mu", [0.5, 1.0, 3.0])
 def test_gaussian_bound_is_below_the_truth_and_near_it(mu: float) -> None:
-    found = audit(*worlds("normal", mu)).mu
+    found = audit(*inputs("normal", mu)).mu
     assert 0.8 * mu - 0.05 <= found <= mu
 
 
 @pytest.mark.parametrize("features", [1, 3])
 def test_laplace_bound_is_below_the_truth_and_near_it(features: int) -> None:
-    found = audit(*worlds("laplace", 0.5, features)).epsilon
+    found = audit(*inputs("laplace", 0.5, features)).epsilon
     # two frequencies of 20,000 runs at 4.9 standard errors each; rare events for several features
     assert 0.7 * 0.5 * features <= found <= 0.5 * features
 
 
 def test_many_weak_features_are_put_together() -> None:
-    first, second = worlds("normal", 0.25, 16)  # |shift| = 1
+    first, second = inputs("normal", 0.25, 16)  # |shift| = 1
     assert audit(first, second).mu > 0.8
     assert audit(first[:, :1], second[:, :1]).mu < 0.25
 
 
 def test_epsilon_is_for_its_delta() -> None:
-    first, second = worlds("normal", 2.0)
+    first, second = inputs("normal", 2.0)
     for delta in (1e-3, 1e-2, 0.1):
         found = audit(first, second, delta)
         assert found.epsilon > 0
@@ -58,19 +58,19 @@ def test_a_leak_of_probability_delta_is_allowed_at_delta_only() -> None:
 def test_worlds_that_are_told_apart_for_certain_prove_what_their_number_allows() -> None:
     found = audit(np.zeros((RUNS, 2)), np.ones((RUNS, 2)))
     assert found.event == found.mu_event == (1.0, 0.0)
-    most = math.log((ALARM / 4) ** (2 / RUNS) / (1 - (ALARM / 4) ** (2 / RUNS)))
+    most = math.log((SIGNIFICANCE / 4) ** (2 / RUNS) / (1 - (SIGNIFICANCE / 4) ** (2 / RUNS)))
     assert found.epsilon == pytest.approx(most, rel=1e-9)
 
 
 @pytest.mark.parametrize("distribution", ["normal", "laplace", "standard_cauchy"])
 def test_equal_worlds_prove_nothing(distribution: str) -> None:
     for seed in range(40):
-        found = audit(*worlds(distribution, 0.0, 3, 2_000, seed))
+        found = audit(*inputs(distribution, 0.0, 3, 2_000, seed))
         assert found.epsilon == found.mu == 0
 
 
 def test_lowest_bits_are_not_looked_at() -> None:
-    first, second = worlds("normal", 0.0)
+    first, second = inputs("normal", 0.0)
     assert audit(np.round(first, 9), np.round(second, 9) + 1e-12).epsilon == 0
 
 
