@@ -5,12 +5,13 @@ from functools import cache
 from pathlib import Path
 
 try:
-    from dpregret.paper_figs.claims_files import ClaimsError, load_claims
+    from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         fingerprint,
         locking,
         outlook,
+        profiles,
         recall,
         registry,
         resources,
@@ -24,11 +25,10 @@ try:
     REGISTRY = registry.load_registry() if workflow.is_main_process else recall.recall()
     CONFIG = configuration.load_config(configuration.check_options(config), REGISTRY)
     CLAIMS = {
-        paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
-        for paper in CONFIG.papers
+        paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
     NEEDS = resources.load_needs()
-except (configuration.ConfigError, ClaimsError, OSError) as error:
+except (configuration.ConfigError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:
@@ -40,6 +40,7 @@ config["settings"] = (
 )  # what the scripts read: the file may change while jobs run
 RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
+SHORT = profiles.short_names(profiles.papers())
 
 
 report: "workflows/report/front.rst"
@@ -86,7 +87,7 @@ for paper in CONFIG.papers:
 
     rule:
         name:
-            paper.rstrip("0123456789").rstrip("_").removesuffix("_et_al")
+            SHORT[paper]
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",

@@ -23,6 +23,10 @@ from dpregret.workflows.experiments import AnyExperiment, Integers, Settings, Wo
 from dpregret.workflows.profiles import PAPER_KEYS, PROFILES, TOP_KEYS, papers, profile_path, read_profile
 from dpregret.workflows.registry import Registry, load_registry
 
+__all__ = [
+    "PROFILES", "AuditSize", "Config", "Job", "Paper", "ValidationSize", "check_options", "declared_sources",
+    "experiment_jobs", "load_config", "profile_path",
+]  # fmt: skip
 RENAMED = {"ruler": "validation", "kind": "family", "risk": "risks", "stream": "streams"}
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "papers"})  # other folders of results/, and a base

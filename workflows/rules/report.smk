@@ -18,6 +18,6 @@ rule html_report:
         runtime=minutes("html_report"),
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
-        code=fingerprint.figures_fingerprint("html_report.py"),
+        code=fingerprint.figures_fingerprint("html_report.py", *CONFIG.papers),
     script:
         "../scripts/html_report.py"

@@ -18,7 +18,9 @@ rule tables:
         runtime=minutes("tables"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("tables.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "tables.py", wildcards.paper
+        ),
     script:
         "../scripts/tables.py"
 
@@ -42,7 +44,9 @@ rule further_table:
         runtime=minutes("further_table"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("further_table.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "further_table.py", wildcards.paper
+        ),
     script:
         "../scripts/further_table.py"
 
@@ -72,7 +76,9 @@ rule figures:
         runtime=minutes("figures"),
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("figures.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "figures.py", wildcards.paper
+        ),
     script:
         "../scripts/figures.py"
 
@@ -104,7 +110,7 @@ rule errata_page:
         runtime=minutes("errata_page"),
     params:
         papers=list(CONFIG.papers),
-        code=fingerprint.figures_fingerprint("errata_page.py"),
+        code=fingerprint.figures_fingerprint("errata_page.py", *CONFIG.papers),
     script:
         "../scripts/errata_page.py"
 
