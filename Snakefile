@@ -5,13 +5,14 @@ from functools import cache
 from pathlib import Path
 
 try:
-    from dpregret.paper_figs.claims_files import ClaimsError, load_claims
+    from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         eta,
         fingerprint,
         index,
         locking,
+        profiles,
     )
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
@@ -24,10 +25,9 @@ try:
     )
     INDEX = index.collect() if workflow.is_main_process else index.recall()
     CLAIMS = {
-        paper: load_claims(f"{workflow.basedir}/workflows/claims/{paper}.yaml")
-        for paper in CONFIG.papers
+        paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
-except (configuration.ConfigError, ClaimsError, OSError) as error:
+except (configuration.ConfigError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:
@@ -39,6 +39,7 @@ config["settings"] = (
 )  # what the scripts read: the file may change while jobs run
 RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
+SHORT = profiles.short_names(profiles.papers())
 
 
 report: "workflows/report/front.rst"
@@ -85,7 +86,7 @@ for paper in CONFIG.papers:
 
     rule:
         name:
-            paper.rstrip("0123456789").rstrip("_").removesuffix("_et_al")
+            SHORT[paper]
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",

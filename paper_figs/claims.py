@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
 from dpregret.paper_figs.labels import Parameter, Response, labels_of
 from dpregret.paper_figs.rates import LogArgument, Rate, parse
@@ -50,7 +50,7 @@ def _split_learner(data: Any, default: str | None = None) -> Any:
 
 
 Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
-RateText = Annotated[Rate, PlainValidator(parse)]
+RateText = Annotated[Rate, PlainValidator(parse), PlainSerializer(str)]
 
 
 class Counterpart(Strict):
@@ -218,8 +218,9 @@ class FigureEntry(Strict):
 
     `parameter` is the swept variable of types exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
     claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
-    `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the learner.variant
-    that is drawn without noise too, `scaled` the power of the parameter that everything is divided by (type sweep).
+    `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the
+    learner.variant that is drawn without noise too, `scaled` the power of the parameter that all is divided by (type
+    sweep).
     """
 
     type: FigureType

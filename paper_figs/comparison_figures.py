@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun, collect_cells
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
+from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.curves import Curve, Series, curve, learners_of, means_of, rows_of, series_of
 from dpregret.paper_figs.figure_style import (
     DASHED,
@@ -26,7 +26,7 @@ from dpregret.paper_figs.figure_style import (
     panels,
     value_ticks,
 )
-from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.labels import RESPONSE_AXES, Parameter, Response, labels_of
 
 TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
@@ -82,7 +82,7 @@ def _over(parameter: Parameter, response: Response, power: float) -> str:
 
 
 def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
-    """Rows of private learners at the settings of the entry, all rows of the others, and the counterpart that it names."""
+    """Rows of private learners at the settings of the entry, all rows of the others, and its counterpart."""
     private = rows.groupby(["learner", "variant"])["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any())
     kept = np.ones(len(rows), dtype=bool)
     for key, value in entry.where.items():

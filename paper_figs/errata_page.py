@@ -14,7 +14,7 @@ import jinja2
 import pandas as pd
 
 from dpregret.paper_figs.claims import ClaimsFile, Erratum
-from dpregret.paper_figs.claims_files import load_claims, load_errata
+from dpregret.paper_figs.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.formats import DASH
 
@@ -50,12 +50,12 @@ class Section:
         return sum(bool(entry.effect) for entry in self.entries)
 
 
-def write_errata_page(results: Path, papers: Sequence[str], claims: Path, errata: Path) -> None:
+def write_errata_page(results: Path, papers: Sequence[str], texts: Path) -> None:
     """Write errata.md and errata.html into `results`, where each paper has a folder of its tables.
 
-    `claims` and `errata` are the folders of the papers' YAML files.
+    `texts` holds a folder of YAML files for each paper.
     """
-    sections = [section(results, load_claims(claims / f"{paper}.yaml"), errata / f"{paper}.yaml") for paper in papers]
+    sections = [section(results, load_paper(texts / paper)) for paper in papers]
     for form in ("md", "html"):
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=form == "html", trim_blocks=True, lstrip_blocks=True,
@@ -66,8 +66,9 @@ def write_errata_page(results: Path, papers: Sequence[str], claims: Path, errata
         (results / f"errata.{form}").write_text(page, encoding="utf-8")
 
 
-def section(results: Path, claims: ClaimsFile, errata_file: Path) -> Section:
+def section(results: Path, paper: PaperTexts) -> Section:
     """The errata of one paper beside what was measured."""
+    claims = paper.claims
     folder = results / claims.paper
     measured = pd.read_csv(folder / "errata.csv", keep_default_na=False).set_index("erratum")
     judged = pd.read_csv(folder / "claims.csv", keep_default_na=False)
@@ -75,7 +76,7 @@ def section(results: Path, claims: ClaimsFile, errata_file: Path) -> Section:
         _entry(
             erratum, {str(key): str(value) for key, value in measured.loc[erratum.id].items()}, judged, claims, results
         )
-        for erratum in load_errata(errata_file, claims).errata
+        for erratum in paper.errata.errata
     ]
     return Section(claims.paper, claims.title, tuple(entries))
 

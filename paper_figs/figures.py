@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from dpregret.paper_figs import comparison_figures, regret_figures, risk_figures
 from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry, Parameter, Response
+from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import exponent_series, printed_pairs, series_of
 from dpregret.paper_figs.figure_style import (
@@ -25,7 +25,7 @@ from dpregret.paper_figs.figure_style import (
     save,
     value_ticks,
 )
-from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.labels import RESPONSE_AXES, Parameter, Response, labels_of
 from dpregret.paper_figs.runs import read_runs
 
 Drawer = Callable[[pd.DataFrame, ClaimsFile, FigureEntry], Figure]
@@ -33,18 +33,18 @@ Drawer = Callable[[pd.DataFrame, ClaimsFile, FigureEntry], Figure]
 
 def write_figures(
     runs_dir: Path | str,
-    claims_file: Path | str,
+    paper: Path | str,
     out_dir: Path | str,
     costs_file: Path | str | None = None,
     expiry_file: Path | str | None = None,
     experiments: Collection[str] | None = None,
 ) -> list[Path]:
-    """Draw the figures that the claims file lists, as far as there are runs, as PDF and PNG; return the paths.
+    """Draw the figures that `paper`, a folder of YAML files, lists and runs allow, as PDF and PNG; return the paths.
 
     `costs_file` (Parquet: set, dimension, operation, seconds, calls) and `expiry_file` (Parquet: window, age,
     mu_gdp) feed the figures of oracle costs and of the loss by age.
     """
-    runs, claims = read_runs(runs_dir), load_claims(claims_file)
+    runs, claims = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml")
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
     files = {"costs": costs_file, "expiry": expiry_file}

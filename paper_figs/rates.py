@@ -1,4 +1,4 @@
-"""The rate of a claim, in the one notation that claims files and tables share: `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1`.
+"""The rate of a claim, in the notation of claims files and tables: `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1`.
 
 A rate is symbol^power times log^log_power. The logarithm is ln of T, n or of what stands in brackets, log2 of a
 dimension. A power of one is left out, as is a factor of power zero; thirds are written `T^(2/3)`.
@@ -63,9 +63,9 @@ def parse(text: object) -> Rate:
         if factor is None:
             raise ValueError(FORM)
         symbol, power = factor[1], _number(factor[2])
-    named = get_args(LogArgument)[1:]
+    named: dict[str, LogArgument] = {each: each for each in get_args(LogArgument)[1:]}
     if argument in named:
-        return Rate(symbol, power, log_power, argument, "log2" if log == "log2" else "ln")
+        return Rate(symbol, power, log_power, named[argument], "log2" if log == "log2" else "ln")
     if argument and symbol and argument != symbol:
         raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
     return Rate(symbol or argument, power, log_power, "parameter", "log2" if log == "log2" else "ln")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from dpregret.core.errors import not_allowed
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.readme import COLUMNS
 
@@ -23,15 +23,13 @@ def find_paper(name: str, results: Path) -> Path:
     found = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
     if len(found) == 1 and name:
         return results / found[0]
-    close = difflib.get_close_matches(name, papers, 1, 0.4)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise LookupError(f"no results of a paper {name!r} in {results}, there are: {', '.join(papers) or 'none'}{hint}")
+    raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print table NUMBER of PAPER from the first of the folders that has it; exit code 2 when none does."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.show", description=__doc__)
-    parser.add_argument("paper", help="lou_cheung, talwar, asi or ene")
+    parser.add_argument("paper", help="a paper by its name or the beginning of it")
     parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
     parser.add_argument("--all", action="store_true", help="all columns")

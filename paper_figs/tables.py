@@ -17,7 +17,7 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
-from dpregret.paper_figs.claims_files import load_claims, load_errata
+from dpregret.paper_figs.claims_files import load_claims, load_paper
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.formats import DASH
@@ -42,18 +42,16 @@ OPERATIONS: Final = {
 
 def write_tables(
     runs_dir: Path | str,
-    claims_file: Path | str,
-    errata_file: Path | str,
+    paper: Path | str,
     out_dir: Path | str,
     experiments: Collection[str] | None = None,
 ) -> None:
     """Write claims.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
-    `experiments`: those of the current profile; claims on others get the verdict 'not run'. None takes
-    whatever has rows. Raises RunsError or ClaimsError in one line for files that cannot be trusted.
+    `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
+    verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that cannot be trusted.
     """
-    claims = load_claims(claims_file)
-    errata = load_errata(errata_file, claims)
+    claims, errata = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments)
@@ -65,13 +63,13 @@ def write_tables(
 
 def write_further_table(
     runs_dir: Path | str,
-    claims_file: Path | str,
+    paper: Path | str,
     out_dir: Path | str,
     number: int,
     experiments: Collection[str] | None = None,
 ) -> None:
     """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
-    claims, runs = load_claims(claims_file), read_runs(runs_dir)
+    claims, runs = load_claims(Path(paper) / "claims.yaml"), read_runs(runs_dir)
     table = claims.tables[number - 1]
     named = {name for row in table.rows for name in row.claim_ids()}
     own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})

@@ -101,10 +101,11 @@ def data_fingerprint() -> str:
     return fingerprint([*imported_files(modules), ROOT / "workflows" / "scripts" / "data.py"])
 
 
-def figures_fingerprint(script: str) -> str:
-    """Return the fingerprint of the code, the templates and the texts that decide what a script writes."""
+def figures_fingerprint(script: str, *papers: str) -> str:
+    """Return the fingerprint of the code, the templates and the papers' texts that decide what a script writes."""
     own = ROOT / "workflows" / "scripts" / script
     code = imported_files(name for name in _imports(own) if not name.startswith(f"{PACKAGE}.workflows"))
     templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
-    texts = (ROOT / "workflows" / name for name in ("claims", "errata"))
+    folders = [ROOT / "workflows" / "papers" / paper for paper in papers]
+    texts = [path for folder in folders for name in ("claims", "errata") if (path := folder / f"{name}.yaml").exists()]
     return fingerprint([*code, *templates, *texts, own])

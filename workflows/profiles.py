@@ -141,7 +141,7 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> It
             above.append(name)
             if known and name not in there and not _at(experiment).get("title"):
                 place = source.at(("papers", paper, "experiments", name))
-                yield f"{place}: no such experiment in what this extends, and no title of a new one{nearest(name, there)}"
+                yield f"{place}: no such experiment in what this extends, nor a title{nearest(name, there)}"
 
 
 def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
@@ -234,7 +234,7 @@ def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
     """Write out powers and ranges of all grids; a problem for each that is none."""
     expanded = Expanded(data, places)
     for paper, settings in _at(data, "papers").items():
-        grids = {("oracle_costs",): _at(settings, "oracle_costs")}
+        grids: dict[KeyPath, dict[str, Any]] = {("oracle_costs",): _at(settings, "oracle_costs")}
         grids |= {("experiments", name): _at(each) for name, each in _at(settings, "experiments").items()}
         for where, entries in grids.items():
             for key, value in entries.items():

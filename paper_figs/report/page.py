@@ -13,7 +13,7 @@ from typing import Any, Final
 import jinja2
 import pandas as pd
 
-from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.report.explorer import explorer
@@ -59,24 +59,25 @@ class TextTable:
 
 
 def write_report(
-    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], claims: Path, errata: Path, out: Path,
+    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path,
     profile: str = "full", config: str = "", reference: Path | None = None,
 ) -> None:  # fmt: skip
     """Write the report of a run to `out`, one HTML file that needs no network.
 
     results: folder of the run's tables and figures; runs: folder of its runs, one folder a paper; papers: name ->
-    experiment -> title; claims, errata: folders of the YAML files; config: hash of the configuration; reference: folder
-    whose tables of speed stand in where the run has none. Raises ReportError, ClaimsError or RunsError in one line.
+    experiment -> title; texts: holds a folder of YAML files for each paper; config: hash of the configuration;
+    reference: folder whose tables of speed stand in where the run has none. Raises ReportError, ClaimsError or
+    RunsError in one line.
     """
     views, curves, crashed = [], {}, []
     for paper, experiments in papers.items():
-        claims_file = load_claims(claims / f"{paper}.yaml")
+        written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
-        views.append(paper_view(results, claims_file, section(results, claims_file, errata / f"{paper}.yaml")))
+        views.append(paper_view(results, written.claims, section(results, written)))
         rows = read_runs(runs / paper)
         crashed += crashes(rows)
-        curves[paper] = {**explorer(rows, claims_file), "titles": dict(experiments)}
+        curves[paper] = {**explorer(rows, written.claims), "titles": dict(experiments)}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,

@@ -11,12 +11,12 @@ from dpregret.paper_figs.planted import Law, Sweep
 
 
 def planted_paper() -> pd.DataFrame:
-    """A small paper: gamma corrected and printed, its twin, in all four sweeps."""
+    """A small paper: gamma corrected and printed, its counterpart, in all four sweeps."""
 
     def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
         return 10 + 20 * np.log(checkpoints)
 
-    def twin(checkpoints: np.ndarray, value: float) -> np.ndarray:
+    def counterpart(checkpoints: np.ndarray, value: float) -> np.ndarray:
         return 1 + np.log(checkpoints)
 
     def powered(power: float) -> Law:
@@ -24,7 +24,7 @@ def planted_paper() -> pd.DataFrame:
 
     sweeps = [
         Sweep(logarithmic),
-        Sweep(twin, learner="ftal", variant="plain", settings={"window": 32768, "epsilon": np.inf}),
+        Sweep(counterpart, learner="ftal", variant="plain", settings={"window": 32768, "epsilon": np.inf}),
         Sweep(lambda checkpoints, value: 0.4 * checkpoints, variant="printed", experiment="errata"),
         Sweep(lambda checkpoints, value: 0.4 * checkpoints, learner="wdp-cocop-gaussian", variant="printed",
               experiment="errata", spread=0.05),
@@ -39,7 +39,9 @@ def planted_paper() -> pd.DataFrame:
         sweeps.append(Sweep(powered(power), settings={"window": 1}, **common))
         plain = {"window": 32768, "epsilon": np.inf} if parameter == "dimension" else {"window": 32768}
         values = grids[parameter] if parameter == "dimension" else (np.inf,)
-        sweeps.append(Sweep(twin, learner="ftal", variant="plain", settings=plain, **{**common, "values": values}))
+        sweeps.append(
+            Sweep(counterpart, learner="ftal", variant="plain", settings=plain, **{**common, "values": values})
+        )
     return pd.concat([sweep.frame() for sweep in sweeps], ignore_index=True)
 
 

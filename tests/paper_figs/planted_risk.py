@@ -42,10 +42,11 @@ def risk_frame(
 
 def risk_claim(**changes: object) -> Claim:
     base: dict[str, object] = {
-        "id": "test", "source": "nowhere", "statement": "a planted law", "learner": "noisy-gd", "variant": "corrected",
+        "id": "test", "source": "nowhere", "says": "a planted law", "learner": "noisy-gd", "variant": "corrected",
         "experiment": "gd-samples", "stream": "norm-kink-risk", "parameter": "samples", "response": "excess",
-        "predicted": {"power": -1.0},
+        "rate": "n^-1",
     }  # fmt: skip
+    changes = {"from" if key == "asymptotic_from" else key: each for key, each in changes.items()}
     return Claim.model_validate({**base, **changes})
 
 

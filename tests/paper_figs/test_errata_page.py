@@ -16,11 +16,11 @@ PAPER = "lou_cheung_2020"
 def page(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     results = tmp_path_factory.mktemp("results")
     runs = write_runs(planted_paper(), results / PAPER / "runs")
-    claims, errata = repository / "workflows" / "claims", repository / "workflows" / "errata"
-    write_tables(runs, claims / f"{PAPER}.yaml", errata / f"{PAPER}.yaml", results / PAPER)
+    papers = repository / "workflows" / "papers"
+    write_tables(runs, papers / PAPER, results / PAPER)
     (results / PAPER / "figures").mkdir()
     (results / PAPER / "figures" / "printed_errata.png").touch()
-    write_errata_page(results, [PAPER], claims, errata)
+    write_errata_page(results, [PAPER], papers)
     return results
 
 

@@ -26,7 +26,7 @@ HORIZONS = (1024, 2048, 4096, 8192, 16384)
 def expert_claim(**changes: Any) -> Claim:
     base = {
         "learner": "sparse-vector", "variant": "pure", "experiment": "experts-theorem", "stream": "halving",
-        "parameter": "experts", "predicted": {"power": 2}, "asymptotic_from": {},
+        "parameter": "experts", "rate": "(log2 d)^2", "asymptotic_from": {},
     }  # fmt: skip
     return make_claim(**{**base, **changes})
 
@@ -34,7 +34,7 @@ def expert_claim(**changes: Any) -> Claim:
 @pytest.mark.parametrize("power", [1.0, 1.5, 2.0])
 def test_powers_of_log_d_are_found(power: float) -> None:
     rows = expert_sweep(lambda size: 7 * np.log2(size) ** power, "experts", SIZES, "pure", "experts-theorem")
-    found = judge(rows, expert_claim(predicted={"power": power}))
+    found = judge(rows, expert_claim(rate=f"(log2 d)^{power}"))
     assert found.verdict == "reproduced"
     assert found.fitted == pytest.approx(power, abs=1e-6)
 
@@ -44,7 +44,7 @@ def test_the_best_expert_loss_is_swept_without_nought() -> None:
     rows = expert_sweep(lambda loss: 5.0 * (100 + loss), "best_loss", losses, "pure", "near-realizable")
     rows["bound"] = 20.0 * (100 + rows["best_loss"])
     claim = expert_claim(
-        experiment="near-realizable", parameter="best_loss", predicted={"power": 1}, bound="explicit"
+        experiment="near-realizable", parameter="best_loss", rate="L*", bound="explicit"
     )  # fmt: skip
     found = judge(rows, claim)
     assert (found.verdict, found.cells_used) == ("reproduced", "250; 500; 1000; 2000")
@@ -52,7 +52,7 @@ def test_the_best_expert_loss_is_swept_without_nought() -> None:
 
 def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
     rows = expert_sweep(lambda size: np.log2(size), "experts", SIZES, "pure", "e").assign(trivial_regret=1.0)
-    claim = {"experiment": "e", "predicted": {"power": 1}}
+    claim = {"experiment": "e", "rate": "(log2 d)"}
     assert judge(rows, expert_claim(**claim)).verdict == "inconclusive"
     assert judge(rows, expert_claim(**claim, side="lower")).verdict == "reproduced"
     flat = expert_sweep(lambda size: 3.0, "experts", SIZES, "pure", "e")
@@ -62,7 +62,7 @@ def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
 def optimum_claim(power: float) -> Claim:
     return make_claim(
         learner="dp-ftrl", variant="lambda-*", experiment="smooth-lambda", stream="realizable-direction",
-        response="optimum", predicted={"power": power}, asymptotic_from={},
+        response="optimum", rate=f"T^{power}", asymptotic_from={},
     )  # fmt: skip
 
 
@@ -118,11 +118,11 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: Path) -> None:
-    claims, errata = (repository / f"workflows/{kind}/asi_et_al_2023.yaml" for kind in ("claims", "errata"))
-    write_tables(expert_runs, claims, errata, tmp_path)
-    write_further_table(expert_runs, claims, tmp_path, 2)
+    paper = repository / "workflows/papers/asi_et_al_2023"
+    write_tables(expert_runs, paper, tmp_path)
+    write_further_table(expert_runs, paper, tmp_path, 2)
     first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in (1, 2))
-    assert len(first) == len(load_claims(claims).tables[0].rows)
+    assert len(first) == len(load_claims(paper / "claims.yaml").tables[0].rows)
     assert set(second["algorithm"]) >= {"Algorithm 4", "Algorithm 1 over a net, d = 1"}
     row = first.loc[(first["algorithm"] == "Algorithm 1, pure") & (first["group"] == "corrected")].iloc[0]
     assert row["(log2 d) exponent"].startswith("2.00 [")
@@ -130,15 +130,15 @@ def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: 
     assert "window" not in first.columns
 
 
-def test_a_sweep_shows_the_twin_without_noise_where_asked(expert_runs: Path) -> None:
+def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Path) -> None:
     from dpregret.paper_figs.runs import read_runs
 
     runs = read_runs(expert_runs)
     private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")]
     both = pd.concat([private, private.assign(epsilon=np.inf, regret=private["regret"] / 4)], ignore_index=True)
     sweep = FigureEntry(
-        kind="sweep", experiment="experts-horizon", parameter="horizon",
-        where={"epsilon": float(private["epsilon"].iloc[0])}, twin="sparse-vector.zcdp",
+        type="sweep", experiment="experts-horizon", parameter="horizon",
+        where={"epsilon": float(private["epsilon"].iloc[0])}, counterpart="sparse-vector.zcdp",
     )  # fmt: skip
     lines = {
         str(line.get_label()): line for line in comparison_figures.sweep_figure(both, sweep, "regret").axes[0].lines
@@ -155,7 +155,7 @@ def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str
     free = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")].assign(epsilon=np.inf)
     free = free.loc[free["learner"] == "sparse-vector"]
     noisy = [free.assign(epsilon=epsilon, regret=free["regret"] + 80 / epsilon) for epsilon in (1.0, 4.0)]
-    entry = FigureEntry(kind="overhead", experiment="experts-horizon", parameter=parameter)
+    entry = FigureEntry(type="overhead", experiment="experts-horizon", parameter=parameter)
     figure = comparison_figures.overhead_figure(pd.concat([free, *noisy], ignore_index=True), entry)
     drawn = figure.axes[0].containers
     assert len(drawn) == lines
@@ -169,12 +169,12 @@ def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:
     from dpregret.paper_figs.runs import read_runs
 
-    runs, claims = read_runs(expert_runs), load_claims(repository / "workflows/claims/asi_et_al_2023.yaml")
-    entries = {(entry.kind, entry.experiment): entry for entry in claims.figures}
+    runs, claims = read_runs(expert_runs), load_claims(repository / "workflows/papers/asi_et_al_2023/claims.yaml")
+    entries = {(entry.type, entry.experiment): entry for entry in claims.figures}
     sweep = comparison_figures.sweep_figure(runs, entries["sweep", "experts-horizon"], "regret")
     assert [text.get_text() for text in sweep.axes[0].texts] == ["1000000"]  # 40 T^(1/3) = 4000
     scaled = comparison_figures.sweep_figure(
-        runs, FigureEntry(kind="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3), "regret"
+        runs, FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3), "regret"
     )
     flat = next(line for line in scaled.axes[0].lines if str(line.get_label()).startswith("shrinking-dartboard"))
     assert flat.get_ydata() == pytest.approx(40.0, rel=0.05)
@@ -182,6 +182,6 @@ def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, reposit
     assert len(shares) == 2 * 9
     tuning = comparison_figures.tuning_figure(runs, claims, entries["tuning", "smooth-lambda"])
     assert len(tuning.axes[0].lines) == len(HORIZONS)
-    bounds = comparison_figures.bounds_figure(runs, FigureEntry(kind="bounds", experiment="experts-theorem",
+    bounds = comparison_figures.bounds_figure(runs, FigureEntry(type="bounds", experiment="experts-theorem",
                                                                 parameter="experts"), "regret")  # fmt: skip
     assert [axis.get_title() for axis in bounds.axes] == ["sparse-vector pure"]

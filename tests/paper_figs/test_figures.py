@@ -32,8 +32,8 @@ def ages() -> pd.DataFrame:
 def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
     costs().to_parquet(out / "costs.parquet")
     ages().to_parquet(out / "expiry.parquet")
-    claims = repository / "workflows/claims/lou_cheung_2020.yaml"
-    return figures.write_figures(runs, claims, out / "figures", out / "costs.parquet", out / "expiry.parquet")
+    paper = repository / "workflows/papers/lou_cheung_2020"
+    return figures.write_figures(runs, paper, out / "figures", out / "costs.parquet", out / "expiry.parquet")
 
 
 def test_every_figure_is_written_with_the_same_bytes(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_every_figure_is_written_with_the_same_bytes(paper_runs: Path, repositor
 
 
 def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:
-    claims = load_claims(repository / "workflows/claims/lou_cheung_2020.yaml")
+    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
     figure = figures.exponent_figure(read_runs(paper_runs), claims, "dimension", "dimension")
     slopes = [line for line in figure.axes[1].lines if line.get_marker() == "o"]
     assert len(slopes) == 1

@@ -35,9 +35,9 @@ Write = Callable[..., Path]
 def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     folder = tmp_path_factory.mktemp("results")
     runs = write_runs(planted_paper(), folder / "runs" / PAPER)
-    claims, errata = (repository / "workflows" / name / f"{PAPER}.yaml" for name in ("claims", "errata"))
-    write_tables(runs, claims, errata, folder / PAPER, EXPERIMENTS)
-    write_figures(runs, claims, folder / PAPER / "figures", experiments=EXPERIMENTS)
+    texts = repository / "workflows" / "papers" / PAPER
+    write_tables(runs, texts, folder / PAPER, EXPERIMENTS)
+    write_figures(runs, texts, folder / PAPER / "figures", experiments=EXPERIMENTS)
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
     frame.to_parquet(folder / PAPER / "oracles.parquet")
@@ -55,9 +55,7 @@ def write(results: Path, repository: Path) -> Write:
     def to(out: Path, papers: dict[str, dict[str, str]] | None = None) -> Path:
         workflows = repository / "workflows"
         wanted = papers or {PAPER: EXPERIMENTS}
-        write_report(
-            results, results / "runs", wanted, workflows / "claims", workflows / "errata", out, "mine", "0123456789ab"
-        )
+        write_report(results, results / "runs", wanted, workflows / "papers", out, "mine", "0123456789ab")
         return out
 
     return to
@@ -85,7 +83,7 @@ def test_size_is_that_of_a_mail_attachment(page: Path) -> None:
 
 def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Path, repository: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    claims = load_claims(repository / "workflows" / "claims" / f"{PAPER}.yaml")
+    claims = load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
     judged = pd.read_csv(page.parent / PAPER / "claims.csv").set_index("claim")
     row = next(row for row in claims.rows if judged["fitted"].get(row.exponents.get("horizon"), np.nan) > -np.inf)
     name = row.exponents["horizon"]
@@ -120,7 +118,7 @@ def test_oracle_costs_compare_the_cheapest_projection(page: Path) -> None:
 
 def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, repository: Path) -> None:
     runs = read_runs(results / "runs" / PAPER)
-    found = explorer(runs, load_claims(repository / "workflows" / "claims" / f"{PAPER}.yaml"))
+    found = explorer(runs, load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml"))
     experiment = found["experiments"]["horizon"]
     assert experiment["variables"][0] == "checkpoint"
     place = experiment["series"].index("ftal")
@@ -138,7 +136,9 @@ def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, re
 
 
 def test_learners_without_privacy_have_no_eps_and_without_window_no_window(results: Path, repository: Path) -> None:
-    found = explorer(read_runs(results / "runs" / PAPER), load_claims(repository / f"workflows/claims/{PAPER}.yaml"))
+    found = explorer(
+        read_runs(results / "runs" / PAPER), load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
+    )
     experiment = found["experiments"]["epsilon"]
     column = 1 + experiment["variables"].index("epsilon")
     by_series: dict[str, set[Any]] = {}
@@ -153,7 +153,7 @@ def test_a_private_learner_without_noise_is_a_series_of_its_own(results: Path, r
     runs = read_runs(results / "runs" / PAPER)
     private = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "wdp-cocop-gamma")]
     silent = private.assign(epsilon=np.inf, regret=1.0)
-    claims = load_claims(repository / f"workflows/claims/{PAPER}.yaml")
+    claims = load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
     experiment = explorer(pd.concat([private, silent]), claims)["experiments"]["horizon"]
     assert experiment["series"] == ["wdp-cocop-gamma corrected", "wdp-cocop-gamma corrected without noise"]
     means = {row[-6] for row in experiment["rows"] if row[0] == 1}

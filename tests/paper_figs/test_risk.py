@@ -13,12 +13,12 @@ from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, ri
 from dpregret.paper_figs import comparison_figures, risk_figures
 from dpregret.paper_figs.cells import collect_cells
 from dpregret.paper_figs.claims import FigureEntry
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.claims_files import ClaimsError, load_paper
 from dpregret.paper_figs.figures import write_figures
 from dpregret.paper_figs.readme import readme_text
 from dpregret.paper_figs.runs import RunsError, check_runs, read_runs
 from dpregret.paper_figs.tables import write_tables
-from dpregret.paper_figs.verdicts import judge, predicted_text
+from dpregret.paper_figs.verdicts import judge, rate_text
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +35,10 @@ def test_a_falling_law_is_reproduced_and_a_slower_one_violates() -> None:
     found = judge(runs, risk_claim())
     assert (found.verdict, found.cells_excluded) == ("reproduced", "")
     assert found.fitted == pytest.approx(-1.0, abs=1e-9)
-    slower = judge(runs, risk_claim(predicted={"power": -1.5}))
+    slower = judge(runs, risk_claim(rate="n^-1.5"))
     assert slower.verdict == "violated"
     assert slower.normalised == pytest.approx(0.5, abs=1e-9)
-    assert judge(runs, risk_claim(predicted={"power": -0.5})).verdict == "below bound"
+    assert judge(runs, risk_claim(rate="n^-0.5")).verdict == "below bound"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
         return float(row["n"] ** (-2 / 3) * np.log(value(row)))
 
     cells = [{"n": number, "dimension": round(4 * number ** (2 / 3))} for number in SAMPLES]
-    claim = risk_claim(predicted={"power": -2 / 3, "log_power": 1, "log_argument": argument}, varies=["dimension"])
+    claim = risk_claim(rate=f"n^(-2/3) ln({argument})", varies=["dimension"])
     assert judge(risk_frame(law, cells), claim).normalised == pytest.approx(0.0, abs=1e-9)
     with pytest.raises(ClaimsError, match="several values of dimension"):
         judge(risk_frame(law, cells), claim.model_copy(update={"varies": ()}))
@@ -59,15 +59,15 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
 def test_the_dimension_may_enter_through_its_vertices() -> None:
     cells = [{"dimension": 2**k} for k in range(4, 13)]
     runs = risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), cells)
-    claim = risk_claim(parameter="dimension", predicted={"power": 0, "log_power": 1, "log_argument": "2p"})
+    claim = risk_claim(parameter="dimension", rate="ln(2p)")
     assert judge(runs, claim).normalised == pytest.approx(0.0, abs=1e-9)
-    assert predicted_text(claim) == "p^0 ln(2p)"
-    assert judge(runs, risk_claim(parameter="dimension", predicted={"power": 0.5})).verdict == "below bound"
+    assert rate_text(claim) == "ln(2p)"
+    assert judge(runs, risk_claim(parameter="dimension", rate="p^0.5")).verdict == "below bound"
 
 
 def test_the_width_is_swept_over_different_sets() -> None:
     runs = risk_frame(lambda row: 0.005 * row["width"] ** 1.2, width_cells(), experiment="width")
-    claim = risk_claim(parameter="width", experiment="width", predicted={"power": 1.2})
+    claim = risk_claim(parameter="width", experiment="width", rate="G^1.2")
     found = judge(runs, claim)
     assert found.verdict == "reproduced"
     assert len(found.cells_used.split("; ")) == 16
@@ -91,24 +91,24 @@ def test_saturated_and_capped_cells_are_not_fitted() -> None:
 
 
 def test_no_progress_is_recognised_although_it_saturates() -> None:
-    claim = risk_claim(kind="linear", predicted=None, scope="instance")
+    claim = risk_claim(type="linear", rate=None, scope="instance")
     found = judge(risk_frame(lambda row: 0.7, by_samples()), claim)
-    assert (found.verdict, predicted_text(claim)) == ("reproduced", "n^0")
+    assert (found.verdict, rate_text(claim)) == ("reproduced", "1")
     assert judge(risk_frame(falling(-0.5), by_samples()), claim).verdict == "below bound"
 
 
 def test_a_lower_bound_is_broken_by_what_falls_faster() -> None:
-    claim = risk_claim(side="lower", scope="instance", predicted={"power": -0.5})
+    claim = risk_claim(side="lower", scope="instance", rate="n^-0.5")
     assert judge(risk_frame(falling(-0.5), by_samples()), claim).verdict == "reproduced"
     broken = judge(risk_frame(falling(-1.0), by_samples()), claim)
     assert broken.verdict == "violated"
     assert broken.reason.startswith("response / bound falls")
     assert judge(risk_frame(lambda row: row["n"] ** -0.2, by_samples()), claim).verdict == "above bound"
-    assert predicted_text(claim) == ">= n^-0.5"
+    assert rate_text(claim) == ">= n^-0.5"
 
 
 def test_explicit_bounds_speak_of_excess() -> None:
-    claim = risk_claim(kind="below", bound="explicit", predicted=None)
+    claim = risk_claim(type="below", bound="explicit", rate=None)
     runs = risk_frame(falling(-1.0), by_samples())
     assert judge(runs, claim).verdict == "reproduced"
     assert judge(runs.assign(bound=runs["bound"] / 4), claim).reason.startswith("mean excess above the bound")
@@ -119,8 +119,8 @@ def test_explicit_bounds_speak_of_excess() -> None:
     [
         ({"parameter": "horizon"}, "response excess cannot be swept over horizon"),
         ({"response": "regret"}, "response regret cannot be swept over samples"),
-        ({"predicted": {"power": 1, "log_power": 1, "log_argument": "2p"}}, "samples has no log_argument 2p"),
-        ({"kind": "linear", "predicted": None, "parameter": "dimension"}, "or samples and excess"),
+        ({"rate": "n ln(2p)"}, "samples has no logarithm of 2p"),
+        ({"type": "linear", "rate": None, "parameter": "dimension"}, "or samples and excess"),
     ],
 )
 def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> None:
@@ -131,13 +131,16 @@ def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> N
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"kind": "sweep", "experiment": "e"}, "take a parameter"),
-        ({"kind": "collapse"}, "take an experiment"),
+        ({"type": "sweep", "experiment": "e"}, "take a parameter"),
+        ({"type": "collapse"}, "take an experiment"),
         (
-            {"kind": "width", "experiment": "e", "crossing": ["a", "b"]},
-            "crossing, where, twin and scaled exist for kind",
+            {"type": "width", "experiment": "e", "crossing": ["a", "b"]},
+            "crossing, where, counterpart and scaled exist for type",
         ),
-        ({"kind": "width", "experiment": "e", "scaled": 0.5}, "crossing, where, twin and scaled exist for kind sweep"),
+        (
+            {"type": "width", "experiment": "e", "scaled": 0.5},
+            "crossing, where, counterpart and scaled exist for type sweep",
+        ),
     ],
 )
 def test_wrong_figures_are_refused(entry: dict[str, object], message: str) -> None:
@@ -153,8 +156,7 @@ def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims = load_claims(repository / "workflows/claims/talwar_2015.yaml")
-    errata = load_errata(repository / "workflows/errata/talwar_2015.yaml", claims)
+    claims, errata = load_paper(repository / "workflows/papers/talwar_2015")
     assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 24)]
     assert {claim.response for claim in claims.claims} == {"excess"}
     in_table = {name for row in claims.rows for name in row.claim_ids()}
@@ -172,8 +174,8 @@ def test_shipped_claims_and_errata_agree(repository: Path) -> None:
 
 
 def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
-    texts = repository / "workflows"
-    write_tables(risk_runs, texts / "claims/talwar_2015.yaml", texts / "errata/talwar_2015.yaml", tmp_path)
+    texts = repository / "workflows/papers/talwar_2015"
+    write_tables(risk_runs, texts, tmp_path)
     table = pd.read_csv(tmp_path / "table_1.csv", keep_default_na=False)
     assert "window" not in table.columns
     assert [name for name in table.columns if name.endswith("exponent")] == [
@@ -203,8 +205,8 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
 def test_costs_are_left_out_where_nothing_was_timed(repository: Path, tmp_path: Path) -> None:
     costly = [name for name in planted_risk_paper().columns if name.startswith("seconds") or name.endswith("oracles")]
     runs = write_runs(planted_risk_paper().drop(columns=[*costly, "projections", "solves"]), tmp_path / "runs")
-    texts = repository / "workflows"
-    write_tables(runs, texts / "claims/talwar_2015.yaml", texts / "errata/talwar_2015.yaml", tmp_path / "out")
+    texts = repository / "workflows/papers/talwar_2015"
+    write_tables(runs, texts, tmp_path / "out")
     assert pd.read_csv(tmp_path / "out/costs.csv").empty
     assert set(pd.read_csv(tmp_path / "out/table_1.csv", keep_default_na=False)["operation counted"]) == {
         "-",
@@ -213,8 +215,8 @@ def test_costs_are_left_out_where_nothing_was_timed(repository: Path, tmp_path: 
 
 
 def test_every_figure_is_written_with_the_same_bytes(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
-    claims = repository / "workflows/claims/talwar_2015.yaml"
-    first, second = (write_figures(risk_runs, claims, tmp_path / name) for name in ("one", "two"))
+    paper = repository / "workflows/papers/talwar_2015"
+    first, second = (write_figures(risk_runs, paper, tmp_path / name) for name in ("one", "two"))
     assert {path.stem for path in first} == {
         "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples", "collapse",
         "width", "privacy_cost_real_digits", "iteration_cost_lasso_samples",
@@ -230,7 +232,7 @@ def test_crossings_are_found_between_cells(risk_runs: Path) -> None:
     found = comparison_figures.crossings((values, flat, flat), (values, steep, steep))
     assert found == pytest.approx([4 * 4 ** (1 / 3)])
     entry = FigureEntry(
-        kind="sweep", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
+        type="sweep", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")
     )
     figure = comparison_figures.sweep_figure(read_runs(risk_runs), entry, "excess")
     assert len(figure.axes[0].texts) == 1

@@ -18,7 +18,7 @@ FILES = ["claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "err
 
 def write(runs: Path, repository: Path, out: Path) -> Path:
     workflows = repository / "workflows"
-    write_tables(runs, workflows / "claims/lou_cheung_2020.yaml", workflows / "errata/lou_cheung_2020.yaml", out)
+    write_tables(runs, workflows / "papers/lou_cheung_2020", out)
     return out
 
 
@@ -82,7 +82,7 @@ def test_costs_count_calls_and_microseconds(tables: Path) -> None:
 
 
 def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
-    claims = repository / "workflows/claims/lou_cheung_2020.yaml"
+    claims = repository / "workflows/papers/lou_cheung_2020/claims.yaml"
     frame = judge_claims(read_runs(paper_runs), load_claims(claims), experiments=["horizon"])
     assert set(frame.loc[frame["experiment"] != "horizon", "verdict"]) == {"not run"}
     assert (frame.loc[frame["claim"] == "thm3-T", "verdict"] == "reproduced").all()

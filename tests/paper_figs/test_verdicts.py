@@ -9,7 +9,7 @@ from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Estimate, mean_interval
 from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.verdicts import decide, judge, judge_claims, predicted_text
+from dpregret.paper_figs.verdicts import decide, judge, judge_claims, rate_text
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
@@ -20,7 +20,10 @@ def logarithmic(checkpoints: np.ndarray, value: float) -> np.ndarray:
     return 10 + 20 * np.log(checkpoints)
 
 
-def twin(checkpoints: np.ndarray, value: float) -> np.ndarray:
+SYMBOLS = {"dimension": "d", "epsilon": "eps", "mu": "mu_gdp"}
+
+
+def counterpart(checkpoints: np.ndarray, value: float) -> np.ndarray:
     return 1 + np.log(checkpoints)
 
 
@@ -33,9 +36,9 @@ def overhead_runs(parameter: str, power: float, values: tuple[float, ...], **set
     private = Sweep(powered(power), **common, **settings)
     plain = {"window": 2**15}
     if parameter == "dimension":
-        clean = Sweep(twin, learner="ftal", variant="plain", settings={**plain, "epsilon": np.inf}, **common)
+        clean = Sweep(counterpart, learner="ftal", variant="plain", settings={**plain, "epsilon": np.inf}, **common)
     else:
-        clean = Sweep(twin, learner="ftal", variant="plain", experiment=parameter,
+        clean = Sweep(counterpart, learner="ftal", variant="plain", experiment=parameter,
                       settings={**plain, "epsilon": np.inf})  # fmt: skip
     return pd.concat([private.frame(), clean.frame()], ignore_index=True)
 
@@ -57,8 +60,8 @@ def test_the_same_on_an_easy_stream_proves_nothing() -> None:
 
 def test_loose_and_violated_bounds() -> None:
     runs = Sweep(root).frame()
-    assert judge(runs, make_claim(predicted={"power": 0.75})).verdict == "below bound"
-    found = judge(runs, make_claim(predicted={"power": 0, "log_power": 1}))
+    assert judge(runs, make_claim(rate="T^0.75")).verdict == "below bound"
+    found = judge(runs, make_claim(rate="ln T"))
     assert found.verdict == "violated"
     assert found.delta_aic < 0
 
@@ -85,20 +88,20 @@ def test_noise_time_rule_uses_the_displacement() -> None:
 
 
 def test_log_slope_of_logarithmic_regret_is_constant() -> None:
-    claim = make_claim(response="log_slope", predicted={"power": 0, "log_power": 1})
+    claim = make_claim(response="log_slope", rate="ln T")
     found = judge(Sweep(logarithmic).frame(), claim)
     assert found.verdict == "reproduced"
     assert found.fitted == pytest.approx(0.0, abs=1e-9)
     assert found.delta_aic > 10
     assert found.per_octave == pytest.approx(20 * np.log(2))
     squared = Sweep(lambda checkpoints, value: np.log(checkpoints) ** 2.5).frame()
-    law = make_claim(response="log_slope", predicted={"power": 0, "log_power": 2.5})
+    law = make_claim(response="log_slope", rate="ln(T)^2.5")
     assert judge(squared, law).normalised == pytest.approx(0.0, abs=1e-9)
 
 
 def test_logarithm_of_horizon_over_delta() -> None:
     runs = Sweep(lambda checkpoints, value: 1e-3 * np.sqrt(checkpoints) * np.log(checkpoints / 1e-6) ** 2).frame()
-    claim = make_claim(predicted={"power": 0.5, "log_power": 2, "log_argument": "T/delta"})
+    claim = make_claim(rate="T^0.5 ln(T/delta)^2")
     assert judge(runs, claim).log_aware == pytest.approx(0.5, abs=1e-9)
 
 
@@ -109,8 +112,8 @@ def test_logarithm_of_horizon_over_delta() -> None:
 def test_overhead_slopes_recover_their_power(parameter: str, power: float, values: tuple[float, ...]) -> None:
     experiment = parameter
     claim = make_claim(
-        parameter=parameter, experiment=experiment, response="log_slope", twin={"learner": "ftal"},
-        predicted={"power": power},
+        parameter=parameter, experiment=experiment, response="log_slope", counterpart="ftal",
+        rate=f"{SYMBOLS[parameter]}^{power}",
     )  # fmt: skip
     found = judge(overhead_runs(parameter, power, values), claim)
     assert found.verdict == "reproduced"
@@ -123,7 +126,7 @@ def test_the_window_is_fitted_in_its_number_of_levels() -> None:
 
     runs = Sweep(levels, experiment="window", parameter="window", values=(1, 4, 16, 64, 256, 1024)).frame()
     claim = make_claim(
-        parameter="window", experiment="window", response="log_slope", predicted={"power": 1.5},
+        parameter="window", experiment="window", response="log_slope", rate="(log2 W + 1)^1.5",
         asymptotic_from={"windows": 16},  # at T / 8, where the slope starts
     )  # fmt: skip
     found = judge(runs, claim)
@@ -135,7 +138,7 @@ def test_growth_is_judged_towards_small_epsilon() -> None:
     """eps^-0.5 stays below a bound of eps^-1, although response / bound rises with eps."""
     runs = Sweep(lambda checkpoints, value: value**-0.5 * np.log(checkpoints), experiment="epsilon",
                  parameter="epsilon", values=(0.5, 1, 2, 4, 8)).frame()  # fmt: skip
-    claim = make_claim(parameter="epsilon", experiment="epsilon", response="log_slope", predicted={"power": -1})
+    claim = make_claim(parameter="epsilon", experiment="epsilon", response="log_slope", rate="eps^-1")
     found = judge(runs, claim)
     assert found.fitted == pytest.approx(-0.5, abs=1e-9)
     assert found.normalised == pytest.approx(-0.5, abs=1e-9)
@@ -144,13 +147,13 @@ def test_growth_is_judged_towards_small_epsilon() -> None:
 
 def test_linear_regret_is_recognised_although_it_saturates() -> None:
     runs = Sweep(lambda checkpoints, value: 0.4 * checkpoints).frame()
-    claim = make_claim(kind="linear", predicted=None, scope="instance")
+    claim = make_claim(type="linear", rate=None, scope="instance")
     assert judge(runs, claim).verdict == "reproduced"
     assert judge(Sweep(root).frame(), claim).verdict == "below bound"
 
 
 def test_explicit_bounds_hold_or_do_not() -> None:
-    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    claim = make_claim(type="below", bound="explicit", rate=None)
     assert judge(Sweep(root, bound_factor=2).frame(), claim).verdict == "reproduced"
     assert judge(Sweep(root, bound_factor=0.5).frame(), claim).verdict == "violated"
     assert judge(Sweep(root, bound_factor=1.0).frame(), claim).verdict == "inconclusive"
@@ -166,7 +169,7 @@ def test_slope_against_an_explicit_bound() -> None:
 
 
 def test_privacy_is_judged_by_what_is_delivered() -> None:
-    claim = make_claim(kind="private", predicted=None)
+    claim = make_claim(type="private", rate=None)
     assert judge(Sweep(root).frame(), claim).verdict == "reproduced"
     found = judge(Sweep(root, delivered=10 / 9).frame(), claim)
     assert found.verdict == "violated"
@@ -180,7 +183,7 @@ def test_what_was_not_run_is_said() -> None:
         "not run", "no rows with experiment = window for wdp-cocop-gamma.corrected in window")  # fmt: skip
     profile = judge(runs, make_claim(), experiments=["dimension"])
     assert profile.reason == "experiment horizon is not in this profile"
-    lonely = make_claim(response="overhead", twin={"learner": "ftal"})
+    lonely = make_claim(response="overhead", counterpart="ftal")
     assert "no rows with learner = ftal" in judge(runs, lonely).reason
 
 
@@ -195,7 +198,7 @@ def test_learners_that_are_told_the_horizon_have_one_run_a_cell() -> None:
     frames = [Sweep(root, anytime=False, horizon=2**k, settings={"window": 2**k}).frame() for k in range(8, 15)]
     found = judge(pd.concat(frames, ignore_index=True), make_claim())
     assert found.cells_used == "256; 512; 1024; 2048; 4096; 8192; 16384"
-    slopes = make_claim(response="log_slope", predicted={"power": 0.5})
+    slopes = make_claim(response="log_slope", rate="T^0.5")
     again = judge(pd.concat(frames, ignore_index=True), slopes)
     assert again.cells_used == "2048; 4096; 8192; 16384"
     assert again.verdict == "reproduced"
@@ -221,54 +224,51 @@ def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
     ("changes", "text"),
     [
         ({}, "T^0.5"),
-        ({"predicted": {"power": 0.5, "log_power": 1}}, "T^0.5 ln T"),
-        ({"predicted": {"power": 0.5, "log_power": 2, "log_argument": "T/delta"}}, "T^0.5 ln(T/delta)^2"),
-        ({"predicted": {"power": 1, "log_power": 1.5}, "parameter": "dimension"}, "d^1 log2(d)^1.5"),
-        (
-            {"predicted": {"power": 1, "log_power": 0.5, "log_argument": "2p"}, "parameter": "dimension"},
-            "d^1 ln(2p)^0.5",
-        ),
-        ({"predicted": {"power": -1}, "parameter": "epsilon"}, "eps^-1"),
+        ({"rate": "T^0.5 ln(T)"}, "T^0.5 ln T"),
+        ({"rate": "T^0.5 ln(T/delta)^2"}, "T^0.5 ln(T/delta)^2"),
+        ({"rate": "d^1 log2(d)^1.5", "parameter": "dimension"}, "d log2(d)^1.5"),
+        ({"rate": "d ln(2p)^0.5", "parameter": "dimension"}, "d ln(2p)^0.5"),
+        ({"rate": "eps^-1", "parameter": "epsilon"}, "eps^-1"),
         ({"side": "lower"}, ">= T^0.5"),
-        ({"kind": "linear", "predicted": None}, "T^1"),
-        ({"kind": "below", "bound": "explicit", "predicted": None}, "<= explicit bound"),
-        ({"kind": "private", "predicted": None}, "delivered eps <= eps"),
+        ({"type": "linear", "rate": None}, "T"),
+        ({"type": "below", "bound": "explicit", "rate": None}, "<= explicit bound"),
+        ({"type": "private", "rate": None}, "delivered eps <= eps"),
     ],
 )
-def test_predictions_are_told_in_plain_text(changes: dict[str, object], text: str) -> None:
-    assert predicted_text(make_claim(**changes)) == text
+def test_rates_are_told_in_plain_text(changes: dict[str, object], text: str) -> None:
+    assert rate_text(make_claim(**changes)) == text
 
 
 def test_rows_of_the_claims_table_are_whole() -> None:
     claim = make_claim(errata=["L1", "L2"])
     claims = ClaimsFile.model_construct(claims=(claim,))
     (row,) = judge_claims(Sweep(root).frame(), claims).to_dict("records")
-    told = {"claim": "test", "source": "nowhere", "origin": "paper", "kind": "exponent", "learner": "wdp-cocop-gamma",
+    told = {"claim": "test", "source": "nowhere", "origin": "paper", "type": "exponent", "learner": "wdp-cocop-gamma",
             "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
-            "response": "regret", "predicted": "T^0.5", "tolerance": 0.1, "verdict": "reproduced", "errata": "L1 L2",
+            "response": "regret", "rate": "T^0.5", "tolerance": 0.1, "verdict": "reproduced", "errata": "L1 L2",
             "statement": "a planted law", "runs": 16}  # fmt: skip
     assert {key: row[key] for key in told} == told
     assert row["cells_used"] == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
-    assert list(row)[:5] == ["claim", "source", "origin", "kind", "learner"]
+    assert list(row)[:5] == ["claim", "source", "origin", "type", "learner"]
     assert row["normalised"] == 0.0
 
 
 def test_verdicts_on_explicit_bounds_say_how_far_they_hold() -> None:
-    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    claim = make_claim(type="below", bound="explicit", rate=None)
     holds = judge(Sweep(root, bound_factor=2).frame(), claim)
     assert holds.reason == "at most 0.5 of the bound in 12 cells"
     broken = judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), claim)
     assert broken.reason == "mean regret above the bound at 16; 32"
     near = judge(Sweep(root, bound_factor=1.0).frame(), claim)
     assert near.reason == "an interval of the mean regret contains the bound, or runs failed"
-    excess = make_claim(kind="below", bound="explicit", predicted=None, response="excess", parameter="samples")
+    excess = make_claim(type="below", bound="explicit", rate=None, response="excess", parameter="samples")
     assert judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), excess).reason.startswith("mean excess above")
 
 
 def test_joint_intervals_decide_about_explicit_bounds() -> None:
     """Twelve intervals hold together with 95 %: a bound between the single and the joint one decides nothing."""
     frame = Sweep(root, scatter=0.3, spread=0.0, seed=3).frame()
-    claim = make_claim(kind="below", bound="explicit", predicted=None)
+    claim = make_claim(type="below", bound="explicit", rate=None)
     cells = collect_cells(frame, claim)
     worst = cells.responses[:, -1]
     single, joint = (mean_interval(worst, count).high for count in (1, len(cells.values)))
@@ -279,14 +279,14 @@ def test_joint_intervals_decide_about_explicit_bounds() -> None:
 
 
 def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:
-    claim = make_claim(kind="private", predicted=None, where={"epsilon": 8.0})
+    claim = make_claim(type="private", rate=None, where={"epsilon": 8.0})
     good = Sweep(root).frame()
     for other in ({"learner": "x"}, {"variant": "x"}, {"stream": "x"}, {"experiment": "x"}, {"epsilon": np.inf}):
         bad = Sweep(root, delivered=3.0).frame().assign(**other)
         found = judge(pd.concat([good, bad], ignore_index=True), claim)
         assert (found.verdict, found.runs) == ("reproduced", 16), other
         assert found.reason == "delivers 1 to 1 times the claimed eps"
-    upper = judge(Sweep(root, delivered=1.5).frame(), make_claim(kind="private", predicted=None, accounting="upper"))
+    upper = judge(Sweep(root, delivered=1.5).frame(), make_claim(type="private", rate=None, accounting="upper"))
     assert upper.verdict == "inconclusive"
     assert upper.reason.startswith("the ledger proves 1.5 times the claimed eps only")
     silent = judge(good.assign(delivered_epsilon=np.inf), claim)

@@ -10,15 +10,14 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import (
-    PROFILES,
     Config,
     Job,
     check_options,
     experiment_jobs,
     load_config,
-    profile_path,
 )
 from dpregret.workflows.families.online import OnlineExperiment
+from dpregret.workflows.profiles import PROFILES, profile_path
 
 Write = Callable[[Any], Path]
 

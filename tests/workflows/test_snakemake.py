@@ -163,7 +163,8 @@ def test_mistake_is_told_in_one_line_before_anything_runs(
 
 @pytest.mark.parametrize("profile", ["full", "ci", "smoke"])
 def test_shipped_profile_can_be_planned(checkout: Any, profile: str) -> None:
-    from dpregret.workflows.config import PROFILES, experiment_jobs, load_config
+    from dpregret.workflows.config import experiment_jobs, load_config
+    from dpregret.workflows.profiles import PROFILES
 
     jobs = list(experiment_jobs(load_config(PROFILES / f"{profile}.yaml")))
     done = checkout.snakemake("--config", f"profile={profile}", "--cores", "8", "--dry-run", "lou_cheung")

@@ -14,6 +14,6 @@ rule html_report:
         "../envs/bench.yaml"
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
-        code=fingerprint.figures_fingerprint("html_report.py"),
+        code=fingerprint.figures_fingerprint("html_report.py", *CONFIG.papers),
     script:
         "../scripts/html_report.py"

@@ -14,7 +14,9 @@ rule tables:
         "../envs/bench.yaml"
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("tables.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "tables.py", wildcards.paper
+        ),
     script:
         "../scripts/tables.py"
 
@@ -34,7 +36,9 @@ rule further_table:
         "../envs/bench.yaml"
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("further_table.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "further_table.py", wildcards.paper
+        ),
     script:
         "../scripts/further_table.py"
 
@@ -60,7 +64,9 @@ rule figures:
         "../envs/bench.yaml"
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
-        code=fingerprint.figures_fingerprint("figures.py"),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "figures.py", wildcards.paper
+        ),
     script:
         "../scripts/figures.py"
 
@@ -88,7 +94,7 @@ rule errata_page:
         "../envs/bench.yaml"
     params:
         papers=list(CONFIG.papers),
-        code=fingerprint.figures_fingerprint("errata_page.py"),
+        code=fingerprint.figures_fingerprint("errata_page.py", *CONFIG.papers),
     script:
         "../scripts/errata_page.py"
 

@@ -9,4 +9,4 @@ with job_log(snakemake.log[0]):
 
     workflows = Path(snakemake.scriptdir).resolve().parent
     results = Path(snakemake.output[0]).parent
-    write_errata_page(results, snakemake.params.papers, workflows / "claims", workflows / "errata")
+    write_errata_page(results, snakemake.params.papers, workflows / "papers")

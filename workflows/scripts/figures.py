@@ -14,7 +14,7 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
     Path(snakemake.output[0]).mkdir(parents=True, exist_ok=True)
     write_figures(
         link_files(snakemake.input.runs, Path(folder)),
-        Path(snakemake.scriptdir).resolve().parent / "claims" / f"{paper}.yaml",
+        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
         snakemake.output[0],
         costs_file=snakemake.input.costs or None,
         expiry_file=snakemake.input.expiry or None,

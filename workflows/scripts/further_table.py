@@ -13,7 +13,7 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
     paper = snakemake.wildcards.paper
     write_further_table(
         link_files(snakemake.input.runs, Path(folder)),
-        Path(snakemake.scriptdir).resolve().parent / "claims" / f"{paper}.yaml",
+        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
         Path(snakemake.output[0]).parent,
         int(snakemake.wildcards.number),
         experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),

@@ -23,8 +23,7 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
             paper: {name: experiment.title for name, experiment in settings.experiments.items()}
             for paper, settings in config.papers.items()
         },
-        workflows / "claims",
-        workflows / "errata",
+        workflows / "papers",
         page,
         profile=config.profile,
         config=" ".join(snakemake.params.settings),

@@ -11,11 +11,9 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
     from dpregret.workflows.results import link_files
 
     paper = snakemake.wildcards.paper
-    texts = Path(snakemake.scriptdir).resolve().parent
     write_tables(
         link_files(snakemake.input.runs, Path(folder)),
-        texts / "claims" / f"{paper}.yaml",
-        texts / "errata" / f"{paper}.yaml",
+        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
         Path(snakemake.output[0]).parent,
         experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
     )
