@@ -33,7 +33,9 @@ rule oracle_costs:
         "../envs/bench.yaml"
     params:
         dimensions=lambda wildcards: CONFIG.papers[wildcards.paper].oracle_costs,
-        code=fingerprint.module_fingerprint("dpregret.workflows.oracle_costs", "oracle_costs.py"),
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.oracle_costs", "oracle_costs.py"
+        ),
     script:
         "../scripts/oracle_costs.py"
 
