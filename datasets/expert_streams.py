@@ -313,7 +313,7 @@ def make_expert_stream(
         raise ValueError(f"epsilon must be positive, got {epsilon}")
     most = sources(ExpertStream)[name].most if name in sources(ExpertStream) else None
     if most is not None and experts > most:
-        raise ValueError(f"experts must lie between 2 and {most} for {name!r}, got {experts}")
+        raise ValueError(f"experts must lie between 2 and {most}, got {experts}")
     arguments = (experts, horizon, epsilon, best_loss)
     stream: ExpertStream = build("stream", ExpertStream, name, arguments, options, data_dir)
     return stream
