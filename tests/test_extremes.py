@@ -24,7 +24,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audits.bandits import Numbers
-from dpregret.workflows.audits.erm import DIMENSION, DOMAINS, SAMPLES, LinearRisk
+from dpregret.workflows.audits.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audits.experts import Table
 from dpregret.workflows.audits.neighbours import generators
 from dpregret.workflows.audits.online import LOSSES
@@ -132,7 +132,7 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
     monkeypatch.setattr(MirrorDescent, "MAX_ITERATIONS", 64)
     monkeypatch.setattr(FrankWolfe, "MAX_ITERATIONS", 64)
     kind = FAMILIES["erm"].learners[name]
-    domain = make_set(DOMAINS.get(name, "ball"), DIMENSION)
+    domain = make_set(kind.natural_set, DIMENSION)
     ridge = 0.5 if "strongly-convex" in kind.card.needs else 0.0
     for slope in (0.0, 1.0):
         slopes = np.zeros((SAMPLES, DIMENSION))

@@ -42,5 +42,6 @@ def other_families() -> dict[str, str]:
     every = set.intersection(*keys.values())
     found: dict[str, str] = {}
     for key in sorted(set.union(*keys.values()) - every):
-        found[key] = "; a key of " + " or ".join(f"family: {name}" for name, own in keys.items() if key in own)
+        owners = " or ".join(f"family: {name}" for name, own in keys.items() if key in own)
+        found[key] = f" ({key!r} is a key of {owners})"
     return found

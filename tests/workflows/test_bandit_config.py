@@ -44,7 +44,7 @@ def settings(**changes: Any) -> dict[str, Any]:
     [
         ({"family": "bandit"}, ["family", "did you mean 'bandits'?"]),
         ({"family": "coco"}, ["unknown family 'coco', allowed: bandits, erm, experts, online"]),
-        ({"feedback": "bandit"}, ["feedback", "it is now 'family', one of bandits, erm, experts, online"]),
+        ({"feedback": "bandit"}, ["feedback", "is called 'family' now"]),
         ({"learners": {"sparse-vector": ["pure"]}}, ["unknown learner 'sparse-vector'", "needs family: experts"]),
         ({"set": "cube"}, ["unknown set 'cube'"]),
         ({"streams": ["ranking"]}, ["streams", "lives on the set permutahedron, not on 'ball'"]),

@@ -9,7 +9,7 @@ from checkout import ROOT
 from dpregret.workflows.config import Job, load_config
 from dpregret.workflows.costs import __main__ as command
 from dpregret.workflows.costs import model
-from dpregret.workflows.costs.counts import Counts
+from dpregret.workflows.families.base import Counts
 from dpregret.workflows.profiles import PROFILES
 
 FULL, LARGE = (load_config(PROFILES / f"{name}.yaml", check=False) for name in ("full", "large"))

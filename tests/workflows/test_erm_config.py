@@ -51,7 +51,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"samples": [64, 128]}, ("samples", "too few cells")),
         ({"sample": [64]}, ("unknown key", "did you mean 'samples'")),
         ({"horizon": [64]}, ("unknown key", "samples")),
-        ({"family": None}, ("risks", "unknown key", "it is a key of family: erm")),
+        ({"family": None}, ("risks", "unknown key", "'risks' is a key of family: erm")),
         ({"window": [4]}, ("unknown key",)),
         ({"dimension": None}, ("dimension",)),
         ({"dimension_growth": {"factor": 1.0, "power": 0.5}}, ("dimension",)),

@@ -53,7 +53,7 @@ def fingerprints() -> dict[str, str]:
         ("paper_figs/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
         ("workflows/scripts/html_report.py", {"page"}),
-        ("workflows/claims/talwar_2015.yaml", {"tables", "page"}),
+        ("workflows/papers/talwar_2015/claims.yaml", {"tables", "page"}),
         ("workflows/config.py", set()),
         ("workflows/checks.py", set()),
     ],
