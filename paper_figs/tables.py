@@ -49,7 +49,8 @@ def write_tables(
     """Write claims.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
-    verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that cannot be trusted.
+    verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that cannot
+    be trusted.
     """
     claims, errata = load_paper(paper)
     runs = read_runs(runs_dir)
