@@ -15,7 +15,7 @@ LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
 _NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e-?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
-_LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)")
+_LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")
 _DIGITS: Final = 10
 FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
 
@@ -51,7 +51,7 @@ def parse(text: object) -> Rate:
         return Rate()
     symbol, power, log, argument, log_power = "", 0.0, "ln", "", 0.0
     log_part = _LOG.search(rest)
-    if log_part is not None and log_part.end() == len(rest):
+    if log_part is not None:
         log, argument = log_part[1], log_part[2] or log_part[3]
         log_power = _number(log_part[4])
         rest = rest[: log_part.start()]

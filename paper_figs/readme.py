@@ -65,17 +65,17 @@ def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> boo
     return new == old
 
 
-def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
+def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     """One row per paper of the reference: claims by verdict, errata and how many of them were measured.
 
-    `claims` is the folder of the claims files, which know the papers' names.
+    `papers` holds a folder for each paper, whose claims file knows how it is cited.
     """
     rows = []
     for file in sorted(reference.glob("*/claims.csv")):
         paper = file.parent.name
         counts = pd.read_csv(file)["verdict"].value_counts()
         errata = pd.read_csv(file.parent / "errata.csv")
-        title = load_claims(claims / f"{paper}.yaml").cite or paper
+        title = load_claims(papers / paper / "claims.yaml").cite or paper
         rows.append({
             "paper": f"[{title}](docs/{paper}.md)", "claims": str(counts.sum()),
             **{verdict: str(counts.get(verdict, 0)) for verdict in ORDER if verdict != NOT_RUN},
@@ -85,9 +85,9 @@ def verdict_table(reference: Path, claims: Path) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
 
 
-def update_verdicts(readme: Path, reference: Path, claims: Path, check: bool = False) -> bool:
+def update_verdicts(readme: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
-    table = formats.markdown(verdict_table(reference, claims))
+    table = formats.markdown(verdict_table(reference, papers))
     return renew(readme, lambda text: marked(text, SUMMARY, table), check)
 
 
@@ -103,12 +103,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("readme", type=Path)
     parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv, or results/reference")
     parser.add_argument("--mark", default=MARK, help="name in the two markers")
-    parser.add_argument("--claims", type=Path, default=Path("workflows/claims"), help="folder of the claims files")
+    parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     try:
         if options.table.is_dir():
-            current = update_verdicts(options.readme, options.table, options.claims, options.check)
+            current = update_verdicts(options.readme, options.table, options.papers, options.check)
         else:
             current = update_readme(options.readme, options.table, options.check, options.mark)
     except (ReadmeError, ClaimsError, OSError) as fault:

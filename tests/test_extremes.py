@@ -126,7 +126,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("name", "variant"), every("risks"))
+@pytest.mark.parametrize(("name", "variant"), every("erm"))
 def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimum is a vertex (or an end), or every point; one data set, one run."""
     monkeypatch.setattr(MirrorDescent, "MAX_ITERATIONS", 64)

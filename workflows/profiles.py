@@ -62,6 +62,7 @@ def read_profile(path: Path, folder: Path = PAPERS) -> Expanded:
         if not isinstance(layer.data, dict):
             raise ConfigError(f"{layer.name}: must be a mapping that starts with 'profile:'")
         data.pop("profile", None)  # every file has its own
+        places.pop(("profile",), None)
         problems = list(_problems(layer.data, data, layer))
         if problems:
             raise ConfigError(in_order(problems))
@@ -118,16 +119,21 @@ def _at(node: object, *path: str) -> dict[str, Any]:
 def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> Iterator[str]:
     """What is wrong with how a file changes the one below."""
     known = _at(base, "papers")
-    for where, node, allowed in [((), layer, known)] + [
-        (("papers", name), each, _at(known, name, "experiments")) for name, each in _at(layer, "papers").items()
-        if isinstance(each, dict)
-    ]:  # fmt: skip
-        only = node.get("only", LISTED)
-        for position, name in enumerate(only if isinstance(only, list) else []):
-            if name not in allowed:
-                yield f"{source.at((*where, 'only', position))}: {not_allowed('name', name, map(str, allowed))}"
-        if only != LISTED and not isinstance(only, list):
+    parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
+    parts = [((), layer, known, _at(layer, "papers"))]
+    parts += [
+        (("papers", name), each, _at(known, name, "experiments"), _at(each, "experiments"))
+        for name, each in _at(layer, "papers").items() if isinstance(each, dict)
+    ]  # fmt: skip
+    for where, node, allowed, listed in parts:
+        only = node.get("only")
+        if only is not None and only != LISTED and not isinstance(only, list):
             yield f"{source.at((*where, 'only'))}: must be the word {LISTED} or a list of names, not {only!r}"
+        for position, name in enumerate(only if isinstance(only, list) else []):
+            if not isinstance(name, str) or name not in allowed:
+                yield f"{source.at((*where, 'only', position))}: {not_allowed('name', name, map(str, allowed))}"
+        if only in (LISTED, []) and not listed:
+            yield f"{source.at((*where, 'only'))}: keeps nothing: name what is kept"
         if not isinstance(node.get("defaults", {}), dict | None):
             yield f"{source.at((*where, 'defaults'))}: must be a mapping, not {node['defaults']!r}"
     for paper, settings in _at(layer, "papers").items():
@@ -157,7 +163,7 @@ def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
 
 
 def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> None:
-    kept = listed if only == LISTED else only if isinstance(only, list) else entries
+    kept = listed if only == LISTED else (*only, *listed) if isinstance(only, list) else entries
     for name in [each for each in entries if each not in kept]:
         del entries[name]
 
@@ -201,6 +207,9 @@ def _merge(source: Source, data: dict[str, Any], places: Places) -> None:
             if not isinstance(change, dict):
                 _put({name: change}, below, places, source, here[:-1], here[:-1])
                 continue
+            if name not in below:
+                for stale in [place for place in places if place[: len(here)] == here]:
+                    del places[stale]
             experiment = below.setdefault(name, {})
             if name in changes:
                 places[here] = (source, here)
@@ -216,11 +225,11 @@ def _put(
     values: Mapping[str, Any], target: dict[str, Any], places: Places, source: Source, here: KeyPath, start: KeyPath
 ) -> None:
     for key, value in values.items():
+        places[*here, key] = (source, (*start, key))
         if value is None:
             target.pop(key, None)
         else:
             target[key] = value
-            places[*here, key] = (source, (*start, key))
 
 
 def _copy(experiments: dict[str, Any], model: str, name: str, places: Places, here: KeyPath) -> None:

@@ -1,90 +1,191 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.claims import ClaimsFile
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata, load_paper
 from dpregret.paper_figs.planted import make_claim
 
-CLAIM = {
-    "id": "thm3-T", "source": "s", "statement": "t", "learner": "l", "variant": "v", "experiment": "e",
-    "stream": "n", "parameter": "horizon", "predicted": {"power": 1.0},
-}  # fmt: skip
+SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}
+CLAIM = {"id": "thm3-T", "at": "T", "source": "s", "says": "t", "learner": "l.v", "rate": "T"}
 ROW = {
-    "id": "r", "label": "r", "group": "g", "learner": "l", "variant": "v", "privacy": "p", "neighbouring": "n",
-    "window": "w", "operation": "o", "bound_text": "b", "bound_latex": "b", "exponents": {"horizon": "thm3-T"},
+    "id": "r", "label": "r", "group": "g", "learner": "l.v", "privacy": "p", "neighbouring": "n", "window": "w",
+    "operation": "o", "bound_text": "b", "exponents": {"horizon": "thm3-T"},
 }  # fmt: skip
+ERRATUM = {"id": "L1", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None, "reason": "x"}
 
 
-def write(folder: Path, claim: dict[str, object], row: dict[str, object] | None = None) -> Path:
-    table = {"caption": "c", "reference": {"experiment": "e", "stream": "n"}, "rows": [{**ROW, **(row or {})}]}
+def write(folder: Path, claims: list[dict[str, Any]], rows: list[dict[str, Any]] | None = None, **more: Any) -> Path:
+    table = {"caption": "c", "reference": {"experiment": "e", "stream": "n"}, "rows": [ROW] if rows is None else rows}
+    content = {"title": "t", "settings": {"T": SETTING}, "claims": claims, "tables": [table], **more}
     path = folder / "claims.yaml"
-    path.write_text(yaml.safe_dump({"paper": "p", "title": "t", "claims": [{**CLAIM, **claim}], "tables": [table]}))
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
 
 
+def said(path: Path) -> str:
+    with pytest.raises(ClaimsError) as refusal:
+        load_paper(path.parent)
+    (line,) = refusal.value.problems
+    return line
+
+
+def line_of(path: Path, text: str) -> int:
+    """The first line that holds a text, after the settings if it can be."""
+    lines = path.read_text().splitlines()
+    later = lines.index("claims:")
+    found = [number for number, line in enumerate(lines, 1) if text in line]
+    return next((number for number in found if number > later), found[0])
+
+
 def test_a_plain_number_of_rounds_is_accepted(tmp_path: Path) -> None:
-    claims = load_claims(write(tmp_path, {"asymptotic_from": 512}))
+    claims = load_claims(write(tmp_path, [{**CLAIM, "from": 512}]))
     assert claims.claims[0].asymptotic_from.rounds == 512
 
 
-@pytest.mark.parametrize(
-    ("claim", "parts"),
-    [
-        ({"toll": 0.2}, ["claim 'thm3-T'", "unknown key 'toll'", "allowed: id, source", "nearest: 'tol'"]),
-        ({"predicted": {"power": 1, "log": 2}}, ["'thm3-T'", "'log'", "power, log_power", "nearest: 'log_power'"]),
-        ({"predicted": {"power": "x"}}, ["'thm3-T'", "predicted.power", "number"]),
-        ({"parameter": "time"}, ["'thm3-T'", "parameter", "'horizon', 'samples', 'dimension'"]),
-        ({"tol": 0.2}, ["'thm3-T'", "tol_reason"]),
-        ({"response": "overhead"}, ["'thm3-T'", "needs twin"]),
-        ({"kind": "below"}, ["'thm3-T'", "takes no predicted"]),
-        ({"predicted": None}, ["'thm3-T'", "needs predicted"]),
-        ({"predicted": {"power": 0}, "response": "log_slope"}, ["constant law"]),
-        ({"predicted": {"power": 1, "log_power": 1}, "parameter": "window"}, ["log_power exists"]),
-    ],
-)
-def test_bad_claims_are_refused_in_one_line(tmp_path: Path, claim: dict[str, object], parts: list[str]) -> None:
-    path = write(tmp_path, claim)
-    with pytest.raises(ClaimsError) as refusal:
-        load_claims(path)
-    message = str(refusal.value)
-    assert message.startswith(f"{path}: ")
+def test_a_paper_is_named_by_its_folder(tmp_path: Path) -> None:
+    assert load_claims(write(tmp_path, [CLAIM])).paper == tmp_path.name
+    assert "claims.yaml:1: paper: a paper is named by its folder" in said(
+        _prepend(write(tmp_path, [CLAIM]), "paper: lou_2020\n")
+    )
+
+
+def _prepend(path: Path, text: str) -> Path:
+    path.write_text(text + path.read_text())
+    return path
+
+
+def test_groups_inherit_and_a_claim_has_the_last_word(tmp_path: Path) -> None:
+    deep = {"scope": "instance", "claims": [{"id": "b", "rate": "T^0.5", "says": "two"}, {"id": "c", "origin": None}]}
+    group = {"source": "Theorem 3", "learner": "l.v", "origin": "derived", "rate": "T", "at": "T", "errata": ["L1"],
+             "says": "one", "claims": [{"id": "thm3-T"}, deep, {"id": "d", "at": "W", "rate": "d"}]}  # fmt: skip
+    settings = {"T": SETTING, "W": {**SETTING, "parameter": "dimension", "where": {"window": 1}, "scope": "instance"}}
+    first, second, third, last = load_claims(write(tmp_path, [group], settings=settings)).claims
+    assert (first.id, first.origin, first.scope, str(first.rate)) == ("thm3-T", "derived", "worst-case", "T")
+    assert (second.statement, second.scope, str(second.rate), second.errata) == ("two", "instance", "T^0.5", ("L1",))
+    assert (third.statement, third.origin) == ("one", "paper")  # null: the default again
+    assert (last.parameter, last.where, last.scope) == ("dimension", {"window": 1}, "instance")
+    assert all((claim.learner, claim.variant) == ("l", "v") for claim in (first, second, third, last))
+
+
+def test_rows_inherit_too(tmp_path: Path) -> None:
+    shared = {key: value for key, value in ROW.items() if key not in ("id", "exponents", "label")}
+    rows = [
+        {**shared, "rows": [{"id": "a", "label": "A", "also": ["thm3-T"]}, {"id": "b", "label": "B", "knows": "T"}]}
+    ]
+    first, second = load_claims(write(tmp_path, [CLAIM], rows)).rows
+    assert (first.privacy, first.label, first.also) == ("p", "A", ("thm3-T",))
+    assert (second.bound_latex, second.knows, second.variant) == ("b", "T", "v")
+
+
+@pytest.mark.parametrize("text", ["ftal", "ftal.plain"])
+def test_the_counterpart_in_short(text: str) -> None:
+    found = make_claim(response="overhead", counterpart=text).counterpart
+    assert found is not None
+    assert (found.learner, found.variant, found.where) == ("ftal", "plain", {})
+
+
+# what a claim has, the key on whose line the mistake stands, and fragments of what is said
+MISTAKES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
+    ({"toll": 0.2}, "toll", ("claims[thm3-T].toll: unknown key, allowed: id, source", "at; did you mean 'tol'?")),
+    ({"kind": "below"}, "kind", ("is called 'type' now",)),
+    ({"twin": "ftal"}, "twin", ("is called 'counterpart' now",)),
+    ({"predicted": {"power": 1}}, "predicted", ("is called 'rate' now",)),
+    ({"statement": "x"}, "statement", ("is called 'says' now",)),
+    ({"asymptotic_from": 8}, "asymptotic_from", ("is called 'from' now",)),
+    ({"rate": "T^^2"}, "rate", ("claims[thm3-T].rate: a rate is written like T^0.5 ln(T)^1.5", "not 'T^^2'")),
+    ({"rate": {"power": 1}}, "rate", ("a rate is written like",)),
+    ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, not of 'n'",)),
+    ({"rate": "d"}, "id", ("rate 'd' is in d, where parameter horizon sweeps T",)),
+    ({"rate": None}, "id", ("type exponent needs rate",)),
+    ({"at": "t"}, "at", ("claims[thm3-T].at: unknown setting 't', allowed: T",)),
+    ({"learner": "l"}, "id", ("a learner is written name.variant, such as ftal.plain, not 'l'",)),
+    ({"parameter": "hrizon"}, "parameter", ("must be one of 'horizon', 'samples'", "did you mean 'horizon'?")),
+    ({"tol": "x"}, "tol", ("must be a number, not 'x'",)),
+    ({"tol": 0.2}, "id", ("tol differs from 0.1: give tol_reason",)),
+    ({"errata": "L1"}, "errata", ("must be a list, not 'L1'",)),
+    ({"errata": ["L2"]}, "- L2", ("errata[0]: unknown erratum 'L2', allowed: L1; did you mean 'L1'?",)),
+    ({"from": {"round": 1}}, "round", ("from.round: unknown key, allowed: rounds", "did you mean 'rounds'")),
+    ({"where": {"window": [1]}}, "window", ("where.window: must be a number or a word, not [1]",)),
+    ({"response": "overhead"}, "id", ("response overhead needs counterpart",)),
+    ({"type": "below"}, "id", ("type below takes no rate",)),
+    ({"rate": "1", "response": "log_slope"}, "id", ("a constant rate has no log slope over T",)),
+    ({"rate": "(log2 W + 1) ln T", "parameter": "window"}, "rate", ("logarithms are of (log2 W + 1)",)),
+]
+
+
+@pytest.mark.parametrize(("changes", "key", "fragments"), MISTAKES)
+def test_a_mistake_is_one_line_with_its_place(
+    tmp_path: Path, changes: dict[str, Any], key: str, fragments: tuple[str, ...]
+) -> None:
+    path = write(tmp_path, [{**CLAIM, **changes}])
+    (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [ERRATUM]}))
+    message = said(path)
+    assert message.startswith(f"{path}:{line_of(path, key if key.startswith('- ') else f'{key}:')}: ")
     assert "\n" not in message
-    for part in parts:
-        assert part in message
+    for fragment in fragments:
+        assert fragment in message
 
 
-def test_dangling_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ClaimsError, match="unknown claim 'thm3-t'; nearest: 'thm3-T'"):
-        load_claims(write(tmp_path, {}, {"exponents": {"horizon": "thm3-t"}}))
-    claims = load_claims(write(tmp_path, {"errata": ["L19"]}))
+def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
+    group = {**CLAIM, "tolerance": 0.2, "claims": [{"id": "a"}, {"id": "b"}]}
+    del group["id"]
+    path = write(tmp_path, [group], [])
+    assert said(path).startswith(f"{path}:{line_of(path, 'tolerance')}: claims[0].tolerance: unknown key")
+    path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "steam": "n"}})
+    assert said(path).startswith(f"{path}:{line_of(path, 'steam')}: settings.T.steam: unknown key 'steam', allowed:")
+    path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "parameter": "time"}})
+    assert said(path).startswith(f"{path}:{line_of(path, 'parameter')}: settings.T.parameter: must be one of 'horizon'")
+
+
+def test_names_that_lead_nowhere_and_names_that_stand_twice_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, [CLAIM], [{**ROW, "exponents": {"horizon": "thm3-t"}}])
+    assert f"{line_of(path, 'exponents')}: tables[0].rows[r].exponents: unknown claim 'thm3-t'; did you" in said(path)
+    path = write(tmp_path, [{**CLAIM, "source": "x"}, CLAIM])
+    assert said(path).endswith(f"'thm3-T' occurs twice, first at {path}:{line_of(path, 'id: thm3-T')}")
+    write(tmp_path, [CLAIM])
     errata = tmp_path / "errata.yaml"
-    erratum = {"id": "L1", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None, "reason": "x"}
-    errata.write_text(yaml.safe_dump({"paper": "p", "errata": [erratum]}))
-    with pytest.raises(ClaimsError, match="no erratum 'L19', named by 'thm3-T'"):
-        load_errata(errata, claims)
-    errata.write_text(yaml.safe_dump({"paper": "p", "errata": [erratum, erratum]}))
-    with pytest.raises(ClaimsError, match="erratum 'L1' occurs twice"):
+    errata.write_text(yaml.safe_dump({"errata": [ERRATUM, {**ERRATUM}]}))
+    with pytest.raises(ClaimsError, match=r"errata\.yaml:10: errata\[L1\]\.id: 'L1' occurs twice"):
         load_errata(errata)
-    errata.write_text(yaml.safe_dump({"paper": "p", "errata": [{**erratum, "reason": ""}]}))
-    with pytest.raises(ClaimsError, match="erratum 'L1': an erratum without experiment needs reason"):
+    errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, "reason": ""}]}))
+    with pytest.raises(ClaimsError, match=r"errata\.yaml:2: errata\[L1\]: an erratum without experiment needs reason"):
         load_errata(errata)
-    errata.write_text("a: [")
-    with pytest.raises(ClaimsError, match="not YAML"):
+    errata.write_text("a: ]")
+    with pytest.raises(ClaimsError, match=r"errata\.yaml:1: is not valid YAML"):
         load_errata(errata)
+
+
+def test_a_paper_may_have_no_errata(tmp_path: Path) -> None:
+    assert load_paper(write(tmp_path, [CLAIM]).parent).errata.errata == ()
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims = load_claims(repository / "workflows/claims/lou_cheung_2020.yaml")
-    errata = load_errata(repository / "workflows/errata/lou_cheung_2020.yaml", claims)
+    claims, errata = load_paper(repository / "workflows/papers/lou_cheung_2020")
     assert [erratum.id for erratum in errata.errata] == [f"L{number}" for number in range(1, 19)]
     tested = {name for row in claims.rows for name in row.claim_ids()}
     assert {"thm3-T", "thm4-d", "thm6-W", "thm7-eps", "pftal-T-corrected", "alg1-printed-gamma"} <= tested
     sources = " ".join(claim.source for claim in claims.claims)
     for theorem in (1, 2, 3, 4, 5, 6, 7):
         assert f"Theorem {theorem}" in sources
+
+
+COUNTS = {"lou_cheung_2020": (121, 34, 18), "talwar_2015": (84, 31, 25), "asi_et_al_2023": (95, 37, 22),
+          "ene_et_al_2021": (108, 72, 18)}  # fmt: skip
+
+
+@pytest.mark.parametrize("paper", COUNTS)
+def test_shipped_files_expand_to_all_that_they_hold(repository: Path, paper: str) -> None:
+    path = repository / f"workflows/papers/{paper}/claims.yaml"
+    claims: ClaimsFile = load_claims(path)
+    assert (len(claims.claims), len(claims.rows), len(claims.figures)) == COUNTS[paper]
+    text = path.read_text()
+    for name in yaml.safe_load(text)["settings"]:
+        assert f"at: {name}" in text, f"setting {name} is used by no claim"
 
 
 def test_worst_case_claims_of_powers_name_a_tolerance() -> None:

@@ -75,23 +75,63 @@ def refusal(load: Callable[[Path], object], path: Path, error: type[Exception]) 
 
 
 def smoke() -> Any:
-    return yaml.safe_load((WORKFLOWS / "config" / "smoke.yaml").read_text())
+    """A complete configuration, with nothing below it."""
+    config = load_config(WORKFLOWS / "config" / "smoke.yaml")
+    return _lists(config.model_dump(by_alias=True, exclude_none=True))
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(each) for key, each in value.items()}
+    return [_lists(each) for each in value] if isinstance(value, tuple | list) else value
 
 
 def claims() -> Any:
-    """A few claims of each kind: a file as small as it is whole."""
-    data = yaml.safe_load((WORKFLOWS / "claims" / "talwar_2015.yaml").read_text())
-    rows = [{key: value for key, value in row.items() if key not in ("exponents", "also")}
-            for row in data["tables"][0]["rows"][:2]]  # fmt: skip
-    return {**data, "tables": [{**data["tables"][0], "rows": rows}], "claims": data["claims"][:6]}
+    """A few claims of each type, in groups and alone: a file as small as it is whole."""
+    data = yaml.safe_load((WORKFLOWS / "papers" / "talwar_2015" / "claims.yaml").read_text())
+    row = {"id": "r", "label": "r", "group": "g", "learner": "l.v", "also": ["thm3.2-n"]}
+    words = {"privacy": "p", "neighbouring": "n", "operation": "o", "bound_text": "b", "rows": [row]}
+    claims = [*data["claims"][:8], *yaml.safe_load(GROUP)]
+    used = {claim["at"] for claim in _flat(claims) if "at" in claim}
+    settings = {name: setting for name, setting in data["settings"].items() if name in used}
+    return {**data, "settings": settings, "tables": [{**data["tables"][0], "rows": [words]}], "claims": claims}
+
+
+def _flat(entries: list[Any]) -> list[Any]:
+    return [each for entry in entries for each in (entry, *_flat(entry.get("claims", [])))]
+
+
+GROUP = """
+- learner: noisy-gd.corrected
+  at: gd-samples
+  claims:
+    - {id: thm3.2-n, source: Theorem 3.2, rate: n^-1 ln(n/delta), says: falls}
+    - {id: thm3.2-p, source: Theorem 3.2, at: gd-dimension, rate: p^0.5, from: {rounds: 8}, where: {epsilon: 1}, says: grows}
+"""
 
 
 def errata() -> Any:
-    return yaml.safe_load((WORKFLOWS / "errata" / "talwar_2015.yaml").read_text())
+    return yaml.safe_load((WORKFLOWS / "papers" / "talwar_2015" / "errata.yaml").read_text())
+
+
+def overlay() -> Any:
+    """A profile on top of another one, with all that its grammar has."""
+    changed = {"runs": 4, "horizon": ["2^4..2^7", "2^9"], "window": None}
+    return {
+        "profile": "smoke", "extends": "ci", "only": "listed", "seed": 3, "defaults": {"delta": 1e-5},
+        "papers": {"lou_cheung_2020": {
+            "defaults": {"epsilon": "2^-1..2^2"},
+            "only": ["horizon", "window"],
+            "experiments": {
+                "horizon": {**changed, "window": [1]}, "again": {"like": "window", "title": "Again", "runs": 2},
+            },
+        }},
+    }  # fmt: skip
 
 
 FILES: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Exception]]] = {
     "config": (smoke, load_config, ConfigError),
+    "overlay": (overlay, load_config, ConfigError),
     "claims": (claims, load_claims, ClaimsError),
     "errata": (errata, load_errata, ClaimsError),
     "audit": (lambda: yaml.safe_load((WORKFLOWS / "audits" / "settings.yaml").read_text()), load_settings, ValueError),
