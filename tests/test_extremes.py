@@ -97,7 +97,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
             assert np.isfinite(found.losses).all()
             assert (found.losses >= 0).all()
             assert (found.losses <= rounds).all()
-            assert learner.delivered_epsilon() >= 0
+            assert learner.delivered_epsilon()[0] >= 0
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
