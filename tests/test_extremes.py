@@ -24,7 +24,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audits.bandits import Numbers
-from dpregret.workflows.audits.erm import DIMENSION, DOMAINS, SAMPLES, LinearRisk
+from dpregret.workflows.audits.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audits.experts import Table
 from dpregret.workflows.audits.neighbours import generators
 from dpregret.workflows.audits.online import LOSSES
@@ -97,7 +97,7 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
             assert np.isfinite(found.losses).all()
             assert (found.losses >= 0).all()
             assert (found.losses <= rounds).all()
-            assert learner.delivered_epsilon() >= 0
+            assert learner.delivered_epsilon()[0] >= 0
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -126,13 +126,13 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("name", "variant"), every("risks"))
+@pytest.mark.parametrize(("name", "variant"), every("erm"))
 def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimum is a vertex (or an end), or every point; one data set, one run."""
     monkeypatch.setattr(MirrorDescent, "MAX_ITERATIONS", 64)
     monkeypatch.setattr(FrankWolfe, "MAX_ITERATIONS", 64)
     kind = FAMILIES["erm"].learners[name]
-    domain = make_set(DOMAINS.get(name, "ball"), DIMENSION)
+    domain = make_set(kind.natural_set, DIMENSION)
     ridge = 0.5 if "strongly-convex" in kind.card.needs else 0.0
     for slope in (0.0, 1.0):
         slopes = np.zeros((SAMPLES, DIMENSION))
