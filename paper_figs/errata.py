@@ -15,6 +15,10 @@ from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
 from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity
 from dpregret.paper_figs.verdicts import NOT_RUN
 
+COLUMNS: Final = [
+    "erratum", "place", "printed", "right", "why", "status", "quantity", "as printed", "against", "corrected", "ratio",
+    "experiment", "note",
+]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
 QUANTITY_TEXT: Final[Mapping[Quantity, str]] = {
     "horizon_exponent": "T exponent of regret",
@@ -38,7 +42,7 @@ def write_errata(
     runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None
 ) -> pd.DataFrame:
     """Write errata.csv and errata.md into `out`; return the frame."""
-    frame = pd.DataFrame([_row(runs, erratum, experiments) for erratum in errata.errata])
+    frame = pd.DataFrame([_row(runs, erratum, experiments) for erratum in errata.errata], columns=COLUMNS)
     formats.write_csv(frame, out / "errata.csv")
     (out / "errata.md").write_text("\n".join(_section(row) for row in frame.to_dict("records")), encoding="utf-8")
     return frame

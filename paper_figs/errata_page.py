@@ -56,6 +56,7 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path) -> None
     `texts` holds a folder of YAML files for each paper.
     """
     sections = [section(results, load_paper(texts / paper)) for paper in papers]
+    sections = [each for each in sections if each.entries]
     for form in ("md", "html"):
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=form == "html", trim_blocks=True, lstrip_blocks=True,

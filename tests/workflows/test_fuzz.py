@@ -106,7 +106,8 @@ GROUP = """
   at: gd-samples
   claims:
     - {id: thm3.2-n, source: Theorem 3.2, rate: n^-1 ln(n/delta), says: falls}
-    - {id: thm3.2-p, source: Theorem 3.2, at: gd-dimension, rate: p^0.5, from: {rounds: 8}, where: {epsilon: 1}, says: grows}
+    - {id: thm3.2-p, source: Theorem 3.2, at: gd-dimension, rate: p^0.5, from: {rounds: 8}, where: {epsilon: 1},
+       says: grows}
 """
 
 

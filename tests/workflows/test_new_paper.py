@@ -1,0 +1,84 @@
+"""A new paper is one new folder; no file that exists is edited."""
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+EXPERIMENTS = """\
+defaults: {set: ball, streams: [norm-kink], window: [1], epsilon: [.inf], delta: 1.0e-6, runs: 4}
+experiments:
+  descent:
+    title: Descent and the leader
+    sweep: horizon
+    dimension: [2]
+    horizon: 2^8..2^13
+    learners: {ogd: [plain], ftal: [plain]}
+"""
+CLAIMS = """\
+title: A toy
+settings:
+  T: {experiment: descent, stream: norm-kink, parameter: horizon}
+claims:
+  - at: T
+    rate: ln T
+    from: 256
+    claims:
+      - {id: toy-ogd, source: Theorem 1, learner: ogd.plain, says: descent has logarithmic regret}
+      - {id: toy-ftal, source: Theorem 2, learner: ftal.plain, says: the leader has logarithmic regret}
+tables:
+  - caption: A toy.
+    reference: {experiment: descent, stream: norm-kink}
+    rows:
+      - privacy: none
+        neighbouring: "-"
+        operation: one projection
+        bound_text: O(ln T)
+        group: corrected
+        rows:
+          - {id: ogd, label: descent, learner: ogd.plain, exponents: {horizon: toy-ogd}}
+          - {id: ftal, label: leader, learner: ftal.plain, exponents: {horizon: toy-ftal}}
+"""
+FILES = {"experiments.yaml": EXPERIMENTS, "claims.yaml": CLAIMS}
+MOST_LINES = 35
+
+
+@pytest.fixture
+def with_toy(checkout: Any) -> Any:
+    folder = checkout.root / "workflows" / "papers" / "toy_et_al_2026"
+    folder.mkdir()
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    return checkout
+
+
+def test_a_paper_takes_few_lines() -> None:
+    assert sum(len(content.splitlines()) for content in FILES.values()) <= MOST_LINES
+
+
+@pytest.mark.workflow
+def test_a_new_folder_is_a_paper_of_the_full_profile(with_toy: Any) -> None:
+    results = "results/toy_et_al_2026"
+    done = with_toy.snakemake("--cores", "2", f"{results}/claims.csv", f"{results}/table_1.csv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    claims = pd.read_csv(with_toy.root / results / "claims.csv").set_index("claim")
+    assert list(claims.index) == ["toy-ogd", "toy-ftal"]
+    assert set(claims["rate"]) == {"ln T"}
+    assert not claims["fitted"].isna().any()
+    table = pd.read_csv(with_toy.root / results / "table_1.csv", keep_default_na=False)
+    assert list(table["algorithm"]) == ["descent", "leader"]
+    assert all(text != "-" for text in table["T exponent"])
+    planned = with_toy.snakemake("-n", "toy")  # its short name is a target, with figures and an empty list of errata
+    assert planned.returncode == 0, planned.stdout + planned.stderr
+    assert f"{results}/complete.txt" in planned.stdout
+
+
+@pytest.mark.workflow
+def test_a_mistake_in_a_new_paper_is_one_line_with_its_place(with_toy: Any) -> None:
+    path = with_toy.root / "workflows" / "papers" / "toy_et_al_2026" / "claims.yaml"
+    path.write_text(CLAIMS.replace("at: T", "at: t"))
+    done = with_toy.snakemake("-n", "toy")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert "workflows/papers/toy_et_al_2026/claims.yaml:5: claims[0].at: unknown setting 't'" in said
+    assert "Traceback" not in said
