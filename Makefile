@@ -8,6 +8,7 @@ CORES ?= 8
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
 READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
+PAPERS := $(patsubst workflows/papers/%/claims.yaml,%,$(wildcard workflows/papers/*/claims.yaml))
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
@@ -65,8 +66,8 @@ lint: setup ## check style, types and workflow
 	$(BIN)/snakefmt --check Snakefile workflows/rules
 	$(BIN)/snakemake --lint
 
-table: setup ## print a paper's table (PAPER=lou_cheung, talwar, asi or ene; NUMBER=2 for the second)
-	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=lou_cheung (or talwar, asi, ene)" >&2; exit 2; }
+table: setup ## print a paper's table (PAPER=lou_cheung, the beginning of its name; NUMBER=2 for the second)
+	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
 	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
 
 compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
@@ -118,17 +119,14 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@cp results/errata.md results/reference/errata.md
-	@cp results/lou_cheung_2020/figures/regret_horizon.png docs/lou_cheung_2020_horizon.png
-	@cp results/talwar_2015/figures/sweep_hetero_samples.png docs/talwar_2015_samples.png
-	@cp results/asi_et_al_2023/figures/winners.png docs/asi_et_al_2023_winners.png
-	@cp results/ene_et_al_2021/figures/oracle_costs.png docs/ene_et_al_2021_costs.png
+	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
+	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
-	@for paper in lou_cheung_2020 talwar_2015 asi_et_al_2023 ene_et_al_2021; do \
+	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 
 schema: setup ## renew the JSON schema of configurations
-	$(BIN)/python -c 'import json; from dpregret.workflows.config import Config; print(json.dumps(Config.model_json_schema(), indent=2))' \
-	  > workflows/schemas/config.schema.json
+	$(BIN)/python -m dpregret.workflows.schema > workflows/schemas/config.schema.json
 
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock

@@ -16,7 +16,7 @@ from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quan
 from dpregret.paper_figs.verdicts import NOT_RUN
 
 COLUMNS: Final = [
-    "erratum", "place", "printed", "right", "why", "status", "quantity", "as printed", "against", "corrected", "ratio",
+    "erratum", "place", "printed", "right", "why", "status", "quantity", "against", "ratio", "as printed", "corrected",
     "experiment", "note",
 ]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
@@ -42,7 +42,8 @@ def write_errata(
     runs: pd.DataFrame, errata: ErrataFile, out: Path, experiments: Collection[str] | None = None
 ) -> pd.DataFrame:
     """Write errata.csv and errata.md into `out`; return the frame."""
-    frame = pd.DataFrame([_row(runs, erratum, experiments) for erratum in errata.errata], columns=COLUMNS)
+    rows = [_row(runs, erratum, experiments) for erratum in errata.errata]
+    frame = pd.DataFrame(rows, columns=None if rows else COLUMNS)
     formats.write_csv(frame, out / "errata.csv")
     (out / "errata.md").write_text("\n".join(_section(row) for row in frame.to_dict("records")), encoding="utf-8")
     return frame
