@@ -24,8 +24,8 @@ def fingerprints() -> dict[str, str]:
         "cocop": fingerprint.learner_fingerprint("online", f"{ONLINE}.wdp_cocop", STREAMS),
         "pocp": fingerprint.learner_fingerprint("online", f"{ONLINE}.pocp", STREAMS),
         "data": fingerprint.data_fingerprint(),
-        "tables": fingerprint.figures_fingerprint("tables.py"),
-        "page": fingerprint.figures_fingerprint("html_report.py"),
+        "tables": fingerprint.figures_fingerprint("tables.py", "lou_cheung_2020"),
+        "page": fingerprint.figures_fingerprint("html_report.py", "lou_cheung_2020", "talwar_2015"),
     }
 
 
@@ -53,7 +53,9 @@ def fingerprints() -> dict[str, str]:
         ("paper_figs/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
         ("workflows/scripts/html_report.py", {"page"}),
-        ("workflows/papers/talwar_2015/claims.yaml", {"tables", "page"}),
+        ("workflows/papers/talwar_2015/claims.yaml", {"page"}),
+        ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
+        ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
         ("workflows/config.py", set()),
         ("workflows/checks.py", set()),
     ],
