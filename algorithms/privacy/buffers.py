@@ -52,8 +52,8 @@ def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:
 class WindowBuffers(Toeplitz):
     """Geometric decays in place of the window root: about 2 % above its variance with 3 buffers, at less cost.
 
-    z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of ending, so
-    the optimum is not reached with any number of buffers. Raises ValueError for a window below 1.
+    z_t = eps_t + sum_i weights_i y_i, then y_i <- a_i y_i + eps_t. The noise of an expired item fades instead of
+    ending, so no number of buffers reaches the optimum. Raises ValueError for a window below 1.
     """
 
     window: int

@@ -109,9 +109,10 @@ class Buffered:
 
     def __init__(self, symbol: Rational):
         self.symbol = symbol
-        self.state: Array | None = None
+        self.state: Array | None = None  # (poles, runs * d)
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
+        """The noise of one block, (rounds, runs, d)."""
         block, flat = len(units), units.reshape(len(units), -1)
         if self.state is None:
             poles, order = np.array(self.symbol.poles), np.arange(float(block))

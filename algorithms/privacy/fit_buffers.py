@@ -1,8 +1,8 @@
 """Derive the parameters of `buffers.yaml` anew: `python -m dpregret.algorithms.privacy.fit_buffers [--check]`.
 
-Windows minimise (sum over all j of h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with n = T - 1.
-Both are smooth in u = ln(-ln decay) of the interlacing decays and zeros, and every sum is a geometric one in closed form.
-A fit starts from that of half the size; --check derives a few again and compares the errors.
+Windows minimise (sum over all j of h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with
+n = T - 1. Both are smooth in ln(-ln decay) of the interlacing decays and zeros, all sums are geometric. A fit starts
+from that of half the size; --check derives a few again and compares the errors.
 """
 
 import argparse
@@ -76,16 +76,18 @@ def fit(kind: str, size: int, buffers: int, start: Array | None = None) -> tuple
             found = np.log(error(*unpack(point), size))
         return float(found) if np.isfinite(found) else 1e3
 
-    spread = [np.linspace(-np.log(size) - 0.5 + shift, shift, 2 * buffers) for shift in (0.0, 0.7)]
-    best = None
-    for first in ([] if start is None else [start]) + spread:
-        found = minimize(cost, first, method="BFGS", options={"gtol": 1e-9})
+    starts = [np.linspace(-np.log(size) - 0.5 + shift, shift, 2 * buffers) for shift in (0.0, 0.7)]
+    points: list[Array] = []
+    for first in starts if start is None else [start, *starts]:
+        point = minimize(cost, first, method="BFGS", options={"gtol": 1e-9}).x
         for _ in range(2):
-            found = minimize(cost, found.x, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15, "maxiter": 4000})
-        if best is None or found.fun < best.fun:
-            best = found
-    decays, zeros = unpack(best.x)
-    return decays, zeros, float(np.exp(best.fun))
+            point = minimize(
+                cost, point, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15, "maxiter": 4000}
+            ).x
+        points.append(point)
+    best = min(points, key=cost)
+    decays, zeros = unpack(best)
+    return decays, zeros, float(np.exp(cost(best)))
 
 
 def derive(kind: str, sizes: Sequence[int]) -> dict[int, dict[int, dict[str, list[float]]]]:

@@ -2,20 +2,21 @@
 
 Released is S_t + z_t with S_t the running sum of the items and z = sigma H eps, eps_t independent N(0, I), H the lower
 triangular Toeplitz matrix of h (h_0 = 1). With c(x) = 1 / ((1 - x) h(x)) the outputs of rounds 1..t are a bijection of
-sum_{i<=s} c_{s-i} v_i + sigma eps_s, s <= t, whatever adaptive rule makes the items. An item that is replaced, and moves by
-at most Delta, therefore costs in Gaussian differential privacy, seen a rounds after its own,
+sum_{i<=s} c_{s-i} v_i + sigma eps_s, s <= t, whatever adaptive rule makes the items. An item that is replaced, and
+moves by at most Delta, therefore costs in Gaussian differential privacy, seen a rounds after its own,
 
-    mu(a)^2 = (Delta / sigma)^2 sum_{j<=a} c_j^2,                        exactly, and Var(z_t) = sigma^2 sum_{j<t} h_j^2.
+    mu(a)^2 = (Delta / sigma)^2 sum_{j<=a} c_j^2 exactly,      and Var(z_t) = sigma^2 sum_{j<t} h_j^2.
 
 An item is charged for its first `protected` ages: the window, or all the rounds there are. So `nodes_per_item` is
 sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
 
   WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
   Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
-  BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin, McKenna, Upadhyay & Lampert 2025)
-  UnboundedToeplitz    no horizon (Jacobsen & Fawaz 2025)
+  BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
+  UnboundedToeplitz    no horizon, one scale for ever (Jacobsen & Fawaz 2025)
 
-Only Gaussian noise: a pure loss adds |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of a tree.
+Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
+a tree.
 """
 
 import zlib
@@ -218,10 +219,10 @@ class BandedInverseRoot(OverHorizon):
 
 @dataclass(frozen=True)
 class UnboundedToeplitz(Toeplitz):
-    """For learners without a horizon: h = (1 - x)^(-1/2) l(x)^beta, c = (1 - x)^(-1/2) l(x)^-beta, l = ln(1 / (1 - x)) / x.
+    """For learners without a horizon: h = (1 - x)^(-1/2) l^beta, c = (1 - x)^(-1/2) l^-beta, l = ln(1 / (1 - x)) / x.
 
-    c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance grows
-    like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
+    c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance
+    grows like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
     """
 
     beta: float = 0.75
@@ -237,7 +238,7 @@ class UnboundedToeplitz(Toeplitz):
 
     @property
     def nodes_per_item(self) -> float:
-        """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); w^(-1/(2 beta - 1)) = -ln t tames the end at 0."""
+        """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
         power = 2 * self.beta - 1
 
         def density(angle: float) -> float:
@@ -248,7 +249,7 @@ class UnboundedToeplitz(Toeplitz):
             depth = w ** (-1 / power) if w > 0 else np.inf
             if depth > 700:  # angle e^-depth: the chord is the angle
                 return float((1 + (np.pi / 2 / depth) ** 2) ** -self.beta / power)
-            return density(np.exp(-depth)) * np.exp(-depth) * depth ** (1 + power) / power
+            return float(density(np.exp(-depth)) * np.exp(-depth) * depth ** (1 + power) / power)
 
         edge = np.exp(-1.0)
         parts = [quad(density, edge, np.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
