@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 from scipy.fft import fft
-from scipy.signal import lfilter
+from scipy.signal import fftconvolve, lfilter
 
 from dpregret.core.arrays import Array
 
 OVERSAMPLING = 16  # points of the circle a coefficient; at radius r, r^(OVERSAMPLING n) = ALIASING
 ALIASING = 1e-18
+RECURSION = 2048  # coefficients of a reciprocal found one by one
 
 
 @lru_cache(maxsize=16)
@@ -50,10 +51,16 @@ def landau(count: int) -> float:
 
 
 def reciprocal(series: Array, count: int) -> Array:
-    """The first coefficients of 1 / s(x), s_0 not 0."""
-    impulse = np.zeros(count)
+    """The first coefficients of 1 / s(x), s_0 not 0: by recursion, long ones by Newton's step r <- r (2 - s r)."""
+    known = min(count, RECURSION)
+    impulse = np.zeros(known)
     impulse[0] = 1.0
-    found: Array = lfilter([1.0], series[:count], impulse)
+    found: Array = lfilter([1.0], series[:known], impulse)
+    while known < count:
+        known = min(2 * known, count)
+        rest = -fftconvolve(found, series[:known])[:known]
+        rest[0] += 2.0
+        found = fftconvolve(found, rest)[:known]
     return found
 
 

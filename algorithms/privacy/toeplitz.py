@@ -33,6 +33,7 @@ from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh, PrefixSums
 from dpregret.algorithms.privacy.series import (
     inverse_root_coefficients,
     landau,
+    reciprocal,
     root_coefficients,
     running_sum_strategy,
     taylor,
@@ -195,8 +196,7 @@ class BandedInverseRoot(OverHorizon):
 
     def strategy_coefficients(self, count: int) -> Array:
         """1 / (first p terms of the inverse root)."""
-        band = inverse_root_coefficients(min(self.bands, count))
-        return running_sum_strategy(np.cumsum(np.concatenate([band, np.zeros(count - len(band))])), count)
+        return reciprocal(inverse_root_coefficients(self.bands), count)
 
     def arranger(self) -> Arrange:
         """The rest h_j - f_{p-1} is short; the constant is a running sum."""
