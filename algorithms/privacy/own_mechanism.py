@@ -12,7 +12,7 @@ of `OFFERED`.
                                         running sums are taken (`per_item`);
   a PrefixSums of this project          calibrated here.
 
-Each draw is replaced by a unit vector of a space with as many dimensions as there are draws: the output then shows which
+Each draw is replaced by a unit vector of a space with as many dimensions as there are draws: the output shows which
 draws enter it and how much. Draws of a real generator follow, to see that the code is linear in them.
 """
 
