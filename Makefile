@@ -20,7 +20,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table compare bench peers predict rates growth ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table compare bench peers predict rates growth vectors ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ peers: setup ## install what `make bench` compares with, into build/peers (about
 	$(PEERS) -r requirements/peers.in
 	$(PEERS) --no-deps tensorflow-privacy
 	$(PEERS) --no-deps --no-build-isolation -e .
+
+vectors: setup ## hold results/reference/test_vectors.json against this code and the libraries of `make peers`
+	@$(BENCH) -m dpregret.algorithms.privacy.vectors --check
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
 	@$(BIN)/python -m dpregret.workflows.costs $(PROFILE) --cores $(CORES)

@@ -35,7 +35,7 @@ def gradient_sums(
     return NoisePlan(distribution, mechanisms, scales, sensitivity, problem.domain.dimension)
 
 
-def printed_scale(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: int) -> float:
+def printed_scale(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: float) -> float:
     """Node scale of Lou & Cheung 2020, Lemma 1 (gamma) and Lemma 3 (gaussian, standard deviation)."""
     if math.isinf(budget.epsilon):
         return 0.0

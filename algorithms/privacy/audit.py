@@ -7,6 +7,7 @@ mu_i = (sensitivity / sigma) sqrt( [A^T (B B^T)^-1 A]_ii ). It holds for adaptiv
 """
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
 from dpregret.core.arrays import Array
@@ -49,6 +50,26 @@ def item_mu(mechanism: PrefixSums, rounds: int) -> Array:
     whitened = np.linalg.solve(np.linalg.cholesky(noise @ noise.T), sums)
     losses: Array = np.sqrt(np.square(whitened).sum(axis=0))
     return losses
+
+
+def transcript_losses(noise: Array) -> Array:
+    """Squared Gaussian-DP parameter of item i given outputs 1..t, at [t-1, i-1], for sensitivity / sigma = 1.
+
+    noise: the matrix B, (rounds, draws), of full row rank. 0 for items of later rounds. The Cholesky factor of the
+    covariance of fewer outputs is a corner of that of more, so one factor answers for all horizons.
+    Raises numpy.linalg.LinAlgError where an output is a combination of earlier ones.
+    """
+    rounds = len(noise)
+    whitened = solve_triangular(np.linalg.cholesky(noise @ noise.T), np.tril(np.ones((rounds, rounds))), lower=True)
+    losses: Array = np.cumsum(np.square(whitened), axis=0)
+    return losses
+
+
+def protected_nodes(noise: Array, window: int) -> float:
+    """What `nodes_per_item` must be at least: the largest squared loss of an item that is at most window - 1 old."""
+    rounds = np.arange(len(noise))
+    age = rounds[:, None] - rounds
+    return float(transcript_losses(noise)[(age >= 0) & (age < window)].max())
 
 
 def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:

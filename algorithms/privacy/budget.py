@@ -97,6 +97,8 @@ def zcdp_rho(budget: Budget) -> float:
 class Release:
     """One line of the privacy ledger: an item meets `nodes` releases of noise `scale` (0: none at all).
 
+    nodes: a count, or for other linear mechanisms under Gaussian noise any squared l2 norm of what an item moves, in
+    units of its sensitivity.
     scale: standard deviation (gaussian), radius scale (gamma) or coordinate scale (laplace, where the sensitivity
     is the l1 one).
     """
@@ -104,7 +106,7 @@ class Release:
     distribution: NoiseDistribution
     scale: float
     sensitivity: float
-    nodes: int
+    nodes: float
 
     def mu(self) -> float:
         """The Gaussian-DP parameter sqrt(nodes) sensitivity / scale; NaN for laws that have none."""
@@ -121,7 +123,7 @@ class Release:
         return self.nodes * self.sensitivity / self.scale
 
 
-def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: int) -> float:
+def calibrate(distribution: NoiseDistribution, budget: Budget, sensitivity: float, nodes: float) -> float:
     """The smallest valid scale: sensitivity sqrt(nodes) / mu(epsilon, delta), or sensitivity nodes / epsilon.
 
     epsilon = inf gives 0, so the private learner runs its non-private counterpart in the same code.

@@ -5,14 +5,15 @@ the others. Since the noise does not depend on the items, its output is (exact r
 a learner only needs the second part, block by block. The exact running sum itself is never released.
 
 Privacy unit: one item of the stream, replaced by any other of the same norm bound. An item lies in `nodes_per_item`
-noisy nodes; each moves by at most the item's sensitivity.
+noisy nodes; each moves by at most the item's sensitivity. What measures weighted sums of items under Gaussian noise
+(`toeplitz.py`) has the same interface: its nodes are the squared l2 norms of the weights.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -43,14 +44,25 @@ def prefix_noise(nodes: Array) -> Array:
 class PrefixSums(ABC):
     """A mechanism for running sums, described by its nodes."""
 
+    distributions: ClassVar[tuple[NoiseDistribution, ...]] = ("gaussian", "gamma", "laplace")
+
     @property
     @abstractmethod
-    def nodes_per_item(self) -> int:
-        """The most noisy nodes that one item lies in."""
+    def nodes_per_item(self) -> float:
+        """The most noisy nodes that one item lies in: the square of the l2 sensitivity, that of the item being 1."""
+
+    @property
+    def key(self) -> int:
+        """Which of a run's generators gives the draws beyond one a round."""
+        return int(self.nodes_per_item)
 
     @abstractmethod
     def noisy_nodes(self, rounds: int) -> Array:
-        """Number of node noises in the output of rounds 1..rounds, shape (rounds,)."""
+        """Number of node noises in the output of rounds 1..rounds, or their summed squared weights: (rounds,)."""
+
+    def refusal(self, distribution: NoiseDistribution) -> str:
+        """Why noise of this distribution is not offered; empty where it is."""
+        return "" if distribution in self.distributions else f"{type(self).__name__} takes no {distribution} noise"
 
     @abstractmethod
     def arranger(self) -> Arrange:
@@ -225,6 +237,7 @@ class NoisePlan:
     A scale of 0 gives exactly zero noise.
     sensitivity: l2 distance by which replacing one item moves a node.
     dimension: of the summed vectors.
+    Raises ValueError for noise that a mechanism does not take.
     """
 
     distribution: NoiseDistribution
@@ -232,6 +245,11 @@ class NoisePlan:
     scales: Sequence[float]
     sensitivity: float
     dimension: int
+
+    def __post_init__(self) -> None:
+        for mechanism in self.mechanisms:
+            if reason := mechanism.refusal(self.distribution):
+                raise ValueError(reason)
 
     def releases(self) -> list[Release]:
         """The privacy ledger, one line per setting."""
@@ -263,7 +281,7 @@ class NoisePlan:
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
-        further = [keyed_generators(generators, mechanism.nodes_per_item) for mechanism in distinct]
+        further = [keyed_generators(generators, mechanism.key) for mechanism in distinct]
         while True:
             units = unit_noise(self.distribution, generators, BLOCK, self.dimension)
             arranged = {

@@ -1,0 +1,130 @@
+"""Convolution of a stream of unit noises with fixed coefficients, block by block: z_t = sum_j h_j eps_{t-j}.
+
+Three ways to the same sums, all products of matrices with whole blocks:
+
+  `direct`      the last length - 1 vectors are kept; one product a block.
+  `halving`     long or endless h: the noise of every aligned stretch of 2^l blocks is sent once, as a whole, to the
+                stretch that follows it, short ones by a matrix and long ones by the Fourier transform:
+                O(log^2 length) a round, as many vectors as h is long (endless h: as there are rounds).
+  `buffered`    rational h: one vector a pole.
+
+The blocks may have any size, which stays the same during a stream; the noise does not depend on it but by rounding.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.fft import irfft, rfft
+
+from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
+from dpregret.algorithms.privacy.series import Rational
+from dpregret.core.arrays import Array
+
+Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
+DIRECT = 1024  # longest h for one product a block
+SHORT = 256  # stretches up to this many rounds are sent by a matrix
+AHEAD = 16  # blocks between two moves of the kept vectors to the front
+
+
+def convolution(coefficients: Coefficients, length: int | None) -> Arrange:
+    """The arranger of h_0..h_{length-1}, 0 after that; None: endless."""
+    if length is not None and length <= DIRECT:
+        return _Direct(coefficients(length))
+    return _Halving(coefficients, length)
+
+
+def toeplitz(lags: Array, rows: int) -> Array:
+    """The matrix (rows, len(lags) - rows + 1) of lags[row - column + columns - 1]: constant along its diagonals."""
+    columns = len(lags) - rows + 1
+    return np.asarray(lags[np.arange(rows)[:, None] - np.arange(columns) + columns - 1])
+
+
+class _Direct:
+    def __init__(self, lags: Array):
+        self.lags, self.now = lags, 0
+
+    def __call__(self, units: Array, fresh: Fresh) -> Array:
+        block, older = len(units), len(self.lags) - 1
+        if self.now == 0:
+            nothing = np.zeros(block - 1)
+            self.matrix = toeplitz(np.concatenate([nothing, self.lags, nothing]), block)
+            self.kept = np.zeros((older + AHEAD * block, units[0].size))
+            self.now = older
+        if self.now == len(self.kept):
+            self.kept[:older] = self.kept[self.now - older :]
+            self.now = older
+        self.kept[self.now : self.now + block] = units.reshape(block, -1)
+        self.now += block
+        return np.asarray(self.matrix @ self.kept[self.now - block - older : self.now]).reshape(units.shape)
+
+
+class _Halving:
+    def __init__(self, coefficients: Coefficients, length: int | None):
+        self.coefficients, self.length, self.done = coefficients, length, 0
+
+    def __call__(self, units: Array, fresh: Fresh) -> Array:
+        block, flat = len(units), units.reshape(len(units), -1)
+        if self.done == 0:
+            self.block = block
+            self.longest = 1 if self.length is None else 1 << (-(-(self.length - 1) // block) - 1).bit_length()
+            self.kept = np.zeros((self.longest * block, flat.shape[1]))
+            self.coming = np.zeros_like(self.kept)
+            self.senders: dict[int, Callable[[Array], Array]] = {}
+            self.within = toeplitz(np.concatenate([np.zeros(block - 1), self._lags(block)]), block)
+        at = self.done % self.longest * block
+        noise: Array = self.within @ flat + self.coming[at : at + block]
+        self.kept[at : at + block] = flat
+        self.coming[at : at + block] = 0.0
+        self.done += 1
+        if self.length is None and self.done == self.longest:  # endless: room for as many blocks again
+            self.longest *= 2
+            self.kept, self.coming = (np.concatenate([each, np.zeros_like(each)]) for each in (self.kept, self.coming))
+        self._send()
+        return noise.reshape(units.shape)
+
+    def _send(self) -> None:
+        """From the longest aligned stretch that ends now to the equally long one that begins."""
+        stretch = min(self.done & -self.done, self.longest)
+        rounds = stretch * self.block
+        begin = self.done % self.longest * self.block
+        end = begin or self.longest * self.block
+        if stretch not in self.senders:
+            self.senders[stretch] = self._sender(rounds)
+        self.coming[begin : begin + rounds] += self.senders[stretch](self.kept[end - rounds : end])
+
+    def _sender(self, rounds: int) -> Callable[[Array], Array]:
+        if rounds <= SHORT:
+            matrix = toeplitz(self._lags(2 * rounds)[1:], rounds)
+            return lambda units: np.asarray(matrix @ units)
+        spectrum = rfft(self._lags(2 * rounds))[:, None]
+        return lambda units: np.asarray(irfft(spectrum * rfft(units, 2 * rounds, axis=0), axis=0)[rounds:])
+
+    def _lags(self, count: int) -> Array:
+        known = self.coefficients(count if self.length is None else min(count, self.length))
+        return np.concatenate([known, np.zeros(count - len(known))])
+
+
+class Buffered:
+    """Convolution with a rational h: y_i <- poles_i y_i + eps_t after z_t = eps_t + sum_i weights_i y_i."""
+
+    def __init__(self, symbol: Rational):
+        self.symbol = symbol
+        self.state: Array | None = None  # (poles, runs * d)
+
+    def __call__(self, units: Array, fresh: Fresh) -> Array:
+        """The noise of one block, (rounds, runs, d)."""
+        block, flat = len(units), units.reshape(len(units), -1)
+        if self.state is None:
+            poles, order = np.array(self.symbol.poles), np.arange(float(block))
+            lags = np.concatenate([np.zeros(block - 1), self.symbol.coefficients(block)])
+            into = poles[:, None] ** order[::-1]
+            self.within = np.concatenate([toeplitz(lags, block), into])
+            self.out = poles ** order[:, None] * self.symbol.weights
+            self.decay = poles[:, None] ** block
+            self.state = np.zeros((len(poles), flat.shape[1]))
+        both: Array = self.within @ flat
+        noise = both[:block]
+        noise += self.out @ self.state
+        self.state *= self.decay
+        self.state += both[block:]
+        return noise.reshape(units.shape)

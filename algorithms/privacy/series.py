@@ -1,0 +1,125 @@
+"""Power series of Toeplitz mechanisms: a lower triangular Toeplitz matrix is its first column, x marks one round.
+
+  (1 - x)^(-1/2) = sum_j f_j x^j,        f_j = C(2j, j) / 4^j ~ 1 / sqrt(pi j)                    (root)
+  (1 - x)^(1/2)  = sum_j g_j x^j,        g_j = -f_j / (2j - 1): 1, -1/2, -1/8, -1/16, ...          (inverse root)
+  G_n = sum_{j<n} f_j^2 = (ln n + gamma + 4 ln 2) / pi + O(1/n)                                   (Landau's constants)
+
+f * f = (1, 1, 1, ...), so the matrix of f is the square root of that of running sums (Bennett 1977).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.fft import fft
+from scipy.signal import fftconvolve, lfilter
+
+from dpregret.core.arrays import Array
+
+OVERSAMPLING = 16  # points of the circle a coefficient; at radius r, r^(OVERSAMPLING n) = ALIASING
+ALIASING = 1e-18
+RECURSION = 2048  # coefficients of a reciprocal found one by one
+
+
+@lru_cache(maxsize=16)
+def root_coefficients(count: int) -> Array:
+    """f_0..f_{count-1}; read-only."""
+    order = np.arange(1.0, count)
+    found = np.concatenate([np.ones(1), np.cumprod(1 - 0.5 / order)])[:count]
+    found.setflags(write=False)
+    return found
+
+
+def inverse_root_coefficients(count: int) -> Array:
+    """g_0..g_{count-1}."""
+    return -root_coefficients(count) / (2 * np.arange(float(count)) - 1)
+
+
+@lru_cache(maxsize=16)
+def landau_constants(count: int) -> Array:
+    """G_1..G_count; read-only."""
+    found: Array = np.cumsum(np.square(root_coefficients(count)))
+    found.setflags(write=False)
+    return found
+
+
+def landau(count: int) -> float:
+    """G_count, the squared norm of the first `count` coefficients of the root."""
+    return float(landau_constants(count)[-1])
+
+
+def reciprocal(series: Array, count: int) -> Array:
+    """The first coefficients of 1 / s(x), s_0 not 0: by recursion, long ones by Newton's step r <- r (2 - s r)."""
+    known = min(count, RECURSION)
+    impulse = np.zeros(known)
+    impulse[0] = 1.0
+    found: Array = lfilter([1.0], series[:known], impulse)
+    while known < count:
+        known = min(2 * known, count)
+        rest = -fftconvolve(found, series[:known])[:known]
+        rest[0] += 2.0
+        found = fftconvolve(found, rest)[:known]
+    return found
+
+
+def running_sum_strategy(noise: Array, count: int) -> Array:
+    """c(x) = 1 / ((1 - x) h(x)): what is measured when z = H eps is added to running sums (H C = running sums)."""
+    found: Array = np.cumsum(reciprocal(noise, count))
+    return found
+
+
+def taylor(function: Callable[[Any], Any], count: int) -> Array:
+    """Coefficients of a function that is analytic in the open unit disc and real on the real line.
+
+    Cauchy's integral on a circle of radius r < 1 by the fast Fourier transform; absolute error near 1e-15.
+    """
+    points = OVERSAMPLING * max(count, 4)
+    radius = ALIASING ** (1 / points)
+    values = function(radius * np.exp(2j * np.pi * np.arange(points) / points))
+    found: Array = np.real(fft(values)[:count]) / points * radius ** -np.arange(float(count))
+    return found
+
+
+@dataclass(frozen=True)
+class Rational:
+    """s(x) = prod_i (1 - zeros_i x) / prod_i (1 - poles_i x) = 1 + sum_i weights_i x / (1 - poles_i x).
+
+    poles, zeros: as many of each, in [0, 1]; poles distinct. Then s_j = sum_i weights_i poles_i^(j-1) for j >= 1, so
+    that a convolution with s needs one vector of state a pole.
+    """
+
+    poles: tuple[float, ...]
+    zeros: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.poles) != len(self.zeros):
+            raise ValueError(f"as many poles as zeros are needed, got {len(self.poles)} and {len(self.zeros)}")
+        if len(set(self.poles)) < len(self.poles) or not all(0 <= each <= 1 for each in self.poles + self.zeros):
+            raise ValueError("poles must be distinct, poles and zeros must lie in [0, 1]")
+
+    @property
+    def inverse(self) -> "Rational":
+        """1 / s(x)."""
+        return Rational(self.zeros, self.poles)
+
+    @property
+    def weights(self) -> Array:
+        """weights_i = prod_j (poles_i - zeros_j) / prod_{j != i} (poles_i - poles_j)."""
+        poles, zeros = np.array(self.poles), np.array(self.zeros)
+        apart = poles[:, None] - poles
+        np.fill_diagonal(apart, 1.0)
+        found: Array = (poles[:, None] - zeros).prod(axis=1) / apart.prod(axis=1)
+        return found
+
+    def coefficients(self, count: int) -> Array:
+        """s_0..s_{count-1}."""
+        order = np.arange(float(max(count - 1, 0)))
+        rest = np.array(self.poles)[None, :] ** order[:, None] @ self.weights
+        return np.concatenate([np.ones(1), rest])[:count]
+
+    def square_sum(self) -> float:
+        """sum_j s_j^2 over all j; poles below 1."""
+        poles, weights = np.array(self.poles), self.weights
+        return float(1 + weights @ (1 / (1 - poles[:, None] * poles)) @ weights)

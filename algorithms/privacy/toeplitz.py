@@ -1,0 +1,268 @@
+"""Toeplitz mechanisms: noise that is correlated over rounds, for sums that expire and for whole-sequence sums.
+
+Released is S_t + z_t with S_t the running sum of the items and z = sigma H eps, eps_t independent N(0, I), H the lower
+triangular Toeplitz matrix of h (h_0 = 1). With c(x) = 1 / ((1 - x) h(x)) the outputs of rounds 1..t are a bijection of
+sum_{i<=s} c_{s-i} v_i + sigma eps_s, s <= t, whatever adaptive rule makes the items. An item that is replaced, and
+moves by at most Delta, therefore costs in Gaussian differential privacy, seen a rounds after its own,
+
+    mu(a)^2 = (Delta / sigma)^2 sum_{j<=a} c_j^2 exactly,      and Var(z_t) = sigma^2 sum_{j<t} h_j^2.
+
+An item is charged for its first `protected` ages: the window, or all the rounds there are. So `nodes_per_item` is
+sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
+
+  WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
+  Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
+  BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
+  UnboundedToeplitz    no horizon, one scale for ever (Jacobsen & Fawaz 2025)
+
+Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
+a tree.
+"""
+
+import zlib
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.integrate import quad
+
+from dpregret.algorithms.privacy.convolution import convolution
+from dpregret.algorithms.privacy.noise import NoiseDistribution
+from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh, PrefixSums
+from dpregret.algorithms.privacy.series import (
+    inverse_root_coefficients,
+    landau,
+    reciprocal,
+    root_coefficients,
+    running_sum_strategy,
+    taylor,
+)
+from dpregret.core.arrays import Array
+
+
+class LinearGaussian(PrefixSums):
+    """A mechanism whose draws are weighted, so that only Gaussian noise keeps its price."""
+
+    distributions: ClassVar[tuple[NoiseDistribution, ...]] = ("gaussian",)
+
+    @property
+    def key(self) -> int:
+        """Of the mechanism's name and parameters: the nodes are no whole number."""
+        return zlib.crc32(repr(self).encode())
+
+    def refusal(self, distribution: NoiseDistribution) -> str:
+        """Names the l1 norm that a pure loss would have to pay."""
+        if distribution in self.distributions:
+            return ""
+        return (
+            f"{type(self).__name__} takes Gaussian noise only, not {distribution}: a pure loss charges the l1 norm of "
+            "what an item moves, 2 sqrt(W / pi) for the root and log2(W) + 1 for a tree; use the tree"
+        )
+
+
+class Toeplitz(LinearGaussian):
+    """z = H eps, by its coefficients."""
+
+    @property
+    @abstractmethod
+    def protected(self) -> int | None:
+        """For how many ages an item is charged; None: for all."""
+
+    @abstractmethod
+    def noise_coefficients(self, count: int) -> Array:
+        """h_0..h_{count-1}."""
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """c_0..c_{count-1}, c = 1 / ((1 - x) h)."""
+        return running_sum_strategy(self.noise_coefficients(count), count)
+
+    @property
+    def nodes_per_item(self) -> float:
+        """sum_{j<protected} c_j^2."""
+        if self.protected is None:
+            raise NotImplementedError(f"{type(self).__name__} must sum its strategy itself")
+        return float(np.square(self.strategy_coefficients(self.protected)).sum())
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """sum_{j<t} h_j^2 at round t."""
+        found: Array = np.cumsum(np.square(self.noise_coefficients(rounds)))
+        return found
+
+    def loss_by_age(self, ages: int) -> Array:
+        """Exact Gaussian-DP parameter of an item at age 0..ages-1, where a protected one costs at most 1."""
+        found: Array = np.sqrt(np.cumsum(np.square(self.strategy_coefficients(ages))) / self.nodes_per_item)
+        return found
+
+    def materialise(self, rounds: int) -> tuple[Array, Array]:
+        """The lower triangular matrices (H, C), (rounds, rounds); H C is that of running sums."""
+        order = np.arange(rounds)
+        lag = order[:, None] - order
+        h, c = self.noise_coefficients(rounds), self.strategy_coefficients(rounds)
+        return np.where(lag >= 0, h[np.abs(lag)], 0.0), np.where(lag >= 0, c[np.abs(lag)], 0.0)
+
+    def arranger(self) -> Arrange:
+        """By convolution with h."""
+        return convolution(self.noise_coefficients, None)
+
+
+@dataclass(frozen=True)
+class WindowRoot(Toeplitz):
+    """z_t = sigma sum_{j<W} f_j eps_{t-j}: `nodes_per_item` = G_W, and Var = sigma^2 G_W from round W on.
+
+    c_j = f_j for j < W, since c is 1 / ((1 - x) h) modulo x^W and f * f = 1 / (1 - x). Coefficients of an item that
+    has expired are free, so the noise is dropped with it. Expired items lose W / (sum_{j<W} f_j)^2 -> pi / 4 more
+    (times Delta^2 / sigma^2) with every further window. Raises ValueError for a window below 1.
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        if self.window < 1:
+            raise ValueError(f"window must be at least 1, got {self.window}")
+
+    @property
+    def protected(self) -> int:
+        """The window."""
+        return self.window
+
+    @property
+    def nodes_per_item(self) -> float:
+        """Landau's constant G_W."""
+        return landau(self.window)
+
+    def noise_coefficients(self, count: int) -> Array:
+        """f_j for j < W, 0 after that."""
+        known = root_coefficients(min(count, self.window))
+        return np.concatenate([known, np.zeros(count - len(known))])
+
+    def arranger(self) -> Arrange:
+        """W - 1 vectors are kept."""
+        return convolution(self.noise_coefficients, self.window)
+
+
+@dataclass(frozen=True)
+class OverHorizon(Toeplitz):
+    """A known horizon T: prefixes 1..T-1 are released, as by the trees. Raises ValueError for a horizon below 1."""
+
+    horizon: int
+
+    def __post_init__(self) -> None:
+        if self.horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+
+    @property
+    def protected(self) -> int:
+        """n = T - 1, at least 1."""
+        return max(1, self.horizon - 1)
+
+
+@dataclass(frozen=True)
+class Root(OverHorizon):
+    """h = c = f: `nodes_per_item` = G_{T-1}, variance sigma^2 G_t. It is the window root of a window T - 1."""
+
+    @property
+    def nodes_per_item(self) -> float:
+        """Landau's constant."""
+        return landau(self.protected)
+
+    def noise_coefficients(self, count: int) -> Array:
+        """f_j as long as there are prefixes to release."""
+        return WindowRoot(self.protected).noise_coefficients(count)
+
+    def arranger(self) -> Arrange:
+        """All vectors are kept: memory grows with the horizon."""
+        return WindowRoot(self.protected).arranger()
+
+
+@dataclass(frozen=True)
+class BandedInverseRoot(OverHorizon):
+    """Made for many participations; for one it is poor unless the band is about the horizon.
+
+    1 / c(x) = g_0 + ... + g_{p-1} x^(p-1), so h_j = sum_{i<=min(j, p-1)} g_i = f_{min(j, p-1)}: p - 1 vectors and a
+    running sum are kept. Raises ValueError for fewer than one band.
+    """
+
+    bands: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bands < 1:
+            raise ValueError(f"bands must be at least 1, got {self.bands}")
+
+    def noise_coefficients(self, count: int) -> Array:
+        """f_j for j < p, f_{p-1} after that."""
+        return root_coefficients(self.bands)[np.minimum(np.arange(count), self.bands - 1)]
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """1 / (first p terms of the inverse root)."""
+        return reciprocal(inverse_root_coefficients(self.bands), count)
+
+    def arranger(self) -> Arrange:
+        """The rest h_j - f_{p-1} is short; the constant is a running sum."""
+        last = float(root_coefficients(self.bands)[-1])
+        short = convolution(lambda count: root_coefficients(self.bands)[:count] - last, self.bands)
+        total: Array | None = None
+
+        def arrange(units: Array, fresh: Fresh) -> Array:
+            nonlocal total
+            sums: Array = np.cumsum(units, axis=0)
+            if total is not None:
+                sums += total
+            total = sums[-1].copy()
+            sums *= last
+            sums += short(units, fresh)
+            return sums
+
+        return arrange
+
+
+@dataclass(frozen=True)
+class UnboundedToeplitz(Toeplitz):
+    """For learners without a horizon: h = (1 - x)^(-1/2) l^beta, c = (1 - x)^(-1/2) l^-beta, l = ln(1 / (1 - x)) / x.
+
+    c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance
+    grows like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
+    """
+
+    beta: float = 0.75
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0.5:
+            raise ValueError(f"beta must be above 1/2, got {self.beta}")
+
+    @property
+    def protected(self) -> None:
+        """For ever."""
+        return
+
+    @property
+    def nodes_per_item(self) -> float:
+        """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
+        power = 2 * self.beta - 1
+
+        def density(angle: float) -> float:
+            chord = 2 * np.sin(angle / 2)
+            return float((np.log(chord) ** 2 + ((np.pi - angle) / 2) ** 2) ** -self.beta / chord)
+
+        def near_zero(w: float) -> float:
+            depth = w ** (-1 / power) if w > 0 else np.inf
+            if depth > 700:  # angle e^-depth: the chord is the angle
+                return float((1 + (np.pi / 2 / depth) ** 2) ** -self.beta / power)
+            return float(density(np.exp(-depth)) * np.exp(-depth) * depth ** (1 + power) / power)
+
+        edge = np.exp(-1.0)
+        parts = [quad(density, edge, np.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
+        return float(sum(part[0] for part in parts) / np.pi)
+
+    def noise_coefficients(self, count: int) -> Array:
+        """By Cauchy's integral."""
+        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** self.beta, count)
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """By Cauchy's integral."""
+        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** -self.beta, count)
+
+
+def _log_ratio(x: Array) -> Array:
+    return np.asarray(-np.log1p(-x) / x)

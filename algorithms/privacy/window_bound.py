@@ -1,0 +1,51 @@
+"""How little noise is possible: lower bounds for sums that expire and for whole sequences, per coordinate.
+
+Errors are variances in units of (sensitivity / mu)^2, the square of what `nodes_per_item` times `noisy_nodes` measures.
+`docs/window_optimum.md` has the proofs.
+"""
+
+import math
+
+import numpy as np
+
+from dpregret.algorithms.privacy.series import landau, reciprocal, root_coefficients
+from dpregret.core.arrays import Array
+
+
+def window_optimum(window: int) -> float:
+    """G_W^2: what the window root reaches, and the limit of `window_lower_bound` as rounds grow."""
+    return landau(window) ** 2
+
+
+def window_lower_bound(window: int, rounds: int) -> float:
+    """Least mean variance of Gaussian noise of any covariance over `rounds`: (1 - (W - 1) / T) G_W^2."""
+    return max(0.0, 1 - (window - 1) / rounds) * window_optimum(window)
+
+
+def unbiased_lower_bound(window: int, rounds: int, mu: float) -> float:
+    """The same for any unbiased window mu-GDP mechanism: times mu^2 / (e^(mu^2) - 1) (Hammersley-Chapman-Robbins)."""
+    return window_lower_bound(window, rounds) * mu**2 / math.expm1(mu**2)
+
+
+def pure_lower_bound(window: int, rounds: int, epsilon: float) -> float:
+    """Least mean variance of any unbiased window epsilon-DP mechanism, in units of sensitivity^2."""
+    return window_lower_bound(window, rounds) / (4 * math.sinh(epsilon / 2) ** 2)
+
+
+def sequence_lower_bound(rounds: int) -> float:
+    """(trace norm of running sums / n)^2, for the mean and so for the largest variance over n rounds.
+
+    Singular values of the lower triangular matrix of ones: 1 / (2 sin((2 k - 1) pi / (4 n + 2))).
+    """
+    angles = (2 * np.arange(1, rounds + 1) - 1) * np.pi / (4 * rounds + 2)
+    return float((0.5 / np.sin(angles)).mean() ** 2)
+
+
+def landau_extremal(window: int, count: int) -> Array:
+    """u_0..u_{count-1} of x^(W-1) P(1/x) / P(x), P the root up to x^(W-1).
+
+    The modulus is 1 on the circle, and u_0 + ... + u_{W-1} = G_W (Landau 1913).
+    """
+    polynomial = root_coefficients(window)
+    inverse = reciprocal(np.concatenate([polynomial, np.zeros(max(0, count - window))]), count)
+    return np.asarray(np.convolve(inverse, polynomial[::-1])[:count])

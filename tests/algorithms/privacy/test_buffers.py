@@ -1,0 +1,132 @@
+"""Buffered mechanisms: fitted parameters, their errors in print, and how they are derived."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import buffers as buffers_module
+from dpregret.algorithms.privacy import fit_buffers
+from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers, parameters, stored
+from dpregret.algorithms.privacy.convolution import Buffered
+from dpregret.algorithms.privacy.series import Rational, landau
+
+# W, k -> decays, zeros, sum of c^2, sum of h^2: fitted by an independent program
+PRINTED = {
+    (16, 1): ((0.879785215,), (0.427040162,), 2.046726, 1.907071),
+    (256, 2): ((0.992362924, 0.809929115), (0.953343225, 0.391493152), 2.90032, 2.83081),
+    (256, 3): ((0.992991398, 0.899544101, 0.499950917), (0.965094358, 0.756608959, 0.170444177), 2.864930, 2.850423),
+    (4096, 3): ((0.999525565, 0.987577826, 0.798868367), (0.997095396, 0.948228216, 0.380711959), 3.783575, 3.718444),
+    (16384, 4): (
+        (0.999886737, 0.997712398, 0.972515722, 0.715533373), (0.999371604, 0.991981742, 0.907992263, 0.304323080),
+        4.19767, 4.17351,
+    ),
+}  # fmt: skip
+HORIZONS = {
+    2**10: (1.3946, 1.0353, 1.0031, 1.0002), 2**14: (2.1262, 1.1363, 1.0233, 1.0037, 1.0006),
+    2**17: (3.134, 1.275, 1.058, 1.0130, 1.0028), 2**20: (4.822, 1.483, 1.115, 1.0314, 1.0085),
+}  # fmt: skip
+
+
+def square_sum(mechanism: WindowBuffers) -> float:
+    """Of h over all lags."""
+    return mechanism.symbol().square_sum()
+
+
+@pytest.mark.parametrize(("case", "printed"), PRINTED.items())
+def test_window_buffers_in_print(case: tuple[int, int], printed: tuple[object, ...]) -> None:
+    window, count = case
+    decays, zeros, charged, variance = printed
+    own = WindowBuffers(window, count)
+    assert own.nodes_per_item * square_sum(own) == pytest.approx(charged * variance, rel=3e-6)  # type: ignore[operator]
+    assert own.symbol().poles == pytest.approx(decays, abs=3e-5)
+    other = Rational(decays, zeros)  # type: ignore[arg-type]
+    assert other.square_sum() == pytest.approx(variance, abs=6e-6)
+    sums = np.cumsum(other.inverse.coefficients(window))
+    assert np.square(sums).sum() == pytest.approx(charged, abs=6e-6)
+    assert own.nodes_per_item * square_sum(own) <= charged * variance * (1 + 3e-6)  # type: ignore[operator]
+
+
+def test_coefficients_in_print() -> None:
+    decays, zeros, *_ = PRINTED[256, 3]
+    symbol = Rational(decays, zeros)  # type: ignore[arg-type]
+    assert symbol.weights == pytest.approx([0.117729379, 0.182942940, 0.199666604], abs=2e-9)
+    assert symbol.coefficients(5) == pytest.approx([1, 0.500338922, 0.381293004, 0.314025469, 0.273385143], abs=2e-9)
+    losses = np.square(WindowBuffers(256).loss_by_age(1024)) * WindowBuffers(256).nodes_per_item
+    assert losses[[255, 511, 767, 1023]] == pytest.approx([2.8649, 3.5038, 4.1426, 4.7815], abs=1e-4)
+
+
+@pytest.mark.parametrize("window", sorted(stored()["windows"]))
+def test_more_buffers_come_nearer_to_the_optimum_and_never_below(window: int) -> None:
+    errors = [WindowBuffers(window, count) for count in (1, 2, 3, 4)]
+    ratios = [each.nodes_per_item * square_sum(each) / landau(window) ** 2 for each in errors]
+    assert ratios == sorted(ratios, reverse=True)
+    assert 1 < ratios[-1] < (1.036 if window > 2 else 1.0356)
+    if window >= 128:
+        assert ratios[2] < 1.05
+
+
+@pytest.mark.parametrize(("horizon", "ratios"), HORIZONS.items())
+def test_buffered_toeplitz_in_print(horizon: int, ratios: tuple[float, ...]) -> None:
+    last = horizon - 1
+    for count, ratio in enumerate(ratios, 1):
+        mechanism = BufferedToeplitz(horizon, count)
+        error = mechanism.nodes_per_item * mechanism.noisy_nodes(last)[-1]
+        assert error / landau(last) ** 2 == pytest.approx(ratio, abs=6e-4 if horizon > 2**14 else 6e-5)
+    if horizon == 2**14:
+        assert BufferedToeplitz(horizon, 4).nodes_per_item == pytest.approx(4.14376, abs=1e-3)
+        assert parameters("horizons", horizon, 4)[0] == pytest.approx(
+            [0.999934566, 0.998584093, 0.980033634, 0.752364490], abs=2e-4
+        )
+
+
+def test_sizes_between_powers_of_two_pay_for_themselves() -> None:
+    """Their parameters are borrowed, their sensitivity is their own: near the optimum all the same."""
+    for window in (3, 23, 100, 360, 5000):
+        mechanism = WindowBuffers(window, 4)
+        assert 1 <= mechanism.nodes_per_item * square_sum(mechanism) / landau(window) ** 2 < 1.06
+        assert mechanism.nodes_per_item == pytest.approx(np.square(mechanism.strategy_coefficients(window)).sum())
+
+
+def test_geometric_sums_are_those_of_the_mechanisms() -> None:
+    mechanism = WindowBuffers(256, 3)
+    fit = np.array(mechanism.symbol().poles), np.array(mechanism.symbol().zeros)
+    assert fit_buffers.window_error(*fit, 256) == pytest.approx(
+        mechanism.nodes_per_item * square_sum(mechanism), rel=1e-11
+    )
+    buffered = BufferedToeplitz(512, 3)
+    fit = np.array(buffered.strategy().poles), np.array(buffered.strategy().zeros)
+    error = buffered.nodes_per_item * buffered.noisy_nodes(511)[-1]
+    assert fit_buffers.horizon_error(*fit, 512) == pytest.approx(error, rel=1e-10)
+
+
+def test_a_fit_finds_the_stored_parameters_again() -> None:
+    decays, zeros, error = fit_buffers.fit("windows", 16, 1)
+    assert decays == pytest.approx(PRINTED[16, 1][0], abs=1e-6)
+    assert zeros == pytest.approx(PRINTED[16, 1][1], abs=1e-6)
+    assert error == pytest.approx(2.046726 * 1.907071, rel=1e-6)
+
+
+def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_buffers, "PARAMETERS", tmp_path / "buffers.yaml")
+    monkeypatch.setattr(fit_buffers, "WINDOWS", (2, 4))
+    monkeypatch.setattr(fit_buffers, "HORIZONS", (8,))
+    monkeypatch.setattr(fit_buffers, "BUFFERS", {"windows": (1, 2), "horizons": (1,)})
+    assert fit_buffers.main([]) == 0
+    kept = buffers_module.read_source(tmp_path / "buffers.yaml").data
+    assert isinstance(kept, dict)
+    for kind, size in (("windows", 2), ("windows", 4), ("horizons", 8)):
+        for name in ("decays", "zeros"):
+            assert kept[kind][size][1][name] == pytest.approx(stored()[kind][size][1][name], abs=1e-5)
+    assert list(kept["windows"][4]) == [1]  # a second buffer gains nothing there
+
+
+def test_state_is_one_vector_a_buffer() -> None:
+    for mechanism, vectors in ((WindowBuffers(1024, 3), 3), (BufferedToeplitz(1024, 4), 5)):
+        arrange = mechanism.arranger()
+        assert isinstance(arrange, Buffered)
+        arrange(np.ones((64, 2, 5)), lambda count: np.empty(0))
+        assert arrange.state is not None
+        assert arrange.state.shape == (vectors, 10)

@@ -1,0 +1,223 @@
+"""Mechanisms of others: what is read off, what is found wrong, what is said of bad input."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import Budget, gaussian_mu
+from dpregret.algorithms.privacy.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
+from dpregret.algorithms.privacy.own_report import audit, main
+from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
+from dpregret.algorithms.privacy.toeplitz import WindowRoot
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLE = ROOT / "docs/examples/my_noise.py"
+
+FILE = """
+import numpy as np
+from dpregret.algorithms.privacy.toeplitz import WindowRoot
+
+def window_root(window):
+    return WindowRoot(window)
+
+def by_rounds(generator, rounds, dimension):
+    total, found = np.zeros(dimension), []
+    for _ in range(rounds):
+        total = total + generator.normal(0, 3.0, size=dimension)
+        found.append(total)
+    return np.array(found)
+
+def ahead(generator, rounds, dimension):  # draws of later rounds come first
+    drawn = generator.standard_normal((2 * rounds, dimension))
+    return drawn[rounds:][::-1] + drawn[:rounds]
+
+class Streaming:
+    def __init__(self, coefficients):
+        self.coefficients = coefficients
+    def init_multiply(self, x):
+        return []
+    def multiply_next(self, x, state):
+        state = [*state, x]
+        return sum(c * past for c, past in zip(self.coefficients, reversed(state))), state
+
+def streaming(rounds):
+    f = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1, rounds)))
+    return Streaming(-f / (2 * np.arange(rounds) - 1)), 2.0
+
+def lazy(rounds):  # the noise of round 5 is that of round 4
+    def noise(generator, dimension):
+        drawn = generator.standard_normal((rounds, dimension))
+        drawn[4] = drawn[3]
+        return drawn
+    return noise
+
+def squares(generator, rounds, dimension):
+    return generator.standard_normal((rounds, dimension)) ** 2
+def uniform(generator, rounds, dimension):
+    return generator.uniform(size=(rounds, dimension))
+def located(generator, rounds, dimension):
+    return generator.normal(3.0, size=(rounds, dimension))
+def short(generator, rounds, dimension):
+    return generator.standard_normal((rounds - 1, dimension))
+def wide(generator, rounds, dimension):
+    return generator.standard_normal((rounds, 7))
+def silent(rounds, dimension, generator):
+    return np.zeros((rounds, dimension))
+def infinite(rounds, dimension, generator):
+    return generator.standard_normal((rounds, dimension)) / 0.0 if rounds else None
+def asks(colour):
+    return None
+def fails(rounds):
+    raise RuntimeError("no\\nluck")
+def nothing(rounds):
+    return 3
+def bare(rounds):
+    return Streaming(np.ones(rounds))
+def broken(rounds):
+    class Wrong(Streaming):
+        def init_multiply(self, x):
+            raise KeyError("state")
+    return Wrong([1.0]), 1.0
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    made = tmp_path / "noise.py"
+    made.write_text(FILE, encoding="utf-8")
+    return made
+
+
+def matrix(path: Path, name: str, claim: Claim) -> np.ndarray:
+    return noise_matrix(load(f"{path}:{name}"), claim)
+
+
+def test_linear_maps_are_read_off(path: Path) -> None:
+    claim = Claim(rounds=40, window=8)
+    scale = np.sqrt(landau(8)) / gaussian_mu(Budget(1.0, 1e-6))
+    assert matrix(path, "window_root", claim)[:, :40] == pytest.approx(
+        scale * WindowRoot(8).materialise(40)[0], rel=1e-9
+    )
+    assert matrix(path, "by_rounds", claim) == pytest.approx(3 * np.tril(np.ones((40, 40))))
+    ahead = matrix(path, "ahead", claim)
+    assert ahead @ ahead.T == pytest.approx(2 * np.eye(40))
+    lag = np.arange(40)[:, None] - np.arange(40)
+    root = np.where(lag >= 0, root_coefficients(40)[np.abs(lag)], 0.0)  # running sums of the inverse root
+    assert matrix(path, "streaming", claim) == pytest.approx(2 * root)
+    single = noise_matrix(load(f"{path}:streaming"), claim, per_item=False)
+    assert single[:, 0] == pytest.approx(2 * inverse_root_coefficients(40))
+
+
+def test_losses_are_exact() -> None:
+    claim = Claim(rounds=60, window=8, epsilon=1.0, sensitivity=2.0)
+    mu = gaussian_mu(Budget(1.0, 1e-6))
+    verdict = audit(2 * np.sqrt(landau(8)) / mu * WindowRoot(8).materialise(60)[0], claim)
+    assert verdict.mu == pytest.approx(mu, rel=1e-12)
+    assert verdict.kept
+    assert verdict.age_mu / mu == pytest.approx(WindowRoot(8).loss_by_age(60), rel=1e-10)
+    assert verdict.item_mu[:53] == pytest.approx(np.full(53, mu))
+    assert (np.diff(verdict.item_mu[52:]) < 0).all()  # the last items are not yet fully told
+
+
+def test_participations_add_up() -> None:
+    """Two rounds of one record against brute force over the directions of its two contributions."""
+    claim = Claim(rounds=12, window=12, participations=2, separation=5)
+    root = WindowRoot(12).materialise(12)[0]
+    verdict = audit(root, claim)
+    shifts = np.linalg.solve(root, np.tril(np.ones((12, 12))))
+    for start in range(7):
+        pair = shifts[:, [start, start + 5]]
+        worst = max(np.linalg.norm(pair @ [1.0, sign]) for sign in (-1.0, 1.0))
+        assert verdict.item_mu[start] == pytest.approx(worst)
+    assert len(verdict.item_mu) == 7
+
+
+def test_page(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "out.npz"
+    given = [f"{path}:window_root", "--window", "16", "--rounds", "96", "--save", str(saved)]
+    assert main(given) == 0
+    page = capsys.readouterr().out
+    for line in (
+        "96 rounds, privacy of a window of 16 rounds, sensitivity 1",
+        "claimed: epsilon 1 at delta 1e-06; delivered: epsilon 1",
+        "verdict: keeps its claim, spends 1 of it",
+        "A: lower triangular ones, 96 x 96",
+    ):
+        assert line in page.splitlines()
+    assert re.search(r"items 1\.\.81: mu at most 0\.23\d+, epsilon 1$", page, re.MULTILINE)
+    assert re.search(r"age 31: mu 0\.28\d*, epsilon 1\.2\d* \(expired\)", page)
+    assert re.search(r"no Gaussian noise has a mean below 3\.18825: this is 1\.1\d* times as much", page)
+    kept = np.load(saved)
+    assert kept["B"].shape[0] == 96
+    assert kept["A"] == pytest.approx(np.tril(np.ones((96, 96))))
+    assert main([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "0.5"]) == 1
+    assert "VIOLATES ITS CLAIM" in capsys.readouterr().out
+    assert main([f"{path}:by_rounds", "--rounds", "96", "--epsilon", "3"]) == 0
+    assert "privacy of the whole sequence" in capsys.readouterr().out
+    assert main([f"{path}:lazy", "--rounds", "9"]) == 1
+    page = capsys.readouterr().out
+    assert "round 5: its noise is a combination of that of earlier rounds, its item leaves exactly" in page
+    assert "delivered: epsilon inf" in page
+
+
+BAD = [
+    ("nothing.py", "expected FILE.py:FUNCTION"),
+    ("nothing.py:make", "nothing.py: there is no such file"),
+    ("{}:make", "has no function 'make', there are: ahead, asks"),
+    ("{}:squares", "not a fixed linear map"),
+    ("{}:uniform", "drawn by standard_normal or normal, not by uniform"),
+    ("{}:located", "must have mean 0, got loc=3.0: was the scale meant"),
+    ("{}:short", r"must have shape \(rounds, dimension\) = \(32, 1\), got \(31, 1\)"),
+    ("{}:wide", r"sizes of draws must be \(dimension,\) or \(k, dimension\), got \(32, 7\)"),
+    ("{}:silent", "draws nothing from its generator"),
+    ("{}:asks", "asks asks for colour; it is given rounds, window, sensitivity"),
+    ("{}:fails", "fails failed: RuntimeError: no luck"),
+    ("{}:nothing", "expected a function of a generator"),
+    ("{}:bare", "comes with its standard deviation"),
+    ("{}:broken", "the streaming matrix failed: KeyError"),
+    ("{}:window_root --rounds 0", "--rounds must be at least 1, got 0"),
+    ("{}:window_root --rounds 5000", "--rounds must be at most 4096"),
+    ("{}:window_root --window -1", "--window must be at least 1, got -1"),
+    ("{}:window_root --epsilon 0", "--epsilon must be positive, got 0.0"),
+    ("{}:window_root --delta 1", "--delta must lie between 0 and 1, got 1.0"),
+    ("{}:window_root --participations 2 --window 8", "for the whole sequence: leave --window out"),
+    ("{}:window_root --participations 5 --separation 8", "need more than 32 rounds"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), BAD, ids=[command for command, _ in BAD])
+def test_bad_input_gets_one_line(path: Path, command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = command.format(path).split()
+    assert main(words if "--rounds" in words else [*words, "--rounds", "32"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert re.search(message, error)
+
+
+def test_files_that_do_not_load(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("import nowhere_to_be_found", encoding="utf-8")
+    with pytest.raises(OwnNoiseError, match="cannot be imported: ModuleNotFoundError"):
+        load(f"{broken}:make")
+    (tmp_path / "noise.txt").write_text("", encoding="utf-8")
+    with pytest.raises(OwnNoiseError, match="is not a Python file"):
+        load(f"{tmp_path / 'noise.txt'}:make")
+
+
+@pytest.mark.parametrize(("name", "code"), [("right", 0), ("wrong", 1)])
+def test_the_example_of_the_documents(name: str, code: int) -> None:
+    """As typed there: the mistake is caught, and is as large as the cross terms it forgets."""
+    command = f"-m dpregret.audit docs/examples/my_noise.py:{name} --rounds 128 --participations 4 --separation 8"
+    if name == "wrong":
+        assert f"$ python {command}" in (ROOT / "docs/window_optimum.md").read_text(encoding="utf-8")
+    ran = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (code, "")
+    found = re.search(r"delivered: epsilon (\S+)", ran.stdout)
+    assert found is not None
+    assert float(found[1]) == pytest.approx(1.0 if name == "right" else 1.5768, abs=1e-4)

@@ -1,0 +1,271 @@
+"""Toeplitz mechanisms against their definition: matrices, losses, variances and constants in print."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, PrefixSums, Release, WindowTree, calibrate
+from dpregret.algorithms.privacy import convolution as convolution_module
+from dpregret.algorithms.privacy.audit import item_mu, materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
+from dpregret.algorithms.privacy.series import (
+    Rational,
+    inverse_root_coefficients,
+    landau,
+    landau_constants,
+    reciprocal,
+    root_coefficients,
+    taylor,
+)
+from dpregret.algorithms.privacy.toeplitz import (
+    BandedInverseRoot,
+    Root,
+    Toeplitz,
+    UnboundedToeplitz,
+    WindowRoot,
+)
+from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+
+MECHANISMS: list[Toeplitz | NormalisedRoot] = [
+    WindowRoot(1), WindowRoot(7), WindowRoot(64), WindowRoot(100), WindowBuffers(1), WindowBuffers(5, 1),
+    WindowBuffers(16, 2), WindowBuffers(100, 4), Root(1), Root(2), Root(201), Root(150), BufferedToeplitz(2, 1),
+    BufferedToeplitz(201), BufferedToeplitz(150, 5), BandedInverseRoot(201, 1), BandedInverseRoot(201, 6),
+    BandedInverseRoot(90, 100), UnboundedToeplitz(), UnboundedToeplitz(1.5), NormalisedRoot(201), NormalisedRoot(1),
+]  # fmt: skip
+ROUNDS = 200
+
+# W -> G_W, and T -> largest and mean error of the root, by an independent program
+LANDAU = {
+    1: 1.0, 4: 1.488281250, 16: 1.943878847, 64: 2.388848108, 256: 2.831049932, 4096: 3.713883627, 65536: 4.596444241,
+}  # fmt: skip
+ROOT = {2**10: (10.707575, 9.668859), 2**12: (13.792354, 12.611127), 2**14: (17.265271, 15.942930),
+        2**16: (21.127255, 19.664249), 2**17: (23.204241, 21.670964), 2**18: (25.378574, 23.775045),
+        2**20: (30.019304, 28.275295)}  # fmt: skip
+HONAKER = {2**10: (58.0286, 29.0427), 2**12: (81.6387, 40.8293), 2**14: (109.2464, 54.6266), 2**16: (140.8534, 70.4278)}
+
+
+def name(mechanism: object) -> str:
+    return repr(mechanism)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
+def test_the_running_code_is_the_matrix_of_the_definition(mechanism: Toeplitz | NormalisedRoot) -> None:
+    last = getattr(mechanism, "horizon", ROUNDS + 1) - 1
+    rounds = min(ROUNDS, max(1, last))
+    noise, strategy = mechanism.materialise(rounds)
+    streamed = materialise(mechanism, rounds)
+    assert np.abs(streamed[:, :rounds] - noise).max() < 2e-14
+    assert not streamed[:, rounds:].any()
+    assert noise @ strategy == pytest.approx(np.tril(np.ones((rounds, rounds))), abs=1e-13)
+    assert mechanism.noisy_nodes(rounds) == pytest.approx(np.square(noise).sum(axis=1), rel=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
+def test_the_ledger_charges_exactly_what_the_transcript_tells(mechanism: Toeplitz | NormalisedRoot) -> None:
+    """Brute force over a dense covariance; endless protection is approached from below."""
+    if isinstance(mechanism, WindowRoot | WindowBuffers):
+        window, rounds = mechanism.window, 3 * mechanism.window
+    else:
+        rounds = window = max(1, getattr(mechanism, "horizon", ROUNDS + 1) - 1)
+    delivered = protected_nodes(materialise(mechanism, rounds), window)
+    assert delivered <= mechanism.nodes_per_item * (1 + 1e-12)
+    if not isinstance(mechanism, UnboundedToeplitz):
+        assert delivered == pytest.approx(mechanism.nodes_per_item, rel=1e-12)
+    if isinstance(mechanism, Toeplitz):
+        losses = transcript_losses(materialise(mechanism, rounds))[:, 0] / mechanism.nodes_per_item
+        assert np.sqrt(losses) == pytest.approx(mechanism.loss_by_age(rounds), rel=1e-11)
+
+
+@pytest.mark.parametrize("window", [1, 4, 16, 64])
+@pytest.mark.parametrize("odd", [False, True])
+def test_dense_audit_of_the_window_root_finds_landaus_constant(window: int, odd: bool) -> None:
+    window = max(1, window - 1) if odd else window
+    rounds = max(2, 3 * window - 4) if odd else 6 * window
+    mechanism = WindowRoot(window)
+    noise = materialise(mechanism, rounds)
+    assert protected_nodes(noise, window) == pytest.approx(landau(window), rel=1e-12)
+    assert np.square(noise).sum(axis=1)[window - 1 :] == pytest.approx(landau(window), rel=1e-12)
+    for horizon in {window, rounds}:  # one horizon at a time, by the solver that all mechanisms share
+        assert np.square(item_mu(mechanism, horizon)[-window:]).max() == pytest.approx(landau(window), rel=1e-11)
+
+
+def test_loss_after_expiry() -> None:
+    losses = np.square(WindowRoot(16).loss_by_age(64)) * landau(16)
+    assert losses[[15, 31, 47, 63]] == pytest.approx([1.94388, 2.83626, 3.64558, 4.44343], abs=5e-6)
+    for window, tolerance in ((64, 0.005), (512, 0.0006)):
+        late = np.square(WindowRoot(window).loss_by_age(12 * window)) * landau(window)
+        slope = window / root_coefficients(window).sum() ** 2
+        assert late[-1] - late[-1 - window] == pytest.approx(slope, rel=1e-6)
+        assert slope == pytest.approx(np.pi / 4, rel=tolerance)
+
+
+@pytest.mark.parametrize(("window", "constant"), LANDAU.items())
+def test_landau_constants_in_print(window: int, constant: float) -> None:
+    assert landau(window) == pytest.approx(constant, abs=1e-9)
+    assert WindowRoot(window).nodes_per_item == landau(window)
+    assert landau(window) == pytest.approx((np.log(window) + np.euler_gamma + 4 * np.log(2)) / np.pi, abs=0.09 / window)
+
+
+@pytest.mark.parametrize(("horizon", "errors"), ROOT.items())
+def test_errors_of_the_root_in_print(horizon: int, errors: tuple[float, float]) -> None:
+    root = Root(horizon)
+    variances = root.noisy_nodes(horizon - 1)
+    assert root.nodes_per_item * variances[-1] == pytest.approx(errors[0], abs=6e-7)
+    assert root.nodes_per_item * variances.mean() == pytest.approx(errors[1], abs=6e-7)
+
+
+def test_errors_of_the_others_in_print() -> None:
+    for horizon, (most, mean) in HONAKER.items():
+        tree = VarianceReducedTree(horizon)
+        variances = tree.nodes_per_item * tree.noisy_nodes(horizon - 1)
+        assert (variances.max(), variances.mean()) == (pytest.approx(most, abs=6e-5), pytest.approx(mean, abs=6e-5))
+    for horizon, (most, mean) in {2**10: (9.489087, 8.946378), 2**12: (12.376068, 11.748183)}.items():
+        variances = NormalisedRoot(horizon).noisy_nodes(horizon - 1)
+        assert (variances.max(), variances.mean()) == (pytest.approx(most, abs=6e-7), pytest.approx(mean, abs=6e-7))
+    for bands, error in ((64, 216.7), (1024, 27.8)):
+        banded = BandedInverseRoot(2**14, bands)
+        assert banded.nodes_per_item * banded.noisy_nodes(2**14 - 1)[-1] == pytest.approx(error, abs=0.05)
+
+
+def test_window_trees_in_print() -> None:
+    for window, (most, mean) in {4: (9, 6.75), 16: (25, 20.3125), 64: (49, 42.1094), 256: (81, 72.0352)}.items():
+        variances = WindowTree(window).nodes_per_item * WindowTree(window).noisy_nodes(2 * window)[window:]
+        assert variances.max() == most
+        assert variances.mean() == pytest.approx(mean, abs=5e-5)
+    assert 25 / landau(16) ** 2 == pytest.approx(6.616, abs=5e-4)
+    assert 81 / landau(256) ** 2 == pytest.approx(10.106, abs=5e-4)
+    assert 169 / landau(4096) ** 2 == pytest.approx(12.253, abs=5e-4)
+
+
+def test_the_endless_strategy_is_summed_to_the_end() -> None:
+    """Its tail sum_{j>=n} 1 / (pi j (ln j + C)^(2 beta)), C = gamma + 2 ln 2, is a tenth at a hundred thousand."""
+    for beta in (0.75, 1.0):
+        mechanism = UnboundedToeplitz(beta)
+        known = np.square(mechanism.strategy_coefficients(2**17)).sum()
+        depth = np.log(2**17) + np.euler_gamma + 2 * np.log(2)
+        assert mechanism.nodes_per_item - known == pytest.approx(
+            depth ** (1 - 2 * beta) / (2 * beta - 1) / np.pi, rel=0.03
+        )
+    mechanism = UnboundedToeplitz(0.75)
+    assert mechanism.nodes_per_item == pytest.approx(1.335549598414016, abs=1e-12)  # quadrature to 25 digits
+    assert mechanism.nodes_per_item * mechanism.noisy_nodes(2**10)[-1] == pytest.approx(41.2573614, abs=1e-6)
+
+
+def test_series() -> None:
+    f, g = root_coefficients(60), inverse_root_coefficients(60)
+    assert np.convolve(f, f)[:60] == pytest.approx(np.ones(60))
+    assert np.convolve(f, g)[:60] == pytest.approx(np.eye(60)[0], abs=1e-14)
+    assert reciprocal(f, 60) == pytest.approx(g, abs=1e-14)
+    assert g[:4] == pytest.approx([1, -1 / 2, -1 / 8, -1 / 16])
+    assert taylor(lambda x: (1 - x) ** -0.5, 5000) == pytest.approx(root_coefficients(5000), abs=1e-13)
+    assert landau_constants(3) == pytest.approx([1, 1.25, 1.25 + 9 / 64])
+    symbol = Rational((0.9, 0.5, 1.0), (0.8, 0.0, 0.95))
+    by_product = np.array([1.0] + [0.0] * 39)
+    for zero in symbol.zeros:
+        by_product[1:] -= zero * by_product[:-1].copy()
+    for pole in symbol.poles:
+        by_product = np.convolve(by_product, pole ** np.arange(40))[:40]
+    assert symbol.coefficients(40) == pytest.approx(by_product, abs=1e-14)
+    fading = Rational((0.9, 0.5), (0.8, 0.1))
+    assert fading.square_sum() == pytest.approx(np.square(fading.coefficients(2000)).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("poles", "zeros"), [((0.5,), ()), ((0.5, 0.5), (0.1, 0.2)), ((1.5,), (0.1,)), ((0.5,), (-0.1,))]
+)
+def test_bad_symbols(poles: tuple[float, ...], zeros: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="poles"):
+        Rational(poles, zeros)
+
+
+STREAMED = [WindowRoot(100), WindowRoot(700), WindowBuffers(64), BufferedToeplitz(900), BandedInverseRoot(900, 40),
+            UnboundedToeplitz(), NormalisedRoot(900)]  # fmt: skip
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["one product", "halving"])
+@pytest.mark.parametrize("mechanism", STREAMED, ids=name)
+def test_noise_does_not_depend_on_the_size_of_the_blocks(
+    mechanism: PrefixSums, direct: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not direct:
+        monkeypatch.setattr(convolution_module, "DIRECT", 1)
+        monkeypatch.setattr(convolution_module, "SHORT", 100)
+    units = np.random.default_rng(0).standard_normal((896, 2, 3))
+    found = []
+    for size in (7, 64, 128, 896):
+        arrange = mechanism.arranger()
+        found.append(
+            np.concatenate([arrange(units[at : at + size], lambda count: np.empty(0)) for at in range(0, 896, size)])
+        )
+    assert isinstance(mechanism, Toeplitz | NormalisedRoot)
+    noise = mechanism.materialise(896)[0]
+    expected = np.einsum("ts,srd->trd", noise, units)
+    for each in found:
+        assert each == pytest.approx(expected, abs=1e-11)
+
+
+def plan(mechanisms: list[PrefixSums], scales: list[float]) -> NoisePlan:
+    return NoisePlan("gaussian", mechanisms, scales, 1.0, 3)
+
+
+@pytest.mark.parametrize("mechanism", STREAMED, ids=name)
+def test_a_run_gets_its_noise_from_its_own_seed_and_mechanism(mechanism: PrefixSums) -> None:
+    def noise(mechanisms: list[PrefixSums], scales: list[float], runs: int) -> np.ndarray:
+        stream = plan(mechanisms, scales).blocks([np.random.default_rng([3, run]) for run in range(runs)])
+        return np.concatenate([next(stream) for _ in range(14)])
+
+    alone = noise([mechanism], [1.5], 1)[:, 0]
+    among = noise([WindowTree(16), mechanism, WindowRoot(3), mechanism], [1.0, 1.5, 1.0, 3.0], 5)
+    assert alone == pytest.approx(among[:, 1, :1], abs=1e-12)
+    assert np.array_equal(2 * among[:, 1], among[:, 3])
+    units = np.random.default_rng([3, 0]).standard_normal((BLOCK, 3))
+    assert among[0, 1, 0] == pytest.approx(1.5 * units[0] * materialise(mechanism, 1)[0, 0])
+
+
+def test_trees_draw_what_they_always_drew() -> None:
+    """Their further draws are keyed by the number of nodes, as a whole number; others by name and parameters."""
+    assert [WindowTree(16).key, BinaryTree(200).key, VarianceReducedTree(16).key] == [5, 8, 4]
+    keys = {mechanism.key for mechanism in MECHANISMS}
+    assert len(keys) == len(MECHANISMS)
+    assert all(isinstance(key, int) for key in keys)
+
+
+@pytest.mark.parametrize("distribution", ["gamma", "laplace"])
+@pytest.mark.parametrize("mechanism", STREAMED, ids=name)
+def test_pure_noise_is_refused_with_the_reason(mechanism: PrefixSums, distribution: str) -> None:
+    with pytest.raises(
+        ValueError, match=rf"takes Gaussian noise only, not {distribution}: a pure loss charges the l1 norm"
+    ):
+        NoisePlan(distribution, [mechanism], [1.0], 1.0, 2)  # type: ignore[arg-type]
+    NoisePlan(distribution, [WindowTree(4)], [1.0], 1.0, 2)  # type: ignore[arg-type]
+    for window in (16, 256):  # what the reason says
+        assert root_coefficients(window).sum() == pytest.approx(2 * np.sqrt(window / np.pi), rel=1 / window)
+
+
+def test_ledger_with_nodes_that_are_no_whole_number() -> None:
+    mechanism, budget = WindowRoot(64), Budget(1.0, 1e-6)
+    scale = calibrate("gaussian", budget, 2.0, mechanism.nodes_per_item)
+    made = NoisePlan("gaussian", [mechanism], [scale], 2.0, 3)
+    assert made.releases() == [Release("gaussian", scale, 2.0, landau(64))]
+    assert made.releases()[0].epsilon(budget.delta) == pytest.approx(1.0, rel=1e-9)
+    assert made.expected_norm(200)[0, -1] == pytest.approx(scale * np.sqrt(3 * landau(64)))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: WindowRoot(0), "window must be at least 1, got 0"),
+        (lambda: WindowBuffers(0), "window must be at least 1, got 0"),
+        (lambda: WindowBuffers(16, 0), "buffers must be 1 to 4, got 0"),
+        (lambda: BufferedToeplitz(16, 6), "buffers must be 1 to 5, got 6"),
+        (lambda: Root(0), "horizon must be at least 1, got 0"),
+        (lambda: NormalisedRoot(0), "horizon must be at least 1, got 0"),
+        (lambda: BandedInverseRoot(4, 0), "bands must be at least 1, got 0"),
+        (lambda: UnboundedToeplitz(0.5), "beta must be above 1/2, got 0.5"),
+    ],
+)
+def test_bad_arguments(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]

@@ -1,0 +1,100 @@
+"""The lower bound for windows: its certificate, and what solvers find that know nothing of it."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import Budget, WindowTree, gaussian_mu
+from dpregret.algorithms.privacy.audit import materialise, protected_nodes
+from dpregret.algorithms.privacy.series import landau
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.window_bound import (
+    landau_extremal,
+    pure_lower_bound,
+    sequence_lower_bound,
+    unbiased_lower_bound,
+    window_lower_bound,
+    window_optimum,
+)
+
+BOUNDS = {2**10: 8.46388, 2**12: 11.22138, 2**14: 14.37082, 2**16: 17.91061, 2**18: 21.84016, 2**20: 26.15925}
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 16, 64])
+def test_certificate(window: int) -> None:
+    """A contraction whose rows weigh the protected items of a round by G_W."""
+    rounds = 4 * window + 3
+    u = landau_extremal(window, rounds)
+    assert u[:window].sum() == pytest.approx(landau(window), rel=1e-12)
+    lag = np.arange(rounds)[:, None] - np.arange(rounds)
+    rows = np.where(lag >= 0, u[np.abs(lag)], 0.0)
+    assert np.linalg.norm(rows, 2) <= 1 + 1e-12
+    circle = np.exp(2j * np.pi * np.arange(4096) / 4096)
+    assert np.abs(np.polyval(landau_extremal(window, 3000)[::-1], circle[::512])) == pytest.approx(np.ones(8), abs=1e-6)
+
+
+def protection(covariance: cp.Expression, rounds: int, window: int) -> list[cp.Constraint]:
+    """Items in the window of every round: corner of the covariance >= a a^T, by Schur equivalent to a^T C^-1 a <= 1."""
+    found = []
+    for now in range(1, rounds + 1):
+        for oldest in range(max(0, now - window), now if now == rounds else max(0, now - window) + 1):
+            shift = (np.arange(now) >= oldest).astype(float)[:, None]
+            found.append(covariance[:now, :now] - shift @ shift.T >> 0)
+    return found
+
+
+@pytest.mark.parametrize(("window", "rounds"), [(2, 10), (4, 16)])
+def test_no_covariance_is_better(window: int, rounds: int) -> None:
+    """A semidefinite program over all covariances, no structure given."""
+    covariance = cp.Variable((rounds, rounds), symmetric=True)
+    problem = cp.Problem(cp.Minimize(cp.trace(covariance) / rounds), protection(covariance, rounds, window))
+    problem.solve(solver="CLARABEL")
+    assert window_lower_bound(window, rounds) <= problem.value <= window_optimum(window)
+    inner = np.diag(covariance.value)[2 * window : -window]
+    assert inner == pytest.approx(np.full(len(inner), window_optimum(window)), rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("window", "past", "value"),
+    [(2, 8, 1.5553450), (2, 32, 1.5625), (4, 16, 2.2083), (4, 32, 2.21495), (8, 32, 2.9446)],
+)
+def test_stationary_noise_approaches_the_optimum_as_its_past_grows(window: int, past: int, value: float) -> None:
+    covariances = cp.Variable(past)
+    matrix = sum(
+        covariances[k] * ((np.eye(past, k=k) + np.eye(past, k=-k)) if k else np.eye(past)) for k in range(past)
+    )
+    shift = (np.arange(past) >= past - window).astype(float)[:, None]
+    problem = cp.Problem(cp.Minimize(covariances[0]), [matrix - shift @ shift.T >> 0])
+    problem.solve(solver="CLARABEL")
+    assert problem.value == pytest.approx(value, abs=6e-5)
+    assert problem.value <= window_optimum(window) + 1e-6
+
+
+@pytest.mark.parametrize("window", [4, 16, 64])
+def test_mechanisms_stay_above_the_bound(window: int) -> None:
+    rounds = 6 * window
+    for mechanism in (WindowRoot(window), WindowTree(window)):
+        noise = materialise(mechanism, rounds)
+        error = protected_nodes(noise, window) * np.square(noise).sum(axis=1).mean()
+        assert error >= window_lower_bound(window, rounds)
+    assert WindowRoot(window).nodes_per_item * WindowRoot(window).noisy_nodes(2 * window)[-1] == window_optimum(window)
+
+
+@pytest.mark.parametrize(("horizon", "bound"), BOUNDS.items())
+def test_bound_for_whole_sequences(horizon: int, bound: float) -> None:
+    assert sequence_lower_bound(horizon - 1) == pytest.approx(bound, abs=6e-6)
+    root = Root(horizon)
+    assert bound < root.nodes_per_item * root.noisy_nodes(horizon - 1).mean()
+    if horizon == 2**10:
+        values = np.linalg.svd(np.tril(np.ones((horizon - 1, horizon - 1))), compute_uv=False)
+        assert values.mean() ** 2 == pytest.approx(bound, abs=6e-6)
+
+
+def test_corollaries() -> None:
+    mu = gaussian_mu(Budget(1.0, 1e-6))
+    assert unbiased_lower_bound(16, 10**9, mu) / window_optimum(16) == pytest.approx(0.97, abs=0.005)
+    assert unbiased_lower_bound(16, 100, 1e-4) == pytest.approx(window_lower_bound(16, 100))
+    assert pure_lower_bound(16, 100, 1e-3) == pytest.approx(window_lower_bound(16, 100) * 1e6, rel=1e-6)
+    assert window_lower_bound(100, 50) == 0.0

@@ -1,0 +1,25 @@
+"""The page on the optimum holds the numbers of this code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpregret.algorithms.privacy import window_page
+
+
+def test_numbers_of_the_page_are_current() -> None:
+    assert window_page.main(["--check"]) == 0
+
+
+def test_a_wrong_number_is_seen_and_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = window_page.PAGE.read_text(encoding="utf-8")
+    page = tmp_path / "page.md"
+    monkeypatch.setattr(window_page, "PAGE", page)
+    page.write_text(text.replace("1.943878847", "1.943878848"), encoding="utf-8")
+    assert window_page.main(["--check"]) == 1
+    assert window_page.main([]) == 0
+    assert page.read_text(encoding="utf-8") == text
+    with pytest.raises(ValueError, match="expected one <!-- ages:begin -->"):
+        window_page.renewed(text.replace("<!-- ages:begin -->", ""))
