@@ -91,7 +91,7 @@ peers: setup ## install what `make bench` compares with, into build/peers (about
 	$(PEERS) --no-deps --no-build-isolation -e .
 
 vectors: setup ## hold results/reference/test_vectors.json against this code and the libraries of `make peers`
-	@$(BENCH) -m dpregret.algorithms.privacy.vectors --check
+	@$(BENCH) -m dpregret.workflows.mechanisms.vectors --check
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
 	@$(BIN)/python -m dpregret.workflows.costs $(PROFILE) --cores $(CORES)

@@ -2,7 +2,7 @@
 
 import sys
 
-from dpregret.algorithms.privacy.own_report import main
+from dpregret.workflows.mechanisms.own_report import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.privacy import buffers as buffers_module
-from dpregret.algorithms.privacy import fit_buffers
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers, parameters, stored
 from dpregret.algorithms.privacy.convolution import Buffered
 from dpregret.algorithms.privacy.series import Rational, landau
+from dpregret.workflows.mechanisms import fit_buffers
 
 # W, k -> decays, zeros, sum of c^2, sum of h^2: fitted by an independent program
 PRINTED = {

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.algorithms.privacy.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
-from dpregret.algorithms.privacy.own_report import audit, main
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
+from dpregret.workflows.mechanisms.own_report import audit, main
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs/examples/my_noise.py"
 
 FILE = """

@@ -1,4 +1,4 @@
-"""The numbers of docs/window_optimum.md: `python -m dpregret.algorithms.privacy.window_page [--check]`.
+"""The numbers of docs/window_optimum.md: `python -m dpregret.workflows.mechanisms.window_page [--check]`.
 
 Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
 """
@@ -18,13 +18,13 @@ from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.own_report import main as audit_command
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import Root, UnboundedToeplitz, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.core.arrays import Array
+from dpregret.workflows.mechanisms.own_report import main as audit_command
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "window_optimum.md"
@@ -159,7 +159,7 @@ def renewed(text: str) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Renew the page; with --check only say whether it is current."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.algorithms.privacy.window_page")
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.window_page")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
     given = parser.parse_args(arguments)
     old = PAGE.read_text(encoding="utf-8")

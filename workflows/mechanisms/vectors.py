@@ -1,4 +1,4 @@
-"""Test vectors for other implementations: `python -m dpregret.algorithms.privacy.vectors [--check] [FILE]`.
+"""Test vectors for other implementations: `python -m dpregret.workflows.mechanisms.vectors [--check] [FILE]`.
 
 Writes exact numbers of Gaussian prefix-sum mechanisms as JSON (`results/reference/test_vectors.json`; the schema lies
 beside it). --check makes them anew and compares to a billionth, then holds them against libraries that are installed
@@ -19,12 +19,12 @@ from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.peers import PEERS
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, UnboundedToeplitz, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
+from dpregret.workflows.mechanisms.peers import PEERS
 
 TARGET = Path(__file__).resolve().parents[2] / "results" / "reference" / "test_vectors.json"
 TOLERANCE = 1e-9
@@ -174,7 +174,7 @@ def check(vectors: Any) -> Iterator[tuple[str, list[str]]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or check; 1 where something differs, 2 where the file cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.algorithms.privacy.vectors")
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.vectors")
     parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the JSON file")
     parser.add_argument("--check", action="store_true", help="compare the file with this code and installed libraries")
     given = parser.parse_args(arguments)

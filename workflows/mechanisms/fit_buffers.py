@@ -1,4 +1,4 @@
-"""Derive the parameters of `buffers.yaml` anew: `python -m dpregret.algorithms.privacy.fit_buffers [--check]`.
+"""Derive the parameters of `buffers.yaml` anew: `python -m dpregret.workflows.mechanisms.fit_buffers [--check]`.
 
 Windows minimise (sum over all j of h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with
 n = T - 1. Both are smooth in ln(-ln decay) of the interlacing decays and zeros, all sums are geometric. A fit starts
@@ -126,7 +126,7 @@ def check(sizes: Sequence[int] = (16, 256)) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table, or check a few of its entries."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.algorithms.privacy.fit_buffers", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.fit_buffers", description=__doc__)
     parser.add_argument("--check", action="store_true", help="derive a few entries again and compare their errors")
     if parser.parse_args(arguments).check:
         return 0 if check() else 1

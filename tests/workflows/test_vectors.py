@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from dpregret.algorithms.privacy import vectors as module
-from dpregret.algorithms.privacy.peers import MISSING, PEERS, dp_accounting
+from dpregret.workflows.mechanisms import vectors as module
+from dpregret.workflows.mechanisms.peers import MISSING, PEERS, dp_accounting
 
 
 @pytest.fixture(scope="module")

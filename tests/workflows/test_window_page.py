@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.algorithms.privacy import window_page
+from dpregret.workflows.mechanisms import window_page
 
 
 def test_numbers_of_the_page_are_current() -> None:
