@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+from dpregret.core.errors import not_allowed
 
 
 def build(
@@ -21,8 +22,7 @@ def build(
     """
     family = families.get(name)
     if family is None:
-        nearest = difflib.get_close_matches(name, families, n=1, cutoff=0.0)[0]
-        raise ValueError(f"unknown {noun} {name!r}; did you mean {nearest!r}? allowed: {', '.join(families)}")
+        raise ValueError(not_allowed(noun, name, families))
     parameters = list(inspect.signature(family).parameters.values())[len(arguments) :]
     known = [parameter.name for parameter in parameters]
     for option in options:

@@ -23,8 +23,8 @@ def fingerprints() -> dict[str, str]:
         "cocop": fingerprint.learner_fingerprint(f"{COCO}.wdp_cocop"),
         "pocp": fingerprint.learner_fingerprint(f"{COCO}.pocp"),
         "data": fingerprint.data_fingerprint(),
-        "tables": fingerprint.figures_fingerprint("tables.py"),
-        "page": fingerprint.figures_fingerprint("html_report.py"),
+        "tables": fingerprint.figures_fingerprint("tables.py", "lou_cheung_2020"),
+        "page": fingerprint.figures_fingerprint("html_report.py", "lou_cheung_2020", "talwar_2015"),
     }
 
 
@@ -48,7 +48,9 @@ def fingerprints() -> dict[str, str]:
         ("paper_figs/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
         ("workflows/scripts/html_report.py", {"page"}),
-        ("workflows/claims/talwar_2015.yaml", {"tables", "page"}),
+        ("workflows/papers/talwar_2015/claims.yaml", {"page"}),
+        ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
+        ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
         ("workflows/config.py", set()),
         ("workflows/checks.py", set()),
     ],

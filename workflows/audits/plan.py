@@ -9,9 +9,10 @@ from zlib import crc32
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 from dpregret.algorithms import bandits, erm, experts, online
+from dpregret.core.validation import validate
 from dpregret.core.yaml_source import read_source
 from dpregret.workflows.audits.bandits import AuditedBandit
 from dpregret.workflows.audits.erm import AuditedRisk
@@ -49,14 +50,7 @@ class AuditSettings(BaseModel):
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
     """Read and check the file. Raises ValueError for a wrong key or value, and for what does not exist."""
-    try:
-        settings = AuditSettings.model_validate(read_source(path, path.name).data)
-    except ValidationError as error:
-        lines = [
-            f"{path.name}: {'.'.join(map(str, each['loc']))}: {each['msg']}, not {each['input']!r}"
-            for each in error.errors(include_url=False)
-        ]
-        raise ValueError("\n".join(lines)) from None
+    settings = validate(AuditSettings, read_source(path, path.name))
     known = {name: kind for package in FAMILIES.values() for name, kind in package.catalogue().items()}
     for name, special in settings.learners.items():
         if name not in known or not known[name].card.private:
