@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpregret.core.discovery import discover
+from dpregret.core.errors import not_allowed
 
 
 class UnreadDataError(ValueError):
@@ -43,8 +43,7 @@ def build(
     known = sources(base)
     maker = known.get(name)
     if maker is None:
-        nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
-        raise ValueError(f"unknown {noun} {name!r}; did you mean {nearest!r}? allowed: {', '.join(known)}")
+        raise ValueError(not_allowed(noun, name, known))
     parameters = {each.name: each for each in list(inspect.signature(maker).parameters.values())[len(arguments) :]}
     reads = parameters.pop("data_dir", None) is not None
     for option in options:

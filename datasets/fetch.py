@@ -17,11 +17,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from sklearn.datasets import fetch_file, load_svmlight_file
 
-from dpregret.core.errors import one_line
+from dpregret.core.errors import ConfigError, one_line
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import Expanded, read_source
 from dpregret.datasets.bundled import check_finite, save, scale_rows
 
 SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
@@ -51,22 +52,17 @@ class Source(BaseModel):
 
 
 def read_sources(path: Path = SOURCES) -> dict[str, Source]:
-    """Read the declarations: name -> source. Raises FetchError naming the file, the entry and the field."""
+    """Read the declarations: name -> source. Raises FetchError naming the file, the line, the entry and the field."""
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise FetchError(f"{path}: cannot be read ({' '.join(str(error).split())})") from error
-    if not isinstance(entries, dict) or not all(isinstance(entry, dict) for entry in entries.values()):
-        raise FetchError(f"{path}: expected a mapping from names to mappings of fields")
-    sources = {}
-    for name, entry in entries.items():
-        try:
-            sources[name] = Source.model_validate({"name": name, **entry})
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise FetchError(f"{path}: entry {name!r}, field {field!r}: {first['msg']}") from error
-    return sources
+        declared = read_source(path)
+        if not isinstance(declared.data, dict) or not all(isinstance(entry, dict) for entry in declared.data.values()):
+            raise FetchError(f"{path}: expected a mapping from names to mappings of fields")
+        entries = {
+            name: Expanded({"name": name, **entry}, {(): (declared, (name,))}) for name, entry in declared.data.items()
+        }
+        return {name: validate(Source, entry) for name, entry in entries.items()}
+    except ConfigError as error:
+        raise FetchError(str(error)) from None
 
 
 def find_source(name: str, path: Path = SOURCES) -> Source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +27,7 @@ from dpregret.algorithms.geometry.potential import (
 from dpregret.algorithms.geometry.power_potential import GroupedPotential, QNormPotential, SpectralPotential
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
+from dpregret.core.errors import not_allowed
 
 SETS: dict[str, Callable[..., ConstraintSet]] = {
     each.name: each
@@ -67,12 +67,12 @@ def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
     that is not a positive integer, or one that the set cannot have.
     """
     if name not in SETS:
-        raise ValueError(f"unknown constraint set {name!r}; {_allowed(name, list(SETS))}")
+        raise ValueError(not_allowed("constraint set", name, SETS))
     build = SETS[name]
     known = [option for option in inspect.signature(build).parameters if option != "dimension"]
     for option in options:
         if option not in known:
-            raise ValueError(f"unknown option {option!r} of the set {name!r}; {_allowed(option, known)}")
+            raise ValueError(not_allowed(f"option of the set {name!r}:", option, known))
     return build(dimension, **options)
 
 
@@ -92,13 +92,7 @@ def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Po
     if name is None:
         name = next(iter(fitting))
     if name not in POTENTIALS:
-        raise ValueError(f"unknown potential {name!r}; {_allowed(name, list(POTENTIALS))}")
+        raise ValueError(not_allowed("potential", name, POTENTIALS))
     if name not in fitting:
         raise UnsupportedSet(f"the set {inner.name!r} has no potential {name!r}; allowed: {', '.join(fitting)}")
     return fitting[name](constraint_set if name == EuclideanPotential.name else inner)
-
-
-def _allowed(wanted: str, known: list[str]) -> str:
-    """Say what is allowed and, where one is close, what was probably meant."""
-    nearest = difflib.get_close_matches(str(wanted), known, n=1, cutoff=0.4)
-    return f"allowed: {', '.join(known) or 'none'}" + (f"; nearest: {nearest[0]}" if nearest else "")

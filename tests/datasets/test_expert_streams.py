@@ -296,7 +296,7 @@ def test_what_a_stream_says_of_itself(name: str, data_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "experts", "horizon", "arguments", "message"),
     [
-        ("halfing", 8, 8, {}, "unknown stream 'halfing'; did you mean 'halving'"),
+        ("halfing", 8, 8, {}, "unknown stream 'halfing', allowed: .*; did you mean 'halving'"),
         ("halving", 8, 8, {"kill": 0.5}, "stream 'halving' has no option 'kill'; allowed: none"),
         ("digits-experts", 8, 8, {}, "stream 'digits-experts' needs the option 'data_dir'"),
         ("halving", 12, 8, {}, "experts must be a power of two, at least 2, got 12"),

@@ -199,10 +199,10 @@ def test_verified_but_unusable_files_are_named(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"url": "ftp://somewhere/file"}, "entry 'tiny', field 'url'"),
-        ({"sha256": "abc"}, "entry 'tiny', field 'sha256'"),
-        ({"rows": 0}, "entry 'tiny', field 'rows'"),
-        ({"checksum": "abc"}, "entry 'tiny', field 'checksum'"),
+        ({"url": "ftp://somewhere/file"}, "sources.yaml:6: tiny.url: "),
+        ({"sha256": "abc"}, "sources.yaml:5: tiny.sha256: "),
+        ({"rows": 0}, "tiny.rows: must be at least 1, not 0"),
+        ({"checksum": "abc"}, "tiny.checksum: unknown key, allowed: name, url"),
     ],
 )
 def test_bad_declarations_are_named(
@@ -213,7 +213,7 @@ def test_bad_declarations_are_named(
     assert message in _error(capsys)
 
 
-@pytest.mark.parametrize(("text", "message"), [("- a", "expected a mapping"), ("a: [", "cannot be read")])
+@pytest.mark.parametrize(("text", "message"), [("- a", "expected a mapping"), ("a: [", "is not valid YAML")])
 def test_a_bad_declaration_file_is_named(
     text: str, message: str, place: _Place, capsys: pytest.CaptureFixture[str]
 ) -> None:

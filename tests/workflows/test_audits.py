@@ -137,12 +137,18 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("delta: 2\nlearners: {}", "mine.yaml: delta: Input should be less than 1, not 2"),
+        ("delta: 2\nlearners: {}", "mine.yaml:1: delta: must be less than 1.0, not 2"),
         ("delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}", "learners.nobody: no private learner of this name"),
         ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: no private learner of this name"),
         ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, printed"),
-        ("delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}", "learners.pqftl.epsilon: Input should be greater than 0"),
-        ("delta: 1.0e-6\nlearners: {pqftl: {round: 1}}", "learners.pqftl.round: Extra inputs"),
+        (
+            "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
+            "learners.pqftl.epsilon: must be greater than 0",
+        ),
+        (
+            "delta: 1.0e-6\nlearners: {pqftl: {round: 1}}",
+            "mine.yaml:2: learners.pqftl.round: unknown key",
+        ),
     ],
 )
 def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:

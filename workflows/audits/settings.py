@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from dpregret.core.validation import validate
 from dpregret.core.yaml_source import read_source
 from dpregret.workflows.families import FAMILIES
 
@@ -36,14 +37,7 @@ class AuditSettings(BaseModel):
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
     """Read and check the file. Raises ValueError for a wrong key or value, and for what does not exist."""
-    try:
-        settings = AuditSettings.model_validate(read_source(path, path.name).data)
-    except ValidationError as error:
-        lines = [
-            f"{path.name}: {'.'.join(map(str, each['loc']))}: {each['msg']}, not {each['input']!r}"
-            for each in error.errors(include_url=False)
-        ]
-        raise ValueError("\n".join(lines)) from None
+    settings = validate(AuditSettings, read_source(path, path.name))
     known = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
     for name, special in settings.learners.items():
         if name not in known or not known[name].card.private:
