@@ -184,7 +184,7 @@ STREAMED = [WindowRoot(100), WindowRoot(700), WindowBuffers(64), BufferedToeplit
             UnboundedToeplitz(), NormalisedRoot(900)]  # fmt: skip
 
 
-@pytest.mark.parametrize("direct", [True, False], ids=["one product", "halving"])
+@pytest.mark.parametrize("direct", [True, False], ids=["products", "halving"])
 @pytest.mark.parametrize("mechanism", STREAMED, ids=name)
 def test_noise_does_not_depend_on_the_size_of_the_blocks(
     mechanism: PrefixSums, direct: bool, monkeypatch: pytest.MonkeyPatch
