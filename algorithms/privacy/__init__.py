@@ -25,7 +25,8 @@ from dpregret.algorithms.privacy.prefix_sums import (
     keyed_generators,
     prefix_noise,
 )
-from dpregret.algorithms.privacy.toeplitz import Root, UnboundedToeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 
 __all__ = [
     "ALTERNATIVES",

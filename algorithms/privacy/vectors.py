@@ -22,8 +22,9 @@ from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.peers import PEERS
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, UnboundedToeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 
 TARGET = Path(__file__).resolve().parents[2] / "results" / "reference" / "test_vectors.json"

@@ -23,10 +23,10 @@ from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     Root,
     Toeplitz,
-    UnboundedToeplitz,
     WindowRoot,
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 
 MECHANISMS: list[Toeplitz | NormalisedRoot] = [
     WindowRoot(1), WindowRoot(7), WindowRoot(64), WindowRoot(100), WindowBuffers(1), WindowBuffers(5, 1),
