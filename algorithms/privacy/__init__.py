@@ -11,6 +11,8 @@ from dpregret.algorithms.privacy.budget import (
     smallest_epsilon,
     zcdp_rho,
 )
+from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.choice import ALTERNATIVES, horizon_sums, window_sums
 from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.algorithms.privacy.prefix_sums import (
     BLOCK,
@@ -23,21 +25,30 @@ from dpregret.algorithms.privacy.prefix_sums import (
     keyed_generators,
     prefix_noise,
 )
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 
 __all__ = [
+    "ALTERNATIVES",
     "BLOCK",
     "Budget",
+    "BufferedToeplitz",
     "NoiseDistribution",
     "NoisePerItem",
     "NoisePerPrefix",
     "NoisePlan",
     "PrefixSums",
     "Release",
+    "Root",
+    "UnboundedToeplitz",
+    "WindowBuffers",
+    "WindowRoot",
     "WindowTree",
     "calibrate",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
+    "horizon_sums",
     "is_power_of_two",
     "keyed_generators",
     "largest_within",
@@ -45,5 +56,6 @@ __all__ = [
     "root_mean_square_norm",
     "smallest_epsilon",
     "unit_noise",
+    "window_sums",
     "zcdp_rho",
 ]

@@ -2,7 +2,7 @@
 
 Three ways to the same sums, all products of matrices with whole blocks:
 
-  `direct`      the last length - 1 vectors are kept; one product a block.
+  `direct`      the last length - 1 vectors are kept; products with them, in the middle of h by a few singular vectors.
   `halving`     long or endless h: the noise of every aligned stretch of 2^l blocks is sent once, as a whole, to the
                 stretch that follows it, short ones by a matrix and long ones by the Fourier transform:
                 O(log^2 length) a round, as many vectors as h is long (endless h: as there are rounds).
@@ -21,7 +21,8 @@ from dpregret.algorithms.privacy.series import Rational
 from dpregret.core.arrays import Array
 
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
-DIRECT = 1024  # longest h for one product a block
+DIRECT = 4096  # longest h for products with all that is kept
+ROUNDING = 1e-16  # share of the largest singular value below which one is dropped
 SHORT = 256  # stretches up to this many rounds are sent by a matrix
 AHEAD = 16  # blocks between two moves of the kept vectors to the front
 
@@ -39,23 +40,80 @@ def toeplitz(lags: Array, rows: int) -> Array:
     return np.asarray(lags[np.arange(rows)[:, None] - np.arange(columns) + columns - 1])
 
 
+class _Recent:
+    """The last rows of a stream, in order; moved to the front now and then."""
+
+    def __init__(self, rows: int, width: int, ahead: int):
+        self.rows, self.end = rows, rows
+        self.data = np.zeros((rows + ahead, width))
+
+    def push(self, new: Array) -> None:
+        if self.end + len(new) > len(self.data):
+            self.data[: self.rows] = self.data[self.end - self.rows : self.end]
+            self.end = self.rows
+        self.data[self.end : self.end + len(new)] = new
+        self.end += len(new)
+
+    def view(self, oldest: int, newest: int) -> Array:
+        """Rows that are between `oldest` (with) and `newest` (without) rows old."""
+        return self.data[self.end - oldest : self.end - newest]
+
+
 class _Direct:
+    """Products with the blocks of one matrix, (rounds of a block, lags): columns from the oldest vector to the newest.
+
+    The newest two blocks and the end of h are full matrices. Blocks in between see smooth stretches of h: to rounding,
+    all of them are left core_d right^T with few columns left and right, so that of a block right^T units is enough.
+    """
+
     def __init__(self, lags: Array):
-        self.lags, self.now = lags, 0
+        self.lags = lags
+        self.kept: _Recent | None = None
+
+    def _prepare(self, block: int, width: int) -> _Recent:
+        older, nothing = len(self.lags) - 1, np.zeros(block - 1)
+        matrix = toeplitz(np.concatenate([nothing, self.lags, nothing]), block)
+        columns = older + block
+        middle = max(0, (columns - block + 1) // block - 2)
+        self.left = self.right = np.zeros((0, 0))
+        if middle:
+            edge = columns - (middle + 2) * block
+            parts = matrix[:, edge : edge + middle * block].reshape(block, middle, block)
+            self.left, self.right = (
+                _basis(parts.reshape(block, -1)),
+                _basis(parts.transpose(2, 0, 1).reshape(block, -1)),
+            )
+            ranks = self.left.shape[1], self.right.shape[1]
+            if max(ranks) > block // 3:
+                middle = 0
+            else:
+                cores = np.einsum("bl,bmc,cr->lmr", self.left, parts, self.right)
+                self.cores = cores.reshape(ranks[0], middle * ranks[1])
+                self.moments = _Recent((middle + 2) * ranks[1], width, max(AHEAD, middle // 2) * ranks[1])
+        self.middle = middle
+        self.newest = 2 * block if middle else columns
+        self.oldest = columns - (middle + 2) * block if middle else 0
+        self.matrix, self.columns = matrix, columns
+        return _Recent(columns, width, max(AHEAD, columns // block // 2) * block)
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
-        block, older = len(units), len(self.lags) - 1
-        if self.now == 0:
-            nothing = np.zeros(block - 1)
-            self.matrix = toeplitz(np.concatenate([nothing, self.lags, nothing]), block)
-            self.kept = np.zeros((older + AHEAD * block, units[0].size))
-            self.now = older
-        if self.now == len(self.kept):
-            self.kept[:older] = self.kept[self.now - older :]
-            self.now = older
-        self.kept[self.now : self.now + block] = units.reshape(block, -1)
-        self.now += block
-        return np.asarray(self.matrix @ self.kept[self.now - block - older : self.now]).reshape(units.shape)
+        flat = units.reshape(len(units), -1)
+        if self.kept is None:
+            self.kept = self._prepare(*flat.shape)
+        self.kept.push(flat)
+        noise = self.matrix[:, self.columns - self.newest :] @ self.kept.view(self.newest, 0)
+        if self.middle:
+            rank = self.right.shape[1]
+            noise += self.matrix[:, : self.oldest] @ self.kept.view(self.columns, self.columns - self.oldest)
+            self.moments.push(self.right.T @ flat)
+            noise += self.left @ (self.cores @ self.moments.view((self.middle + 2) * rank, 2 * rank))
+        return np.asarray(noise).reshape(units.shape)
+
+
+def _basis(matrix: Array) -> Array:
+    """Left singular vectors that matter beyond rounding, (rows, rank)."""
+    vectors, sizes, _ = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(vectors[:, sizes > ROUNDING * sizes[0]])
 
 
 class _Halving:

@@ -13,7 +13,7 @@ sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
   WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
   Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
   BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
-  UnboundedToeplitz    no horizon, one scale for ever (Jacobsen & Fawaz 2025)
+  UnboundedToeplitz    no horizon, one scale for ever (Jacobsen & Fawaz 2025; `unbounded.py`)
 
 Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
 a tree.
@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.integrate import quad
 
 from dpregret.algorithms.privacy.convolution import convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
@@ -36,7 +35,6 @@ from dpregret.algorithms.privacy.series import (
     reciprocal,
     root_coefficients,
     running_sum_strategy,
-    taylor,
 )
 from dpregret.core.arrays import Array
 
@@ -215,54 +213,3 @@ class BandedInverseRoot(OverHorizon):
             return sums
 
         return arrange
-
-
-@dataclass(frozen=True)
-class UnboundedToeplitz(Toeplitz):
-    """For learners without a horizon: h = (1 - x)^(-1/2) l^beta, c = (1 - x)^(-1/2) l^-beta, l = ln(1 / (1 - x)) / x.
-
-    c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance
-    grows like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
-    """
-
-    beta: float = 0.75
-
-    def __post_init__(self) -> None:
-        if not self.beta > 0.5:
-            raise ValueError(f"beta must be above 1/2, got {self.beta}")
-
-    @property
-    def protected(self) -> None:
-        """For ever."""
-        return
-
-    @property
-    def nodes_per_item(self) -> float:
-        """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
-        power = 2 * self.beta - 1
-
-        def density(angle: float) -> float:
-            chord = 2 * np.sin(angle / 2)
-            return float((np.log(chord) ** 2 + ((np.pi - angle) / 2) ** 2) ** -self.beta / chord)
-
-        def near_zero(w: float) -> float:
-            depth = w ** (-1 / power) if w > 0 else np.inf
-            if depth > 700:  # angle e^-depth: the chord is the angle
-                return float((1 + (np.pi / 2 / depth) ** 2) ** -self.beta / power)
-            return float(density(np.exp(-depth)) * np.exp(-depth) * depth ** (1 + power) / power)
-
-        edge = np.exp(-1.0)
-        parts = [quad(density, edge, np.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
-        return float(sum(part[0] for part in parts) / np.pi)
-
-    def noise_coefficients(self, count: int) -> Array:
-        """By Cauchy's integral."""
-        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** self.beta, count)
-
-    def strategy_coefficients(self, count: int) -> Array:
-        """By Cauchy's integral."""
-        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** -self.beta, count)
-
-
-def _log_ratio(x: Array) -> Array:
-    return np.asarray(-np.log1p(-x) / x)

@@ -21,8 +21,9 @@ from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, UnboundedToeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 from dpregret.workflows.mechanisms.peers import PEERS
 

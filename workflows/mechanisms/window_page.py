@@ -20,8 +20,9 @@ from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import Root, UnboundedToeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.core.arrays import Array
 from dpregret.workflows.mechanisms.own_report import main as audit_command

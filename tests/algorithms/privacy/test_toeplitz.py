@@ -23,10 +23,10 @@ from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
     Root,
     Toeplitz,
-    UnboundedToeplitz,
     WindowRoot,
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 
 MECHANISMS: list[Toeplitz | NormalisedRoot] = [
     WindowRoot(1), WindowRoot(7), WindowRoot(64), WindowRoot(100), WindowBuffers(1), WindowBuffers(5, 1),
@@ -184,7 +184,7 @@ STREAMED = [WindowRoot(100), WindowRoot(700), WindowBuffers(64), BufferedToeplit
             UnboundedToeplitz(), NormalisedRoot(900)]  # fmt: skip
 
 
-@pytest.mark.parametrize("direct", [True, False], ids=["one product", "halving"])
+@pytest.mark.parametrize("direct", [True, False], ids=["products", "halving"])
 @pytest.mark.parametrize("mechanism", STREAMED, ids=name)
 def test_noise_does_not_depend_on_the_size_of_the_blocks(
     mechanism: PrefixSums, direct: bool, monkeypatch: pytest.MonkeyPatch
