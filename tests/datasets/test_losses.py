@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
+from dpregret.core.losses import Loss
 from dpregret.datasets.losses import (
     Array,
     DirectionKink,
-    Loss,
     NormKink,
     Quadratic,
     RidgeLogistic,
