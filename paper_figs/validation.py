@@ -1,4 +1,4 @@
-"""Is the validation straight? Planted laws, planted failures and the gate, simulated; what comes out are tables.
+"""Are the fits right? Planted rates, planted failures and the gate, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
 that they deserve, `gate` how often the comparison with a reference fails without need, and when it should.

@@ -52,8 +52,8 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
 def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     names = rows["learner"] + rows["variant"].map(lambda variant: "" if variant == "plain" else f" {variant}")
-    twins = rows["epsilon"].isna() & rows["epsilon"].notna().groupby(names).transform("any")
-    rows = rows.assign(series=names + twins.map({True: " without noise", False: ""}))
+    counterparts = rows["epsilon"].isna() & rows["epsilon"].notna().groupby(names).transform("any")
+    rows = rows.assign(series=names + counterparts.map({True: " without noise", False: ""}))
     series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
     cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
         mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("trivial_regret", "mean"),

@@ -39,7 +39,7 @@ def test_powers_of_log_d_are_found(power: float) -> None:
     assert found.fitted == pytest.approx(power, abs=1e-6)
 
 
-def test_the_best_expert_loss_is_swept_without_nought() -> None:
+def test_the_best_expert_loss_is_swept_without_zero() -> None:
     losses = (0.0, 250.0, 500.0, 1000.0, 2000.0)
     rows = expert_sweep(lambda loss: 5.0 * (100 + loss), "best_loss", losses, "pure", "near-realizable")
     rows["bound"] = 20.0 * (100 + rows["best_loss"])

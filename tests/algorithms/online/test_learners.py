@@ -1,4 +1,4 @@
-"""Learners of Table I: their updates against brute force, their twins, their invariants, their contract."""
+"""Learners of Table I: their updates against brute force, their counterparts, their invariants, their contract."""
 
 import math
 
@@ -96,7 +96,7 @@ def test_settings_do_not_disturb_each_other(name, variant):
 
 
 @pytest.mark.parametrize(
-    ("private", "twin", "variant"),
+    ("private", "counterpart", "variant"),
     [
         ("wdp-cocop-gamma", "ftal", "corrected"),
         ("wdp-cocop-gaussian", "ftal", "printed-noise"),
@@ -110,9 +110,11 @@ def test_settings_do_not_disturb_each_other(name, variant):
         ("wdp-scofw-gaussian", "scofw", "corrected"),
     ],
 )
-def test_infinite_epsilon_is_the_non_private_twin(private, twin, variant):
+def test_infinite_epsilon_is_the_non_private_counterpart(private, counterpart, variant):
     learner, losses = start(private, variant, CLEAN)
-    other, _ = start(twin, variant if variant in learners("online")[twin].card.variants else "plain", CLEAN)
+    other, _ = start(
+        counterpart, variant if variant in learners("online")[counterpart].card.variants else "plain", CLEAN
+    )
     one, _ = trajectory(learner, losses, 64, 2)
     two, _ = trajectory(other, losses, 64, 2)
     assert np.array_equal(one, two)

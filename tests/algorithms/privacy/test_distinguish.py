@@ -55,7 +55,7 @@ def test_a_leak_of_probability_delta_is_allowed_at_delta_only() -> None:
     assert audit(first, second, 0.011).epsilon == 0
 
 
-def test_worlds_that_are_told_apart_for_certain_prove_what_their_number_allows() -> None:
+def test_inputs_that_are_told_apart_for_certain_prove_what_their_number_allows() -> None:
     found = audit(np.zeros((RUNS, 2)), np.ones((RUNS, 2)))
     assert found.event == found.mu_event == (1.0, 0.0)
     most = math.log((SIGNIFICANCE / 4) ** (2 / RUNS) / (1 - (SIGNIFICANCE / 4) ** (2 / RUNS)))
@@ -63,7 +63,7 @@ def test_worlds_that_are_told_apart_for_certain_prove_what_their_number_allows()
 
 
 @pytest.mark.parametrize("distribution", ["normal", "laplace", "standard_cauchy"])
-def test_equal_worlds_prove_nothing(distribution: str) -> None:
+def test_equal_inputs_prove_nothing(distribution: str) -> None:
     for seed in range(40):
         found = audit(*inputs(distribution, 0.0, 3, 2_000, seed))
         assert found.epsilon == found.mu == 0
@@ -81,7 +81,7 @@ def test_bounds_are_those_of_clopper_and_pearson(hits: int) -> None:
     assert float(largest_probability(np.array(hits), 100, 0.05)) == pytest.approx(exact.high, abs=1e-12)
 
 
-def test_worlds_must_be_comparable() -> None:
+def test_inputs_must_be_comparable() -> None:
     with pytest.raises(ValueError, match=r"one shape and at least 100 runs are needed, got \(200, 1\), \(200, 2\)"):
         audit(np.zeros((200, 1)), np.zeros((200, 2)))
     with pytest.raises(ValueError, match="at least 100 runs"):
