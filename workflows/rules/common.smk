@@ -28,8 +28,16 @@ VALIDATION_TABLES = [
 TRUST_CAPTIONS = {
     "audit/audit.html": ("Privacy audit", "audit.rst", "every learner"),
     "audit/planted.html": ("Privacy audit", "planted.rst", "planted bugs"),
-    "validation/intervals.html": ("Validation of the fits", "intervals.rst", "coverage of intervals"),
-    "validation/verdicts.html": ("Validation of the fits", "verdicts.rst", "planted curves"),
+    "validation/intervals.html": (
+        "Validation of the fits",
+        "intervals.rst",
+        "coverage of intervals",
+    ),
+    "validation/verdicts.html": (
+        "Validation of the fits",
+        "verdicts.rst",
+        "planted curves",
+    ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
 }
 

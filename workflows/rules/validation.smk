@@ -16,7 +16,9 @@ rule validation_tables:
         runtime=minutes("validation_tables"),
     params:
         simulations=(CONFIG.validation or configuration.ValidationSize()).simulations,
-        code=fingerprint.module_fingerprint("dpregret.paper_figs.validation", "validation.py"),
+        code=fingerprint.module_fingerprint(
+            "dpregret.paper_figs.validation", "validation.py"
+        ),
     script:
         "../scripts/validation.py"
 
