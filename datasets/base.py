@@ -57,8 +57,8 @@ class Source:
 
     name: what configurations call it. traits: needs of learners (words of their cards) that it serves and others do
     not. tight: first-order effects of noise show on it. real: measured data, not drawn from a model. data: the name of
-    the prepared data that it reads. columns: their number of features, the only
-    dimension of a set on which they fit.
+    the prepared data that it reads. columns: their number of features, the only dimension of a set on which they fit.
+    drawn: rounds have random parameters, which are held in blocks.
     """
 
     name: str
@@ -67,6 +67,7 @@ class Source:
     real: ClassVar[bool] = False
     data: ClassVar[str | None] = None
     columns: ClassVar[int | None] = None
+    drawn: ClassVar[bool] = True
 
 
 class Stream(Source, ABC):

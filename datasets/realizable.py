@@ -115,6 +115,7 @@ class RealizableQuadratic(Realizable):
     """
 
     name = "realizable-quadratic"
+    drawn = False
 
     def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
         _positive(smoothness)

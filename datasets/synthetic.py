@@ -86,6 +86,7 @@ class Drift(_QuadraticStream):
     """
 
     name = "drift"
+    drawn = False
 
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
         if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
@@ -153,6 +154,7 @@ class FixedNormKink(Stream):
     """
 
     name = "norm-kink"
+    drawn = False
     traits = frozenset({"strongly-convex"})
     tight = True
 

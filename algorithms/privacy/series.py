@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy.fft import fft
-from scipy.signal import fftconvolve, lfilter
 
 from dpregret.core.arrays import Array
 
@@ -52,6 +51,8 @@ def landau(count: int) -> float:
 
 def reciprocal(series: Array, count: int) -> Array:
     """The first coefficients of 1 / s(x), s_0 not 0: by recursion, long ones by Newton's step r <- r (2 - s r)."""
+    from scipy.signal import fftconvolve, lfilter  # a third of a second, which only these mechanisms need
+
     known = min(count, RECURSION)
     impulse = np.zeros(known)
     impulse[0] = 1.0

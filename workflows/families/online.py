@@ -196,7 +196,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             many = len(settings_of(experiment, card, cell.horizon))
             points = many * experiment.runs * cell.dimension
             square = cell.dimension if "quadratic" in card.needs else 1
-            held = 4 * NOISE_BLOCK * points * card.private + 3 * LOSS_BLOCK * experiment.runs * cell.dimension
+            losses = LOSS_BLOCK * experiment.runs * cell.dimension * self.streams[cell.stream].drawn
+            held = 4 * NOISE_BLOCK * points * card.private + 3 * losses
             held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
             parts.append(Counts(cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
