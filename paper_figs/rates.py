@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final, Literal, get_args
 
 LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
-_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e-?\d+)?|\(-?\d+/\d+\)"
+_NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
 _LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")

@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 
-from dpregret.algorithms import bandits, erm, experts, online
+from dpregret.workflows.families import FAMILIES
 
-FAMILIES: tuple[Any, ...] = (online, experts, bandits, erm)
-LEARNERS: list[type] = [kind for family in FAMILIES for kind in family.catalogue().values()]
+LEARNERS: list[Any] = [each for family in FAMILIES.values() for each in family.learners.values()]
 NUMBERS = re.compile(r"\blines? (\d+(?:, \d+)*)")
 
 

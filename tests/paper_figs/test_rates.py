@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dpregret.paper_figs.rates import Rate, parse
@@ -28,6 +28,7 @@ def rates() -> st.SearchStrategy[Rate]:
     return st.one_of(powers, logs, others, alone, st.just(Rate()))
 
 
+@example(rate=Rate("T", 1e6))  # printed as 1e+06
 @given(rates())
 def test_what_is_printed_is_read_again(rate: Rate) -> None:
     assert parse(str(rate)) == rate
