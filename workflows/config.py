@@ -16,6 +16,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, Field
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.files import atomic_write
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import KeyPath, read_source
 from dpregret.workflows.checks import semantic_problems
@@ -93,6 +94,15 @@ class Config(Settings):
     def to_json(self) -> str:
         """Return the configuration as JSON text; `Config.model_validate_json` reads it back."""
         return self.model_dump_json(by_alias=True)
+
+    def keep(self, folder: Path = Path(".snakemake") / "settings") -> Path:
+        """Write the configuration as JSON, unless it is there, to a file named after its content; return the file."""
+        text = self.to_json()
+        file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        if not file.exists():
+            with atomic_write(file) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        return file
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ CORE = "core"  # the one real folder of the package; the others are links
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
 
 
+@functools.cache
 def module_file(module: str) -> Path | None:
     """Return the file of a module of this project (``dpregret.a.b``), None for any other name."""
     parts = module.split(".")

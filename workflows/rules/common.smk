@@ -41,6 +41,14 @@ TRUST_CAPTIONS = {
     ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
 }
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+PYTHON = "python" if CONDA else shlex.quote(sys.executable)
+CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
+
+
+def task(script, arguments):
+    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
+    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output[0]:q}} {arguments}"
 
 
 @cache
