@@ -17,6 +17,7 @@ try:
         locking,
         profiles,
     )
+    from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
@@ -25,9 +26,11 @@ except ModuleNotFoundError as error:
 try:
     # jobs read the same file again: the main process has built every stream and learner by then
     CONFIG = configuration.load_config(
-        configuration.check_options(config), check=workflow.is_main_process
+        configuration.check_options(config),
+        check=workflow.is_main_process,
+        checked=Checked(),
     )
-    INDEX = index.collect() if workflow.is_main_process else index.recall()
+    INDEX = index.recall()
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }

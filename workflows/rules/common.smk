@@ -53,8 +53,9 @@ def task(script, arguments):
 
 @cache
 def run_need(*job):
-    """Minutes and megabytes that the size of a run predicts; only who sends jobs has to know."""
-    if not workflow.is_main_process:
+    """Minutes and megabytes that the size of a run predicts; only who sends jobs or counts memory has to know."""
+    counted = {"mem_mb", "runtime"} & set(workflow.resource_settings.resources)
+    if not workflow.is_main_process or (workflow.local_exec and not counted):
         return RUN_MINUTES, RUN_MB
     from dpregret.workflows.costs.model import asked
 
