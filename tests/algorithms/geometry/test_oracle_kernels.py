@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from plain_oracles import plain_vertex
 
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.geometry.dag import layered_edges
 from dpregret.algorithms.geometry.flow import FlowPolytope
 from dpregret.algorithms.geometry.oracle_kernels import vertices
 from dpregret.algorithms.geometry.submodular import CoveragePolytope
-from tests.algorithms.geometry.plain_oracles import plain_vertex
 
 COMPILED: list[Any] = [
     *(make_set("coverage", dimension) for dimension in (4, 7, 12)),
