@@ -26,7 +26,6 @@ from dpregret.core.arrays import Array
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
 DIRECT = 16  # longest h for products with all that is kept
 SHORT = 256  # stretches up to this many rounds are sent by a matrix
-AHEAD = 16  # blocks between two moves of the kept vectors to the front
 LOST = 1e-17  # a decay that has fallen to this share of 1 when its window ends need not be taken out
 
 
@@ -50,23 +49,23 @@ def toeplitz(lags: Array, rows: int) -> Array:
     return np.asarray(lags[np.arange(rows)[:, None] - np.arange(columns) + columns - 1])
 
 
-class _Recent:
-    """The last rows of a stream, in order; moved to the front now and then."""
+class _Ring:
+    """The last `back` rows before a block and the block itself; new rows take the place of the oldest."""
 
-    def __init__(self, rows: int, block: int, width: int):
-        self.rows, self.end = rows, rows
-        self.data = np.zeros((rows + max(AHEAD, rows // block // 2) * block, width))
+    def __init__(self, back: int, block: int, width: int):
+        self.rows, self.end = np.zeros((back + block, width)), 0
 
-    def push(self, new: Array) -> None:
-        if self.end + len(new) > len(self.data):
-            self.data[: self.rows] = self.data[self.end - self.rows : self.end]
-            self.end = self.rows
-        self.data[self.end : self.end + len(new)] = new
-        self.end += len(new)
+    def push(self, units: Array) -> None:
+        """Rows (rounds, runs, d)."""
+        begin, shape = self.end, (-1, *units.shape[1:])
+        first = min(len(units), len(self.rows) - begin)
+        self.rows[begin : begin + first].reshape(shape)[...] = units[:first]
+        self.rows[: len(units) - first].reshape(shape)[...] = units[first:]
+        self.end = (begin + len(units)) % len(self.rows)
 
-    def view(self, oldest: int, newest: int) -> Array:
-        """Rows that are between `oldest` (with) and `newest` (without) rows old."""
-        return self.data[self.end - oldest : self.end - newest]
+    def place(self, age: int) -> int:
+        """Where the row is that was pushed as the age-th last, from 1."""
+        return (self.end - age) % len(self.rows)
 
 
 class Direct:
@@ -74,19 +73,18 @@ class Direct:
 
     def __init__(self, lags: Array):
         self.lags = np.array(lags)
-        self.kept: _Recent | None = None
+        self.kept: _Ring | None = None
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.algorithms.privacy.convolution_kernels import convolve
 
-        flat = units.reshape(len(units), -1)
-        rows = len(flat) + len(self.lags) - 1
+        block, width = len(units), units[0].size
         if self.kept is None:
-            self.kept = _Recent(rows, *flat.shape)
-        self.kept.push(flat)
-        noise = np.empty_like(flat)
-        convolve(self.lags, self.kept.view(rows, 0), noise)
+            self.kept = _Ring(len(self.lags) - 1, block, width)
+        self.kept.push(units)
+        noise = np.empty((block, width))
+        convolve(self.lags, self.kept.rows, self.kept.place(block), noise)
         return noise.reshape(units.shape)
 
 
@@ -100,29 +98,25 @@ class RootSums:
         self.decays, self.weights = root_decays(length)
         shares = np.array([power(each, length - FIRST) for each in self.decays])
         ending = 0 if lasting else -(-int(np.sum(self.weights * shares > LOST)) // 4) * 4
-        self.ending, self.shares = ending, shares[:ending]
+        self.shares = shares[:ending]
         self.first = np.array(root_coefficients(FIRST))
         self.back = max(FIRST, length if ending else 0) - 1  # rounds that are looked back on
         self.state: Array | None = None  # (decays, runs * d)
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
         """The noise of one block, (rounds, runs, d)."""
-        from dpregret.algorithms.privacy.convolution_kernels import add_decays, add_expiring_decays, convolve
+        from dpregret.algorithms.privacy.convolution_kernels import add_decays, convolve
 
-        flat, ending, block = units.reshape(len(units), -1), self.ending, len(units)
+        block, width = len(units), units[0].size
         if self.state is None:
-            self.state = np.zeros((len(self.decays), flat.shape[1]))
-            self.kept = _Recent(self.back + block, *flat.shape)
-        self.kept.push(flat)
-        noise = np.empty_like(flat)
-        convolve(self.first, self.kept.view(block + FIRST - 1, 0), noise)
-        new = self.kept.view(block + FIRST - 1, FIRST - 1)
-        if ending:
-            old = self.kept.view(block + self.back, self.back)
-            add_expiring_decays(
-                self.decays[:ending], self.weights[:ending], self.shares, self.state[:ending], new, old, noise
-            )
-        add_decays(self.decays[ending:], self.weights[ending:], self.state[ending:], new, noise)
+            self.state = np.zeros((len(self.decays), width))
+            self.kept = _Ring(self.back, block, width)
+        ring = self.kept
+        ring.push(units)
+        noise = np.empty((block, width))
+        convolve(self.first, ring.rows, ring.place(block), noise)
+        new, old = ring.place(block + FIRST - 1), ring.place(block + self.back)
+        add_decays(self.decays, self.weights, self.shares, self.state, ring.rows, new, old, noise)
         return noise.reshape(units.shape)
 
 
@@ -201,5 +195,5 @@ class Buffered:
         if self.state is None:
             self.state = np.zeros((len(self.poles), flat.shape[1]))
         noise = flat.copy()
-        add_decays(self.poles, self.weights, self.state, flat, noise)
+        add_decays(self.poles, self.weights, np.zeros(0), self.state, flat, 0, 0, noise)
         return noise.reshape(units.shape)

@@ -1,8 +1,9 @@
 """The root as a sum of decays: f_j = sum_i weights_i decays_i^(j - FIRST) for FIRST <= j < length, to 1e-14.
 
-f_j = (1/pi) int_0^1 x^j (x (1 - x))^(-1/2) dx is a mixture of decays, and over a bounded range a few serve: 16 to 128
-rounds, 24 to 1024, 36 to a million. So the sum over all lags is a recursion with one vector a decay, and what a window
-ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) eps_(t+1-length). `fit_root.py` makes the numbers.
+f_j = (1/pi) int_0^1 x^j (x (1 - x))^(-1/2) dx is a mixture of decays, and over a bounded range a few serve: 16 for
+128 rounds, 24 for 1024, 48 for a million. So the sum over all lags is a recursion with one vector a decay, and what a
+window ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) eps_(t+1-length). `fit_root.py` makes the
+numbers.
 """
 
 from functools import lru_cache

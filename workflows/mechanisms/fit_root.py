@@ -1,8 +1,8 @@
 """Derive `root_decays.yaml` anew: `python -m dpregret.workflows.mechanisms.fit_root` (minutes).
 
-f_j is the integral of e^(-s j) over a positive measure, here summed with s = e^(u - e^(-u)) / length at even steps of u,
-which is exact to 25 digits with some 70 rates. A symmetric system of that many states is cut down to k (balanced
-truncation over `length` rounds; Moore 1981): the k leading eigenvectors of its Gramian. Everything is done to 40 digits.
+f_j is the integral of e^(-s j) over a positive measure, here summed with s = e^(u - e^(-u)) / length at even steps of
+u; some 70 rates are as good as all. A symmetric system of that many states is cut down to k (balanced truncation over
+`length` rounds; Moore 1981): the k leading eigenvectors of its Gramian. Everything is done to 40 digits.
 The number of decays is the least multiple of 4 that keeps the error of every coefficient below `ERROR`.
 """
 
@@ -70,7 +70,7 @@ def fit(length: int) -> tuple[Array, Array]:
             shares = [mp.fsum(turned[row, m] * entering[row] for row in range(count)) ** 2 for m in range(count)]
             pairs = sorted(((float(a), float(w)) for a, w in zip(decays, shares, strict=True)), reverse=True)
             found = np.array([a for a, _ in pairs]), np.array([w for _, w in pairs])
-            if 0 < found[0].min() and found[0].max() < 1 and error(*found, length) < ERROR:
+            if found[0].min() > 0 and found[0].max() < 1 and error(*found, length) < ERROR:
                 return found
     raise RuntimeError(f"no sum of decays is within {ERROR} of the root up to {length}")
 
