@@ -12,13 +12,13 @@ noisy nodes; each moves by at most the item's sensitivity. What measures weighte
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from typing import ClassVar, cast
 
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.core.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -281,22 +281,32 @@ class NoisePlan:
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
-        further = [keyed_generators(generators, mechanism.key) for mechanism in distinct]
+        further = [self._further(generators, mechanism.key) for mechanism in distinct]
         while True:
             units = unit_noise(self.distribution, generators, BLOCK, self.dimension)
             arranged = {
-                mechanism: arrange(units, partial(unit_noise, self.distribution, own, dimension=self.dimension))
-                for mechanism, arrange, own in zip(distinct, arrangers, further, strict=True)
+                mechanism: arrange(units, fresh)
+                for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
             }
             noise = np.empty(shape)
             for setting, mechanism in enumerate(self.mechanisms):
                 np.multiply(arranged[mechanism], self.scales[setting], out=noise[:, setting])
             yield noise
 
+    def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
+        """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""
+        own = cache(lambda: keyed_generators(generators, key))
+        return lambda count: unit_noise(self.distribution, own(), count, self.dimension)
+
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
-    """Generators that depend on each generator's seed and the key only."""
-    seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
-    return [
-        np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))) for seed in seeds
-    ]
+    """Generators that depend on each generator's seed and the key only; a `Joint` one gives a joint one."""
+    if isinstance(generators, Joint):
+        return Joint(_keyed(generators[0], key), len(generators))
+    keyed = {id(generator): _keyed(generator, key) for generator in generators}  # of one that serves several runs, one
+    return [keyed[id(generator)] for generator in generators]
+
+
+def _keyed(generator: np.random.Generator, key: int) -> np.random.Generator:
+    seed = cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key)))
