@@ -213,12 +213,13 @@ class Record:
     """What a play leaves, and what it took.
 
     losses: cumulative, (settings, runs, checkpoints). noise_norms: mean of |z_t| over the rounds so far, same shape.
-    violation: largest constraint violation seen at a checkpoint. seconds: CPU seconds in the loop, all runs together.
+    violation: largest constraint violation seen at a checkpoint, (settings,). seconds: CPU seconds in the loop, of all
+    runs together.
     """
 
     losses: Array
     noise_norms: Array
-    violation: float
+    violation: Array
     seconds: float
 
 
@@ -241,7 +242,7 @@ def play(
     learner.begin(noise_generators)
     noise = _Noise(learner, noise_generators)
     noise_norms = np.empty_like(recorded)
-    violation = 0.0
+    violation = np.zeros(settings)
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
     started = process_time()
     for now, loss, fresh in zip(range(1, max(checkpoints) + 1), losses, noise, strict=False):
@@ -251,7 +252,7 @@ def play(
         if now in where:
             recorded[:, :, where[now]] = cumulative
             noise_norms[:, :, where[now]] = noise.total_norm(now) / now
-            violation = max(violation, float(learner.domain.violation(learner.point).max()))
+            violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
         learner.observe(loss, gradient, fresh)
         if now % 256 == 0:
             advance(256)

@@ -13,17 +13,18 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
+from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
 from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, Plain, Windows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
-    from dpregret.algorithms.learner import Card, Learner, Record, Setting
+    from dpregret.algorithms.learner import Learner, Record, Setting
     from dpregret.core.arrays import Array
     from dpregret.datasets.base import Comparator, Source, Stream
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
+CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
 ALWAYS_RECORDED = 16  # every power of two from here on is a checkpoint
 
 
@@ -71,23 +72,26 @@ class OnlineProblem:
     stream: Stream
 
 
-def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[Setting]:
-    """The privacy settings batched in one pass: windows x epsilons, or less where the learner has no use for them.
-
-    A learner without a window protects the whole sequence, one without privacy has epsilon = inf.
-    """
+def settings_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> list[Setting]:
+    """The privacy settings batched in one pass; see `pairs_of`."""
     from dpregret.algorithms.learner import Setting
     from dpregret.algorithms.privacy import Budget
 
+    pairs = pairs_of(experiment, card, horizon)
+    return [Setting(window, Budget(epsilon, experiment.delta if card.private else 0.0)) for window, epsilon in pairs]
+
+
+def pairs_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> list[tuple[int, float]]:
+    """Windows x epsilons, or less where the learner has no use for them.
+
+    A learner without a window protects the whole sequence, one without privacy has epsilon = inf.
+    """
     covering = 2 ** max(0, math.ceil(math.log2(horizon)))
     if not card.private:
-        return [Setting(covering, Budget(math.inf))]
+        return [(covering, math.inf)]
     windows = experiment.window if card.windowed else ("horizon",)
-    return [
-        Setting(covering if window == "horizon" else window, Budget(epsilon, experiment.delta))
-        for window in windows
-        for epsilon in experiment.epsilon
-    ]
+    lengths = [covering if window == "horizon" else window for window in windows]
+    return [(window, epsilon) for window in lengths for epsilon in experiment.epsilon]
 
 
 class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
@@ -103,7 +107,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         return Stream
 
-    def cells(self, experiment: OnlineExperiment, card: Card) -> Iterator[Cell]:
+    def cells(self, experiment: OnlineExperiment, card: HasTraits) -> Iterator[Cell]:
         """Every set, stream, dimension and horizon.
 
         An anytime learner plays the longest horizon once and is recorded on the way; any other starts anew for every
@@ -163,7 +167,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             noise_norm=record.noise_norms.ravel(),
             stream=cell.stream,
             tight=stream.tight,
-            violation=record.violation,
+            violation=np.repeat(record.violation, draws.runs * len(cell.checkpoints)),
             seconds=record.seconds / per_round,
             projections=domain.projections.rows / per_round,
             linear_oracles=domain.linear_oracles.rows / per_round,
@@ -173,6 +177,30 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
             seconds_local_oracle=domain.local_oracles.seconds / per_round,
         )
+
+    def plays(self, experiment: OnlineExperiment, card: HasTraits) -> Plays:
+        """Cells, and what else decides a play, which is the same for all cells of an experiment."""
+        delta = experiment.delta if card.private else None
+        common = (experiment.runs, experiment.strong_convexity, delta, tuple(sorted(experiment.options.items())))
+        return {
+            (common, cell): frozenset(pairs_of(experiment, card, cell.horizon)) for cell in self.cells(experiment, card)
+        }
+
+    def taken(self, rows: pd.DataFrame, experiment: OnlineExperiment, card: HasTraits) -> pd.DataFrame | None:
+        """By cell and setting.
+
+        Oracle calls are means over all settings of a play: unless these are whole numbers, as where every setting calls
+        alike, the other settings are in them.
+        """
+        parts = []
+        for cell in self.cells(experiment, card):
+            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension, "horizon": cell.horizon}
+            here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
+            pairs = pairs_of(experiment, card, cell.horizon)
+            if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[CALLS] % 1).any(axis=None):
+                return None
+            parts += [here.loc[(here["window"] == window) & (here["epsilon"] == epsilon)] for window, epsilon in pairs]
+        return pd.concat(parts, ignore_index=True)
 
     def trial(self, experiment: OnlineExperiment) -> OnlineExperiment:
         """The shortest and the longest horizon: what lies between them differs in no kind."""

@@ -4,6 +4,7 @@
 rule run:
     input:
         data_files,
+        host=host_file,
     output:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
     log:

@@ -13,4 +13,5 @@ with job_log(snakemake.log[0]):
         **snakemake.wildcards,
         output=Path(snakemake.output[0]),
         data_dir=Path("datasets/cache"),
+        host=next(map(Path, snakemake.input.host), None),
     )
