@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss as Loss
 
 
@@ -222,6 +222,15 @@ class Record:
     violation: Array
     seconds: float
 
+    @classmethod
+    def joined(cls, parts: Sequence["Record"]) -> "Record":
+        """Of groups of runs that were played one after the other."""
+        losses, noise_norms = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("losses", "noise_norms")
+        )
+        violation = np.max([part.violation for part in parts], axis=0)
+        return cls(losses, noise_norms, violation, sum(part.seconds for part in parts))
+
 
 def play(
     learner: Learner,
@@ -284,5 +293,5 @@ class _Noise:
         if self.plan is None:
             return self.before
         part = self.block[: now - self.first]
-        total: Array = self.before + np.sqrt(np.vecdot(part, part)).sum(axis=0)
+        total: Array = self.before + sum_rows(np.sqrt(np.vecdot(part, part)))
         return total

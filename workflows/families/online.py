@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from dpregret.workflows.audits.settings import Special
 
 CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
+GROUP_MB = 16
+"""Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 ALWAYS_RECORDED = 16  # every power of two from here on is a checkpoint
 
 
@@ -155,13 +157,14 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         self, learner: Learner, problem: OnlineProblem, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row per (setting, run, checkpoint)."""
-        from dpregret.algorithms.learner import play
+        from dpregret.algorithms.learner import Record
 
         stream, purpose = problem.stream, f"data {cell.stream} {cell.set_name} {cell.dimension}"
-        comparator = stream.comparator(draws.generators(purpose), cell.checkpoints)
-        losses = stream.rounds(draws.generators(purpose), cell.horizon)
-        record = play(learner, losses, draws.generators("noise"), cell.checkpoints, advance)
-        domain = cast("CountedSet", learner.domain)
+        size = runs_a_group(len(learner.settings), draws.runs, cell.dimension, stream.drawn)
+        comparator = _comparator(stream, draws.generators(purpose), cell.checkpoints, size)
+        played = list(_groups(learner, stream, cell, draws, size, advance))
+        record = Record.joined([record for _, record in played])
+        domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
         per_round = cell.horizon * draws.runs * len(learner.settings)
         return _tidy(learner, cell, record, comparator).assign(
             noise_norm=record.noise_norms.ravel(),
@@ -172,7 +175,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             projections=domain.projections.rows / per_round,
             linear_oracles=domain.linear_oracles.rows / per_round,
             local_oracles=domain.local_oracles.rows / per_round,
-            solves=learner.solves / per_round,
+            solves=solves / per_round,
             seconds_projection=domain.projections.seconds / per_round,
             seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
             seconds_local_oracle=domain.local_oracles.seconds / per_round,
@@ -214,7 +217,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
         """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
 
-        Held are blocks of noise and of losses, and curves of one number a round.
+        Held are blocks of noise and of losses of the runs of a group, and curves of one number a round.
         """
         from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
         from dpregret.datasets.base import BLOCK as LOSS_BLOCK
@@ -224,10 +227,13 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             many = len(settings_of(experiment, card, cell.horizon))
             points = many * experiment.runs * cell.dimension
             square = cell.dimension if "quadratic" in card.needs else 1
-            losses = LOSS_BLOCK * experiment.runs * cell.dimension * self.streams[cell.stream].drawn
-            held = 4 * NOISE_BLOCK * points * card.private + 3 * losses
+            drawn = self.streams[cell.stream].drawn
+            group = runs_a_group(many, experiment.runs, cell.dimension, drawn)
+            held = group * cell.dimension * (4 * NOISE_BLOCK * many * card.private + 3 * LOSS_BLOCK * drawn)
+            held += 8 * points
             held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
-            parts.append(Counts(cell.horizon, cell.horizon * points * square, held / MEGABYTE))
+            groups = -(-experiment.runs // group)
+            parts.append(Counts(groups * cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(
@@ -244,6 +250,64 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         rounds = special.rounds or (WINDOW + 1 if learner_class.card.windowed else 8)
         return AuditedOnline(learner_class, variant, epsilon, delta, special.losses, rounds, WINDOW, seed)
+
+
+def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
+    """How many runs advance together: all, unless a block of their noise or losses is too large to be had cheaply.
+
+    drawn: losses have random parameters. Beyond some ten megabytes an array is new memory each time that it is made,
+    which the kernel fills with zeros first: in 10^5 dimensions that takes as long as drawing. Fewer runs share Python's
+    price of a round.
+    """
+    from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
+    from dpregret.datasets.base import BLOCK as LOSS_BLOCK
+
+    block = max(NOISE_BLOCK * settings, LOSS_BLOCK * drawn) * dimension / MEGABYTE
+    return max(1, min(runs, int(GROUP_MB / block)))
+
+
+def _groups(
+    learner: Learner, stream: Stream, cell: Cell, draws: Draws, size: int, advance: Advance
+) -> Iterator[tuple[Learner, Record]]:
+    """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run."""
+    from dpregret.algorithms.learner import play
+
+    runs = draws.runs
+    data, noise = draws.generators(f"data {cell.stream} {cell.set_name} {cell.dimension}"), draws.generators("noise")
+    for first in range(0, runs, size):
+        own = slice(first, first + size)
+        part = learner
+        if size < runs:
+            part = type(learner)(learner.problem, learner.settings, len(noise[own]), learner.variant)
+        told = _Share(advance, len(noise[own]) / runs)
+        yield part, play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, told)
+
+
+class _Share:
+    """Tells of the rounds of some runs the share that they are of all runs' rounds."""
+
+    def __init__(self, advance: Advance, share: float):
+        self.advance, self.share, self.waiting = advance, share, 0.0
+
+    def __call__(self, rounds: int) -> None:
+        self.waiting += rounds * self.share
+        whole = int(self.waiting)
+        self.waiting -= whole
+        self.advance(whole)
+
+
+def _comparator(
+    stream: Stream, generators: Sequence[np.random.Generator], checkpoints: Sequence[int], size: int
+) -> Comparator:
+    """Group by group, where the others' runs are not in a run's last bit."""
+    from dpregret.datasets.base import Comparator
+
+    if not stream.apart:
+        size = len(generators)
+    found = [
+        stream.comparator(generators[first : first + size], checkpoints) for first in range(0, len(generators), size)
+    ]
+    return Comparator.joined(found)
 
 
 @lru_cache(maxsize=8)
