@@ -11,6 +11,7 @@ try:
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
+        contained,
         eta,
         fingerprint,
         index,

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss as Loss
 
 
@@ -213,13 +213,23 @@ class Record:
     """What a play leaves, and what it took.
 
     losses: cumulative, (settings, runs, checkpoints). noise_norms: mean of |z_t| over the rounds so far, same shape.
-    violation: largest constraint violation seen at a checkpoint. seconds: CPU seconds in the loop, all runs together.
+    violation: largest constraint violation seen at a checkpoint, (settings,). seconds: CPU seconds in the loop, of all
+    runs together.
     """
 
     losses: Array
     noise_norms: Array
-    violation: float
+    violation: Array
     seconds: float
+
+    @classmethod
+    def joined(cls, parts: Sequence["Record"]) -> "Record":
+        """Of groups of runs that were played one after the other."""
+        losses, noise_norms = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1) for name in ("losses", "noise_norms")
+        )
+        violation = np.max([part.violation for part in parts], axis=0)
+        return cls(losses, noise_norms, violation, sum(part.seconds for part in parts))
 
 
 def play(
@@ -241,7 +251,7 @@ def play(
     learner.begin(noise_generators)
     noise = _Noise(learner, noise_generators)
     noise_norms = np.empty_like(recorded)
-    violation = 0.0
+    violation = np.zeros(settings)
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
     started = process_time()
     for now, loss, fresh in zip(range(1, max(checkpoints) + 1), losses, noise, strict=False):
@@ -251,7 +261,7 @@ def play(
         if now in where:
             recorded[:, :, where[now]] = cumulative
             noise_norms[:, :, where[now]] = noise.total_norm(now) / now
-            violation = max(violation, float(learner.domain.violation(learner.point).max()))
+            violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
         learner.observe(loss, gradient, fresh)
         if now % 256 == 0:
             advance(256)
@@ -283,5 +293,5 @@ class _Noise:
         if self.plan is None:
             return self.before
         part = self.block[: now - self.first]
-        total: Array = self.before + np.sqrt(np.vecdot(part, part)).sum(axis=0)
+        total: Array = self.before + sum_rows(np.sqrt(np.vecdot(part, part)))
         return total

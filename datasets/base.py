@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss
 
 BLOCK = 256
@@ -51,6 +51,12 @@ class Comparator:
     stay: Array
     """Cumulative loss of playing the set's center for ever."""
 
+    @classmethod
+    def joined(cls, parts: Sequence[Comparator]) -> Comparator:
+        """Of groups of runs."""
+        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
+        return cls(*(np.concatenate(column, axis=1) for column in columns))
+
 
 class Source:
     """What is known of every stream and risk before one is built.
@@ -77,10 +83,12 @@ class Stream(Source, ABC):
     loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where nobody
     declares one. Traits: ``smooth``, ``strongly-convex`` (learners are told so), ``quadratic`` (squared losses of a
     linear prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms).
+    ``apart``: a run's comparator is the same to the last bit whichever runs are asked for with it.
     """
 
     traits = frozenset({"smooth", "strongly-convex"})
     best_loss: ClassVar[float | None] = None
+    apart: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -150,9 +158,9 @@ def prefix_sums(blocks: Iterator[Array], checkpoints: Sequence[int]) -> Array:
     pending = list(checkpoints)
     for block in blocks:
         while pending and pending[0] <= start + len(block):
-            sums.append(total + block[: pending.pop(0) - start].sum(axis=0))
+            sums.append(total + sum_rows(block[: pending.pop(0) - start]))
         if not pending:
             break
-        total = total + block.sum(axis=0)
+        total = total + sum_rows(block)
         start += len(block)
     return np.stack(sums)

@@ -29,6 +29,8 @@ class PoolStream(Stream):
     The comparator is computed by a batched first-order method to a certified relative gap of 1e-8.
     """
 
+    apart = False
+
     def __init__(
         self,
         domain: Domain,

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -87,6 +88,13 @@ class Config(Settings):
             raise KeyError(f"experiment {experiment!r} is in {len(papers)} papers: say which")
         settings = self.experiment(paper or papers[0], experiment)
         return _digest({"seed": self.seed, **settings.model_dump(exclude={"title", "learners"})})
+
+    @cached_property
+    def hosts(self) -> Mapping[Job, Job]:
+        """Jobs that take their rows from another, and that one; see contained.py."""
+        from dpregret.workflows.contained import hosts
+
+        return hosts(self)
 
     def fingerprint(self, paper: str) -> str:
         """Return 12 hexadecimal digits of everything that a paper's tables and figures can show."""

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Traits
 from dpregret.workflows.fingerprint import code_fingerprint
 
 KEPT = Path(".snakemake") / "index.json"
@@ -20,11 +22,19 @@ KEPT = Path(".snakemake") / "index.json"
 
 @dataclass(frozen=True)
 class Index:
-    """learners, streams: family -> name -> module. data: family -> stream -> the prepared data that it reads."""
+    """learners, streams: family -> name -> module. data: family -> stream -> the prepared data that it reads.
+
+    traits: family -> learner -> what its plays depend on (`Traits`).
+    """
 
     learners: dict[str, dict[str, str]]
     streams: dict[str, dict[str, str]]
     data: dict[str, dict[str, str]]
+    traits: dict[str, dict[str, Sequence[bool]]]
+
+    def card(self, family: str, learner: str) -> Traits:
+        """What `contained.hosts` wants to know of a learner."""
+        return Traits(*self.traits[family][learner])
 
     def modules(self, family: str, learner: str, streams: Iterable[str]) -> tuple[str, str, list[str]]:
         """What `learner_fingerprint` wants to know of a job."""
@@ -49,7 +59,17 @@ def collect() -> Index:
             each.name: {name: it.data for name, it in each.streams.items() if it.data is not None}
             for each in FAMILIES.values()
         },
+        traits={
+            each.name: {
+                name: [getattr(it.card, trait) for trait in Traits._fields] for name, it in each.learners.items()
+            }
+            for each in FAMILIES.values()
+        },
     )
+
+
+def _traits(learner: type[Any]) -> list[bool]:
+    return [getattr(learner.card, trait) for trait in Traits._fields]
 
 
 def keep(index: Index, path: Path = KEPT) -> None:

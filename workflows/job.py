@@ -27,19 +27,23 @@ PLAIN: dict[str, Any] = {
 
 
 def run_job(
-    config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path
-) -> None:
+    config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
+    host: Path | None = None,
+) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
-    Columns as in docs/architecture.md. data_dir: prepared data sets. A learner that crashes leaves one row whose status
-    says how, and no number. Raises what the machine raises: OSError, MemoryError.
+    Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
+    of this one (contained.py). A learner that crashes leaves one row whose status says how, and no number. Raises what
+    the machine raises: OSError, MemoryError.
     """
     settings = config.experiment(paper, experiment)
     family = FAMILIES[settings.family]
     learner_class, status = family.learners[learner], "ok"
     draws = Draws(config.seed, settings.runs, data_dir)
     try:
-        frame = _rows(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
+        frame = _taken(settings, learner_class, host) if host else None
+        if frame is None:
+            frame = _rows(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
     except (OSError, MemoryError):
         raise
     except Exception as fault:
@@ -58,6 +62,16 @@ def run_job(
         ),
     }
     write_parquet(frame.assign(**labels), output)
+
+
+def _taken(settings: Experiment, learner_class: Any, host: Path) -> pd.DataFrame | None:
+    """Rows out of another experiment's; None where its learner crashed, or these rows cannot be told from others."""
+    rows = pd.read_parquet(host)
+    if (rows["status"] != "ok").any():
+        return None
+    frame = FAMILIES[settings.family].taken(rows, settings, learner_class.card)
+    logging.info("%s", "played anew" if frame is None else f"{len(frame)} of the {len(rows)} rows of {host}")
+    return frame
 
 
 def _rows(settings: Experiment, learner_class: Any, variant: str, draws: Draws, title: str) -> pd.DataFrame:

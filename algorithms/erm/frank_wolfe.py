@@ -68,7 +68,7 @@ class FrankWolfe(ErmLearner):
         """Last iterates theta_T (settings, runs, p). All settings meet the same unit noise."""
         released = np.empty((len(self.budgets), self.runs, self.domain.dimension))
         for setting, rounds in enumerate(self.iterations()):
-            released[setting] = self._descend(setting, rounds, copy.deepcopy(list(generators)))
+            released[setting] = self._descend(setting, rounds, copy.deepcopy(generators))
         return released
 
     def bound(self) -> list[float]:

@@ -13,7 +13,7 @@ from dpregret.algorithms.privacy.budget import (
 )
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.choice import ALTERNATIVES, horizon_sums, window_sums
-from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.algorithms.privacy.prefix_sums import (
     BLOCK,
     NoisePerItem,
@@ -33,6 +33,7 @@ __all__ = [
     "BLOCK",
     "Budget",
     "BufferedToeplitz",
+    "Joint",
     "NoiseDistribution",
     "NoisePerItem",
     "NoisePerPrefix",

@@ -21,6 +21,17 @@ from dpregret.core.sums import dot, vecdot
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
+class Joint(list[np.random.Generator]):
+    """One generator for all runs, in the place of one a run: for many runs at once, of which nobody asks for a single.
+
+    A list with the same generator at every place, so code that draws run by run runs as it is. All draws are
+    independent, but what a run draws depends on the number of runs.
+    """
+
+    def __init__(self, generator: np.random.Generator, runs: int):
+        super().__init__([generator] * runs)
+
+
 class UnitNoise:
     """Independent noise vectors of unit scale, of all runs: each call draws some more rounds.
 
@@ -29,7 +40,7 @@ class UnitNoise:
       gamma     density proportional to exp(-|z|_2): direction uniform on the sphere, |z|_2 ~ Gamma(dimension, 1);
                 E|z| = d, E|z|^2 = d (d + 1). In dimension 1 this is Laplace(1).
       laplace   independent Laplace(1) coordinates (variance 2).
-    generators: one per run.
+    generators: one per run, or a `Joint` one.
     """
 
     def __init__(self, distribution: NoiseDistribution, generators: Sequence[np.random.Generator], dimension: int):

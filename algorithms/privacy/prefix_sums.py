@@ -12,12 +12,13 @@ noisy nodes; each moves by at most the item's sensitivity. What measures weighte
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, cast
 
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
+from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, root_mean_square_norm
 from dpregret.core.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -281,10 +282,7 @@ class NoisePlan:
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         draw = UnitNoise(self.distribution, generators, self.dimension)
-        further = [
-            UnitNoise(self.distribution, keyed_generators(generators, mechanism.key), self.dimension)
-            for mechanism in distinct
-        ]
+        further = [self._further(generators, mechanism.key) for mechanism in distinct]
         while True:
             units = draw(BLOCK)
             arranged = {
@@ -296,10 +294,20 @@ class NoisePlan:
                 np.multiply(arranged[mechanism], self.scales[setting], out=noise[:, setting])
             yield noise
 
+    def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
+        """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""
+        own = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
+        return lambda count: own()(count)
+
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
-    """Generators that depend on each generator's seed and the key only."""
-    seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
-    return [
-        np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))) for seed in seeds
-    ]
+    """Generators that depend on each generator's seed and the key only; a `Joint` one gives a joint one."""
+    if isinstance(generators, Joint):
+        return Joint(_keyed(generators[0], key), len(generators))
+    keyed = {id(generator): _keyed(generator, key) for generator in generators}  # of one that serves several runs, one
+    return [keyed[id(generator)] for generator in generators]
+
+
+def _keyed(generator: np.random.Generator, key: int) -> np.random.Generator:
+    seed = cast(np.random.SeedSequence, generator.bit_generator.seed_seq)
+    return np.random.default_rng(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key)))

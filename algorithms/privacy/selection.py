@@ -25,6 +25,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy.budget import Budget, largest_within
+from dpregret.algorithms.privacy.noise import Joint
 from dpregret.core.arrays import Array
 
 SelectionNoise = Literal["laplace", "gumbel"]
@@ -116,18 +117,24 @@ def selection_noise(
     """Independent unit noises to be added to scores whose minimum is sought, (rounds, runs, candidates).
 
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
-    generators: one per run.
+    generators: one per run, or a `Joint` one.
     """
+    if isinstance(generators, Joint):
+        drawn = _draw_noise(distribution, generators[0], (rounds * len(generators), candidates))
+        return drawn.reshape(rounds, len(generators), candidates)
     noise = np.empty((rounds, len(generators), candidates))
     for run, generator in enumerate(generators):
-        sizes = generator.standard_exponential((rounds, candidates))
-        if distribution == "gumbel":
-            np.log(sizes, out=noise[:, run])
-        else:
-            bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
-            signs = np.unpackbits(bits, count=sizes.size).reshape(sizes.shape)
-            np.multiply(sizes, 1.0 - 2.0 * signs, out=noise[:, run])
+        noise[:, run] = _draw_noise(distribution, generator, (rounds, candidates))
     return noise
+
+
+def _draw_noise(distribution: SelectionNoise, generator: np.random.Generator, shape: tuple[int, int]) -> Array:
+    sizes = generator.standard_exponential(shape)
+    if distribution == "gumbel":
+        return np.log(sizes, out=sizes)
+    bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
+    signs = np.unpackbits(bits, count=sizes.size).reshape(shape)
+    return np.multiply(sizes, 1.0 - 2.0 * signs, out=sizes)
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

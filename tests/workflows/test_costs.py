@@ -34,11 +34,13 @@ def test_planted_rates_are_found_again() -> None:
 
 
 def test_the_work_of_an_online_learner_is_counted() -> None:
-    family, counted = model.counts(FULL, Job("lou_cheung_2020", "horizon", "wdp-cocop-gamma", "corrected"))
-    rounds, runs, windows, size = 131072, 32, 3, 4  # anytime: one play serves all horizons
+    family, counted = model.counts(LARGE, Job("lou_cheung_2020", "horizon", "wdp-cocop-gamma", "corrected"))
+    rounds, runs, windows, size = 2**26, 1000, 3, 4  # anytime: one play serves all horizons
     assert (family, counted.rounds, counted.numbers) == ("online", rounds, rounds * runs * windows * size)
     told = model.counts(FULL, Job("lou_cheung_2020", "horizon", "ofw", "plain"))[1]
     assert told.rounds == sum(2**power for power in range(8, 18))
+    taken = model.counts(FULL, Job("lou_cheung_2020", "horizon", "wdp-cocop-gamma", "corrected"))[1]
+    assert taken == Counts(0.0, 0.0, 0.0)  # its rows are those of the sweep over the window
 
 
 @pytest.mark.parametrize("profile", ["large", "large-slice"])

@@ -93,11 +93,11 @@ class AuditedBandit:
 
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
         learner, source = self._learner(runs), Numbers(numbers)
-        directions = np.random.SeedSequence([*self.seed, 2]).spawn(runs)  # the same in all inputs
-        learner.play(source, [np.random.default_rng(each) for each in directions], generators(seed, runs))
+        directions = (*self.seed, 2)  # the same in all inputs
+        learner.play(source, generators(directions, runs), generators(seed, runs))
         points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
         if isinstance(learner, NoisyLeader):
-            sphere = unit_sphere([np.random.default_rng(each) for each in directions], self.rounds, 2) @ learner.basis.T
+            sphere = unit_sphere(generators(directions, runs), self.rounds, 2) @ learner.basis.T
             points = points - learner.zeta * sphere
             first, points = sphere[:, 0], points[:, :: learner.batch]
         else:

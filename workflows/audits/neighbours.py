@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy import Budget, NoisePlan, gaussian_epsilon
+from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit
 from dpregret.core.arrays import Array
@@ -80,9 +80,9 @@ def exact_epsilon(
     return float(item_pure_loss(mechanism, rounds)[items].max()) * attained * plan.sensitivity / scale
 
 
-def generators(label: Sequence[int], runs: int) -> list[np.random.Generator]:
-    """One generator a run; labels of numbers keep inputs, pairs and learners apart."""
-    return [np.random.default_rng(seed) for seed in np.random.SeedSequence(list(label)).spawn(runs)]
+def generators(label: Sequence[int], runs: int) -> Joint:
+    """One generator for all runs; labels of numbers keep inputs, pairs and learners apart."""
+    return Joint(np.random.default_rng(np.random.SeedSequence(list(label))), runs)
 
 
 def along_tree(values: Array) -> Array:

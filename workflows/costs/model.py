@@ -30,9 +30,11 @@ Rates = dict[tuple[str, str, str], float]
 
 
 def counts(config: Config, job: Job) -> tuple[str, Counts]:
-    """Family and work of a job."""
+    """Family and work of a job; one that takes its rows from another has none."""
     experiment = config.experiment(job.paper, job.experiment)
     family = FAMILIES[experiment.family]
+    if job in config.hosts:
+        return family.name, Counts(0.0, 0.0, 0.0)
     return family.name, family.work(experiment, family.learners[job.learner], job.variant)
 
 

@@ -7,11 +7,11 @@ sets and the streams where they need them, not at their tops.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.fields import Experiment
@@ -30,8 +30,34 @@ E = TypeVar("E", bound=Experiment)
 C = TypeVar("C")
 P = TypeVar("P")
 Advance = Callable[[int], None]
+Plays = Mapping[Hashable, frozenset[Hashable]]
+"""What is played -> the privacy settings in which it is."""
 MEGABYTE = 2**20 / 8
 """Floating-point numbers of a megabyte."""
+
+
+class HasTraits(Protocol):
+    """What cells and settings ask of a card."""
+
+    @property
+    def private(self) -> bool:
+        """Whether it adds noise."""
+
+    @property
+    def windowed(self) -> bool:
+        """Whether it knows windows."""
+
+    @property
+    def anytime(self) -> bool:
+        """Whether one run serves every shorter horizon."""
+
+
+class Traits(NamedTuple):
+    """These alone: what the main process tells of a learner that nobody imports."""
+
+    private: bool
+    windowed: bool
+    anytime: bool
 
 
 @dataclass(frozen=True)
@@ -136,6 +162,20 @@ class Family(ABC, Generic[E, C, P]):
         seed: Sequence[int],
     ) -> Audited:
         """The learner on neighbouring inputs chosen to expose it."""
+
+    def plays(self, experiment: E, card: HasTraits) -> Plays:
+        """All that decides the rows of a learner's play, for every play; nothing where rows are never shared.
+
+        Rows of a privacy setting must not depend on the other settings of the play.
+        """
+        return {}
+
+    def taken(self, rows: pd.DataFrame, experiment: E, card: HasTraits) -> pd.DataFrame | None:
+        """From the rows of plays that contain those of the experiment its own, in the order in which it would play.
+
+        None where they cannot be told from the others.
+        """
+        return None
 
     def steps(self, cell: C) -> int:
         """What `play` tells its `advance` in all."""

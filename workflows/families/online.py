@@ -13,17 +13,20 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
+from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
 from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, Plain, Windows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
-    from dpregret.algorithms.learner import Card, Learner, Record, Setting
+    from dpregret.algorithms.learner import Learner, Record, Setting
     from dpregret.core.arrays import Array
     from dpregret.datasets.base import Comparator, Source, Stream
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
+CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
+GROUP_MB = 16
+"""Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 ALWAYS_RECORDED = 16  # every power of two from here on is a checkpoint
 
 
@@ -71,23 +74,26 @@ class OnlineProblem:
     stream: Stream
 
 
-def settings_of(experiment: OnlineExperiment, card: Card, horizon: int) -> list[Setting]:
-    """The privacy settings batched in one pass: windows x epsilons, or less where the learner has no use for them.
-
-    A learner without a window protects the whole sequence, one without privacy has epsilon = inf.
-    """
+def settings_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> list[Setting]:
+    """The privacy settings batched in one pass; see `pairs_of`."""
     from dpregret.algorithms.learner import Setting
     from dpregret.algorithms.privacy import Budget
 
+    pairs = pairs_of(experiment, card, horizon)
+    return [Setting(window, Budget(epsilon, experiment.delta if card.private else 0.0)) for window, epsilon in pairs]
+
+
+def pairs_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> list[tuple[int, float]]:
+    """Windows x epsilons, or less where the learner has no use for them.
+
+    A learner without a window protects the whole sequence, one without privacy has epsilon = inf.
+    """
     covering = 2 ** max(0, math.ceil(math.log2(horizon)))
     if not card.private:
-        return [Setting(covering, Budget(math.inf))]
+        return [(covering, math.inf)]
     windows = experiment.window if card.windowed else ("horizon",)
-    return [
-        Setting(covering if window == "horizon" else window, Budget(epsilon, experiment.delta))
-        for window in windows
-        for epsilon in experiment.epsilon
-    ]
+    lengths = [covering if window == "horizon" else window for window in windows]
+    return [(window, epsilon) for window in lengths for epsilon in experiment.epsilon]
 
 
 class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
@@ -103,7 +109,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         return Stream
 
-    def cells(self, experiment: OnlineExperiment, card: Card) -> Iterator[Cell]:
+    def cells(self, experiment: OnlineExperiment, card: HasTraits) -> Iterator[Cell]:
         """Every set, stream, dimension and horizon.
 
         An anytime learner plays the longest horizon once and is recorded on the way; any other starts anew for every
@@ -151,28 +157,53 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         self, learner: Learner, problem: OnlineProblem, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row per (setting, run, checkpoint)."""
-        from dpregret.algorithms.learner import play
+        from dpregret.algorithms.learner import Record
 
         stream, purpose = problem.stream, f"data {cell.stream} {cell.set_name} {cell.dimension}"
-        comparator = stream.comparator(draws.generators(purpose), cell.checkpoints)
-        losses = stream.rounds(draws.generators(purpose), cell.horizon)
-        record = play(learner, losses, draws.generators("noise"), cell.checkpoints, advance)
-        domain = cast("CountedSet", learner.domain)
+        size = runs_a_group(len(learner.settings), draws.runs, cell.dimension, stream.drawn)
+        comparator = _comparator(stream, draws.generators(purpose), cell.checkpoints, size)
+        played = list(_groups(learner, stream, cell, draws, size, advance))
+        record = Record.joined([record for _, record in played])
+        domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
         per_round = cell.horizon * draws.runs * len(learner.settings)
         return _tidy(learner, cell, record, comparator).assign(
             noise_norm=record.noise_norms.ravel(),
             stream=cell.stream,
             tight=stream.tight,
-            violation=record.violation,
+            violation=np.repeat(record.violation, draws.runs * len(cell.checkpoints)),
             seconds=record.seconds / per_round,
             projections=domain.projections.rows / per_round,
             linear_oracles=domain.linear_oracles.rows / per_round,
             local_oracles=domain.local_oracles.rows / per_round,
-            solves=learner.solves / per_round,
+            solves=solves / per_round,
             seconds_projection=domain.projections.seconds / per_round,
             seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
             seconds_local_oracle=domain.local_oracles.seconds / per_round,
         )
+
+    def plays(self, experiment: OnlineExperiment, card: HasTraits) -> Plays:
+        """Cells, and what else decides a play, which is the same for all cells of an experiment."""
+        delta = experiment.delta if card.private else None
+        common = (experiment.runs, experiment.strong_convexity, delta, tuple(sorted(experiment.options.items())))
+        return {
+            (common, cell): frozenset(pairs_of(experiment, card, cell.horizon)) for cell in self.cells(experiment, card)
+        }
+
+    def taken(self, rows: pd.DataFrame, experiment: OnlineExperiment, card: HasTraits) -> pd.DataFrame | None:
+        """By cell and setting.
+
+        Oracle calls are means over all settings of a play: unless these are whole numbers, as where every setting calls
+        alike, the other settings are in them.
+        """
+        parts = []
+        for cell in self.cells(experiment, card):
+            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension, "horizon": cell.horizon}
+            here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
+            pairs = pairs_of(experiment, card, cell.horizon)
+            if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[CALLS] % 1).any(axis=None):
+                return None
+            parts += [here.loc[(here["window"] == window) & (here["epsilon"] == epsilon)] for window, epsilon in pairs]
+        return pd.concat(parts, ignore_index=True)
 
     def trial(self, experiment: OnlineExperiment) -> OnlineExperiment:
         """The shortest and the longest horizon: what lies between them differs in no kind."""
@@ -186,7 +217,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
         """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
 
-        Held are blocks of noise and of losses, and curves of one number a round.
+        Held are blocks of noise and of losses of the runs of a group, and curves of one number a round.
         """
         from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
         from dpregret.datasets.base import BLOCK as LOSS_BLOCK
@@ -196,10 +227,13 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             many = len(settings_of(experiment, card, cell.horizon))
             points = many * experiment.runs * cell.dimension
             square = cell.dimension if "quadratic" in card.needs else 1
-            losses = LOSS_BLOCK * experiment.runs * cell.dimension * self.streams[cell.stream].drawn
-            held = 4 * NOISE_BLOCK * points * card.private + 3 * losses
+            drawn = self.streams[cell.stream].drawn
+            group = runs_a_group(many, experiment.runs, cell.dimension, drawn)
+            held = group * cell.dimension * (4 * NOISE_BLOCK * many * card.private + 3 * LOSS_BLOCK * drawn)
+            held += 8 * points
             held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
-            parts.append(Counts(cell.horizon, cell.horizon * points * square, held / MEGABYTE))
+            groups = -(-experiment.runs // group)
+            parts.append(Counts(groups * cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(
@@ -216,6 +250,64 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         rounds = special.rounds or (WINDOW + 1 if learner_class.card.windowed else 8)
         return AuditedOnline(learner_class, variant, epsilon, delta, special.losses, rounds, WINDOW, seed)
+
+
+def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
+    """How many runs advance together: all, unless a block of their noise or losses is too large to be had cheaply.
+
+    drawn: losses have random parameters. Beyond some ten megabytes an array is new memory each time that it is made,
+    which the kernel fills with zeros first: in 10^5 dimensions that takes as long as drawing. Fewer runs share Python's
+    price of a round.
+    """
+    from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
+    from dpregret.datasets.base import BLOCK as LOSS_BLOCK
+
+    block = max(NOISE_BLOCK * settings, LOSS_BLOCK * drawn) * dimension / MEGABYTE
+    return max(1, min(runs, int(GROUP_MB / block)))
+
+
+def _groups(
+    learner: Learner, stream: Stream, cell: Cell, draws: Draws, size: int, advance: Advance
+) -> Iterator[tuple[Learner, Record]]:
+    """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run."""
+    from dpregret.algorithms.learner import play
+
+    runs = draws.runs
+    data, noise = draws.generators(f"data {cell.stream} {cell.set_name} {cell.dimension}"), draws.generators("noise")
+    for first in range(0, runs, size):
+        own = slice(first, first + size)
+        part = learner
+        if size < runs:
+            part = type(learner)(learner.problem, learner.settings, len(noise[own]), learner.variant)
+        told = _Share(advance, len(noise[own]) / runs)
+        yield part, play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, told)
+
+
+class _Share:
+    """Tells of the rounds of some runs the share that they are of all runs' rounds."""
+
+    def __init__(self, advance: Advance, share: float):
+        self.advance, self.share, self.waiting = advance, share, 0.0
+
+    def __call__(self, rounds: int) -> None:
+        self.waiting += rounds * self.share
+        whole = int(self.waiting)
+        self.waiting -= whole
+        self.advance(whole)
+
+
+def _comparator(
+    stream: Stream, generators: Sequence[np.random.Generator], checkpoints: Sequence[int], size: int
+) -> Comparator:
+    """Group by group, where the others' runs are not in a run's last bit."""
+    from dpregret.datasets.base import Comparator
+
+    if not stream.apart:
+        size = len(generators)
+    found = [
+        stream.comparator(generators[first : first + size], checkpoints) for first in range(0, len(generators), size)
+    ]
+    return Comparator.joined(found)
 
 
 @lru_cache(maxsize=8)

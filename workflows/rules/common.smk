@@ -14,6 +14,7 @@ CAPTIONS = {
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
 RUN_MINUTES, RUN_MB = 5, 1250  # least that a run asks a cluster for
+HOSTS = contained.hosts(CONFIG, INDEX.card)
 AUDIT = CONFIG.audit or configuration.AuditSize()
 FAMILIES = sorted(INDEX.learners)
 AUDIT_TABLES = [
@@ -83,13 +84,20 @@ def run_code(wildcards):
     )
 
 
+def run_file(job):
+    """Where the result of a job is."""
+    return f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
+
+
+def host_file(wildcards):
+    """The result of the job that plays all that this one asks for, where there is one."""
+    host = HOSTS.get(configuration.Job(*wildcards))
+    return [] if host is None else [run_file(host)]
+
+
 def paper_runs(paper):
     """Where the results of a paper's jobs are."""
-    return [
-        f"{RESULTS}/{paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
-        for job in JOBS
-        if job.paper == paper
-    ]
+    return [run_file(job) for job in JOBS if job.paper == paper]
 
 
 def paper_costs(paper):

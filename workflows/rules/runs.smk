@@ -4,6 +4,7 @@
 rule run:
     input:
         data_files,
+        host=host_file,
     output:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
     log:
@@ -20,7 +21,7 @@ rule run:
         task(
             "run",
             f"--settings {SETTINGS} --paper {{wildcards.paper}} --experiment {{wildcards.experiment}}"
-            " --learner {wildcards.learner} --variant {wildcards.variant}",
+            " --learner {wildcards.learner} --variant {wildcards.variant} --host {input.host}",
         )
 
 

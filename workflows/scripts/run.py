@@ -19,6 +19,12 @@ def prepare() -> None:
 
 
 def main(asked: Asked) -> None:
-    """--paper --experiment --learner --variant --settings --output"""
+    """--paper --experiment --learner --variant --settings --output [--host]"""
     labels = {name: asked.one(name) for name in LABELS}
-    run_job(config=asked.settings, **labels, output=asked.path("output"), data_dir=Path("datasets/cache"))
+    run_job(
+        config=asked.settings,
+        **labels,
+        output=asked.path("output"),
+        data_dir=Path("datasets/cache"),
+        host=next(iter(asked.paths("host")), None),
+    )

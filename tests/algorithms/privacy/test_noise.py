@@ -1,10 +1,20 @@
 """Noise laws: exact distributions, and runs that do not depend on their neighbours."""
 
+from itertools import islice
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.algorithms.privacy import root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy import (
+    Joint,
+    NoiseDistribution,
+    NoisePlan,
+    WindowTree,
+    keyed_generators,
+    root_mean_square_norm,
+    unit_noise,
+)
 from dpregret.algorithms.privacy.noise import plain_noise
 
 
@@ -76,3 +86,29 @@ def test_gamma_tail_bound():
 def test_unknown_law_is_refused():
     with pytest.raises(ValueError, match="gaussian, gamma, laplace"):
         unit_noise("cauchy", rngs(1), 1, 1)
+
+
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_a_joint_generator_draws_all_runs_independently(distribution: NoiseDistribution) -> None:
+    """Also beyond one draw a round (a window of 16): no two runs share one, and each has the law of its own."""
+    runs, dimension = 4001, 3
+    plan = NoisePlan(distribution, [WindowTree(16)], [1.0], 1.0, dimension)
+    joint = np.concatenate(list(islice(plan.blocks(Joint(np.random.default_rng(5), runs)), 2)))[:, 0]
+    separate = np.concatenate(list(islice(plan.blocks([np.random.default_rng([5, run]) for run in range(runs)]), 2)))
+    assert joint.shape == (128, runs, dimension)
+    squares = np.square(joint).mean(axis=(1, 2)) / np.square(separate[:, 0]).mean(axis=(1, 2))
+    assert np.abs(squares - 1).max() < 0.2
+    flat = joint.swapaxes(0, 1).reshape(runs, -1)
+    together = (flat[:-1] * flat[1:]).mean(axis=0) / np.square(flat).mean(axis=0)
+    assert np.abs(together).max() < 0.15
+    assert len(np.unique(flat[:, -1])) == runs
+
+
+def test_a_generator_that_serves_several_runs_is_keyed_once() -> None:
+    joint = Joint(np.random.default_rng(3), 5)
+    (alone,) = keyed_generators([np.random.default_rng(3)], 9)
+    expected = alone.standard_normal(4)
+    for shared in (keyed_generators(joint, 9), keyed_generators(list(joint), 9), keyed_generators(joint[:4], 9)):
+        assert len({id(each) for each in shared}) == 1
+    again = keyed_generators(joint, 9)
+    assert np.array_equal([each.standard_normal() for each in again[:4]], expected)
