@@ -64,7 +64,8 @@ class NoisyLeader(BanditLearner):
         self.shrink = self._shrink()
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
         tree = PaddedTree if self.padded else BinaryTree
-        self.sums = horizon_sums(variant, self.batches, tree(self.batches))  # line 2
+        released = max(1, self.batches - self.lag)  # sums, and the last one that is not needed
+        self.sums = horizon_sums(variant, released, tree(self.batches))  # line 2
         scales = [self.node_scale(budget) for budget in budgets]
         self.plan = NoisePlan(self.distribution, [self.sums] * len(budgets), scales, self.node_sensitivity(), self.hull)
 
