@@ -242,3 +242,15 @@ def test_constants_are_those_of_the_mechanisms_own_noise() -> None:
         assert tree / root > 1.3
         assert root < buffers < 1.01 * root
         assert len({each for each, _ in found}) == 3
+
+
+def test_without_a_horizon_the_whole_sequence_is_protected_at_every_length() -> None:
+    """Longer sequences tell more of an item, never more than was promised; the horizon is not looked at."""
+    short, long = (made("ftal-endless", "corrected", horizon)[1] for horizon in (10, 1000))
+    assert short == long
+    spent = [
+        item_mu(long.mechanisms[0], rounds).max() * long.sensitivity / long.scales[0] for rounds in (1, 9, 63, 300)
+    ]
+    assert spent == sorted(spent)
+    assert 0.8 * gaussian_mu(BUDGET) < spent[-1] < gaussian_mu(BUDGET)
+    assert long.releases()[0].epsilon(BUDGET.delta) == pytest.approx(BUDGET.epsilon)
