@@ -32,7 +32,8 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums, unit_noise
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, unit_noise
+from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
 
