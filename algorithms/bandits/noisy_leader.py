@@ -36,6 +36,7 @@ from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossS
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
+from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch
@@ -67,9 +68,11 @@ class NoisyLeader(BanditLearner):
         self.zeta, self.eta = self.constants()  # line 1
         self.shrink = self._shrink()
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
-        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)  # line 2
+        tree = PaddedTree if self.padded else BinaryTree
+        released = max(1, self.batches - self.lag)  # sums, and the last one that is not needed
+        self.sums = horizon_sums(variant, released, tree(self.batches))  # line 2
         scales = [self.node_scale(budget) for budget in budgets]
-        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, self.node_sensitivity(), self.hull)
+        self.plan = NoisePlan(self.distribution, [self.sums] * len(budgets), scales, self.node_sensitivity(), self.hull)
 
     @property
     def padded(self) -> bool:
@@ -106,7 +109,7 @@ class NoisyLeader(BanditLearner):
 
     def node_scale(self, budget: Budget) -> float:
         """Noise of a node: exact calibration."""
-        return calibrate(self.distribution, budget, self.node_sensitivity(), self.tree.nodes_per_item)
+        return calibrate(self.distribution, budget, self.node_sensitivity(), self.sums.nodes_per_item)
 
     @property
     def pure(self) -> bool:
