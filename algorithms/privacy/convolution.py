@@ -10,7 +10,7 @@ by the Fourier transform:
                 rounds).
   `Buffered`    rational h: one vector a pole.
 
-The blocks may have any size, which stays the same during a stream; the noise does not depend on it but by rounding. On
+The blocks may have any size, which stays the same during a stream; the noise does not depend on it but by rounding.
 """
 
 from collections.abc import Callable
