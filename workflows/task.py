@@ -64,6 +64,11 @@ class Asked:
         return [Path(value) for value in self.values[key]]
 
     @property
+    def output(self) -> Path:
+        """The file to write, the first of several that go into one folder."""
+        return self.paths("output")[0]
+
+    @property
     def settings(self) -> Config:
         """The configuration of the run."""
         return read_settings(self.path("settings"))

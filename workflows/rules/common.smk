@@ -48,7 +48,7 @@ CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 def task(script, arguments):
     """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output[0]:q}} {arguments}"
+    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
 
 
 @cache

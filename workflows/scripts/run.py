@@ -21,4 +21,4 @@ def prepare() -> None:
 def main(asked: Asked) -> None:
     """--paper --experiment --learner --variant --settings --output"""
     labels = {name: asked.one(name) for name in LABELS}
-    run_job(config=asked.settings, **labels, output=asked.path("output"), data_dir=Path("datasets/cache"))
+    run_job(config=asked.settings, **labels, output=asked.output, data_dir=Path("datasets/cache"))
