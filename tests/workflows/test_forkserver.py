@@ -1,12 +1,11 @@
 """One interpreter for many jobs: each ends by itself, whatever the others do, and nothing outlives the run."""
 
-import copy
 import os
 import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 import yaml
 from checkout import Checkout
-from conftest import EXPERIMENT
 
 from dpregret.workflows.forkserver import launch
 from dpregret.workflows.forkserver.client import ask
@@ -38,15 +36,18 @@ FAULTS = {
 }
 
 
-def plant(checkout: Checkout, fault: str, learner: str = "ftal") -> None:
-    """Replace what a run does: one learner meets a fault, the others write a line."""
-    text = PLAYED.format(imports="ctypes, os, time", learner=learner, fault=fault)
-    (checkout.root / "workflows" / "job.py").write_text(text)
-    settings = {"profile": "mine", "seed": 7, "papers": {"lou_cheung_2020": {"experiments": {}}}}
-    learners = {"wdp-cocop-gamma": ["corrected"], "ftal": ["plain"], "ogd": ["plain"]}
-    experiment = {**copy.deepcopy(EXPERIMENT), "learners": learners}
-    settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"] = experiment  # type: ignore[index]
+@pytest.fixture
+def plant(checkout: Checkout, settings: dict[str, Any]) -> Callable[[str], None]:
+    """Replace what a run does: one of three learners meets a fault, the others write a line."""
+    experiment = settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]
+    experiment["learners"] = {"wdp-cocop-gamma": ["corrected"], "ftal": ["plain"], "ogd": ["plain"]}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    def plant_fault(fault: str) -> None:
+        text = PLAYED.format(imports="ctypes, os, time", learner="ftal", fault=fault)
+        (checkout.root / "workflows" / "job.py").write_text(text)
+
+    return plant_fault
 
 
 def start(checkout: Checkout) -> "subprocess.Popen[str]":
@@ -82,8 +83,10 @@ def contents(checkout: Checkout) -> dict[str, str]:
 
 @pytest.mark.workflow
 @pytest.mark.parametrize(("fault", "code"), FAULTS.values(), ids=FAULTS)
-def test_a_job_that_dies_touches_no_other(checkout: Checkout, fault: str, code: int) -> None:
-    plant(checkout, fault)
+def test_a_job_that_dies_touches_no_other(
+    checkout: Checkout, plant: Callable[[str], None], fault: str, code: int
+) -> None:
+    plant(fault)
     process = start(checkout)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 1, said
@@ -98,8 +101,8 @@ def test_a_job_that_dies_touches_no_other(checkout: Checkout, fault: str, code: 
 
 
 @pytest.mark.workflow
-def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout) -> None:
-    plant(checkout, "open('hangs', 'w').write(str(os.getpid())); time.sleep(600)")
+def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Callable[[str], None]) -> None:
+    plant("open('hangs', 'w').write(str(os.getpid())); time.sleep(600)")
     process = start(checkout)
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
@@ -114,8 +117,10 @@ def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout) -> None:
 
 @pytest.mark.workflow
 @pytest.mark.parametrize("killed", ["snakemake", "server", "client"])
-def test_nothing_outlives_the_run_and_the_same_command_ends_equal(checkout: Checkout, killed: str) -> None:
-    plant(checkout, "open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)")
+def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
+    checkout: Checkout, plant: Callable[[str], None], killed: str
+) -> None:
+    plant("open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)")
     process = start(checkout)
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
@@ -195,8 +200,8 @@ def test_edited_code_is_never_served(checkout: Checkout, monkeypatch: pytest.Mon
 
 
 @pytest.mark.workflow
-def test_a_job_records_its_time_and_memory(checkout: Checkout) -> None:
-    plant(checkout, "sum(range(3 * 10**7))")
+def test_a_job_records_its_time_and_memory(checkout: Checkout, plant: Callable[[str], None]) -> None:
+    plant("sum(range(3 * 10**7))")
     process = start(checkout)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 0, said

@@ -55,7 +55,8 @@ def task(script, arguments):
 def run_need(*job):
     """Minutes and megabytes that the size of a run predicts; only who sends jobs or counts memory has to know."""
     counted = {"mem_mb", "runtime"} & set(workflow.resource_settings.resources)
-    if not workflow.is_main_process or (workflow.local_exec and not counted):
+    sent = workflow.resource_settings.nodes is not None or not workflow.local_exec
+    if not workflow.is_main_process or not (sent or counted):
         return RUN_MINUTES, RUN_MB
     from dpregret.workflows.costs.model import asked
 
