@@ -43,12 +43,13 @@ TRUST_CAPTIONS = {
 }
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)
+EXEC = "exec " if os.name == "posix" else ""  # signals for the shell then reach the job
 CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 
 def task(script, arguments):
     """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
 
 
 @cache
