@@ -4,7 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CORES ?= 8
+# the processors that this process may use, by its affinity and by the quota of its container; nproc obeys OMP_NUM_THREADS
+CORES ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \
+  quota=$$(awk '$$1 != "max" {print int(($$1 + $$2 - 1) / $$2)}' /sys/fs/cgroup/cpu.max 2>/dev/null || true); \
+  echo $$(( $${quota:-n} < n ? quota : n )))
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
 READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
@@ -45,7 +48,7 @@ $(READY):
 	@$(PIP) --no-build-isolation --require-hashes -r requirements/base.txt
 	@touch $@
 
-reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES=8)
+reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES: all)
 	$(SNAKEMAKE) --cores $(CORES)
 
 report: setup ## write the report of a run: results/report.html
@@ -55,7 +58,7 @@ provenance: setup ## write Snakemake's own report of a finished run: every file 
 	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
 	@mkdir -p build

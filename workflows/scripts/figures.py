@@ -11,7 +11,7 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--paper --settings --runs --costs --expiry --output"""
-    paper, output = asked.one("paper"), asked.path("output")
+    paper, output = asked.one("paper"), asked.output
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         write_figures(
