@@ -1,8 +1,11 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
+import shlex
 import sys
 from functools import cache
 from pathlib import Path
+
+from snakemake.settings.types import DeploymentMethod
 
 try:
     from dpregret.paper_figs.claims_files import load_paper
@@ -15,6 +18,8 @@ try:
         locking,
         profiles,
     )
+    from dpregret.workflows.checked import Checked
+    from dpregret.workflows.forkserver import launch
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -22,9 +27,11 @@ except ModuleNotFoundError as error:
 try:
     # jobs read the same file again: the main process has built every stream and learner by then
     CONFIG = configuration.load_config(
-        configuration.check_options(config), check=workflow.is_main_process
+        configuration.check_options(config),
+        check=workflow.is_main_process,
+        checked=Checked(),
     )
-    INDEX = index.collect() if workflow.is_main_process else index.recall()
+    INDEX = index.recall()
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
@@ -35,9 +42,8 @@ if workflow.is_main_process:
     locking.clear_stale_locks()
     index.keep(INDEX)
 
-config["settings"] = (
-    CONFIG.to_json()
-)  # what the scripts read: the file may change while jobs run
+SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
+launch.forget()
 RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 SHORT = profiles.short_names(profiles.papers())
@@ -94,6 +100,8 @@ for paper in CONFIG.papers:
 
 
 onstart:
+    if workflow.is_main_process and not CONDA and workflow.local_exec:
+        launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
     eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch, LossSource
+from dpregret.core.losses import AFFINE, CONE, ENTRY, LossBatch, LossRule, LossSource
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
@@ -41,6 +41,9 @@ class BanditComparator:
     stay: Array
 
 
+NO_ENTRIES, NO_COSTS = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0, 0))
+
+
 @dataclass(frozen=True, slots=True)
 class ConeBatch:
     """weight |x - anchor| in every round."""
@@ -48,6 +51,11 @@ class ConeBatch:
     anchor: Array
     weight: float
     rounds: int
+
+    @property
+    def rule(self) -> LossRule:
+        """The same as numbers."""
+        return LossRule(CONE, NO_ENTRIES, self.anchor[None, None], np.full((1, 1), self.weight))
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""
@@ -64,6 +72,11 @@ class LinearBatch:
     offsets: Array
     rounds: int
 
+    @property
+    def rule(self) -> LossRule:
+        """The same as numbers."""
+        return LossRule(AFFINE, NO_ENTRIES, self.costs, self.offsets)
+
     def value(self, points: Array) -> Array:
         """Losses of the points."""
         return _in_every_round(np.vecdot(self.costs, points) + self.offsets, self.rounds)
@@ -76,6 +89,11 @@ class EntryBatch:
     entries: np.ndarray
     labels: Array
     rounds: int
+
+    @property
+    def rule(self) -> LossRule:
+        """The same as numbers."""
+        return LossRule(ENTRY, self.entries, NO_COSTS, self.labels)
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""

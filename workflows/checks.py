@@ -5,8 +5,8 @@ Names first; where these are right, the problems and learners of every experimen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from dpregret.core.errors import not_allowed, one_line
@@ -16,20 +16,32 @@ from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
 
 if TYPE_CHECKING:
+    from dpregret.workflows.checked import Checked
     from dpregret.workflows.config import Config
 
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 
 
-def semantic_problems(config: Config) -> Iterator[Mistake]:
-    """Yield (key path, message) for everything that the models alone cannot see."""
+def semantic_problems(config: Config, checked: Checked | None = None) -> Iterator[Mistake]:
+    """Yield (key path, message) for everything that the models alone cannot see.
+
+    checked: what needs no second look; what is without fault is added to it.
+    """
     for paper, settings in config.papers.items():
-        for path, message in _oracle_costs(settings.oracle_costs):
-            yield ("papers", paper, "oracle_costs", *path), message
+        parts: list[tuple[KeyPath, tuple[object, ...], Callable[[], Iterator[Mistake]]]]
+        parts = [(("oracle_costs",), (settings.oracle_costs,), partial(_oracle_costs, settings.oracle_costs))]
         for name, experiment in settings.experiments.items():
-            for path, message in experiment_mistakes(experiment, config.allow_few_cells):
-                yield ("papers", paper, "experiments", name, *path), message
+            content = experiment, config.allow_few_cells
+            parts.append((("experiments", name), content, partial(experiment_mistakes, *content)))
+        for path, content, look in parts:
+            if checked is not None and checked.knows(*content):
+                continue
+            found = list(look())
+            if checked is not None and not found:
+                checked.add(*content)
+            for below, message in found:
+                yield ("papers", paper, *path, *below), message
 
 
 def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:

@@ -17,8 +17,10 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, Field
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
+from dpregret.core.files import atomic_write
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import KeyPath, read_source
+from dpregret.workflows.checked import Checked
 from dpregret.workflows.checks import semantic_problems
 from dpregret.workflows.experiments import AnyExperiment, other_families
 from dpregret.workflows.families.fields import Integers, Settings, Word
@@ -102,6 +104,15 @@ class Config(Settings):
         """Return the configuration as JSON text; `Config.model_validate_json` reads it back."""
         return self.model_dump_json(by_alias=True)
 
+    def keep(self, folder: Path = Path(".snakemake") / "settings") -> Path:
+        """Write the configuration as JSON, unless it is there, to a file named after its content; return the file."""
+        text = self.to_json()
+        file = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        if not file.exists():
+            with atomic_write(file) as temporary:
+                temporary.write_text(text, encoding="utf-8")
+        return file
+
 
 def _digest(content: dict[str, Any]) -> str:
     def plain(value: object) -> object:
@@ -139,17 +150,19 @@ def check_options(options: dict[str, Any]) -> Path:
     return profile_path(options.get("profile", "full"))
 
 
-def load_config(path: Path | str, check: bool = True) -> Config:
+def load_config(path: Path | str, check: bool = True, checked: Checked | None = None) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then, once these are right,
     what the installed learners, streams and sets cannot do. check False leaves out the latter: for jobs of a
-    configuration that has been checked already.
+    configuration that has been checked already. checked: experiments that need no second check.
     """
     source = read_profile(Path(path))
     config = validate(Config, source, RENAMED, {0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
-    found = [*_names(config, Path(path).stem), *(semantic_problems(config) if check else ())]
+    found = [*_names(config, Path(path).stem), *(semantic_problems(config, checked) if check else ())]
     problems = [f"{source.at(where)}: {message}" for where, message in found]
+    if checked is not None:
+        checked.save()
     if problems:
         raise ConfigError(problems)
     return config

@@ -15,6 +15,7 @@ CORE = "core"  # the one real folder of the package; the others are links
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
 
 
+@functools.cache
 def module_file(module: str) -> Path | None:
     """Return the file of a module of this project (``dpregret.a.b``), None for any other name."""
     parts = module.split(".")
@@ -28,10 +29,15 @@ def module_file(module: str) -> Path | None:
 
 
 @functools.cache
+def _content(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+@functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """Return every name of ours that a file imports, submodules written as ``from package import name`` too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(_content(path))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -56,6 +62,12 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
     return found
 
 
+def forget() -> None:
+    """Read every file anew: for processes that see files change."""
+    for cached in (module_file, _content, _imports, code_fingerprint, _learner_fingerprint):
+        cached.cache_clear()
+
+
 def fingerprint(paths: Iterable[Path]) -> str:
     """Return 12 hexadecimal digits of the contents of files and of all the files below folders."""
     digest = hashlib.sha256()
@@ -66,8 +78,15 @@ def fingerprint(paths: Iterable[Path]) -> str:
         else:
             files.add(path)
     for path in sorted(files):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + _content(path) + b"\0")
     return digest.hexdigest()[:12]
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """Return the fingerprint of all Python files of the project."""
+    folders = [*(ROOT / folder for folder in FOLDERS), ROOT / PACKAGE / CORE]
+    return fingerprint(path for folder in folders for path in folder.rglob("*.py"))
 
 
 def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> str:
@@ -77,6 +96,11 @@ def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> st
     learners and streams, only what these modules and the family's import. How a configuration is read and checked
     does not count: its content has a hash of its own.
     """
+    return _learner_fingerprint(family, learner, tuple(sorted(streams)))
+
+
+@functools.cache
+def _learner_fingerprint(family: str, learner: str, streams: tuple[str, ...]) -> str:
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family)]
     job = [ROOT / "workflows" / name for name in ("job.py", "seeds.py", *families, "scripts/run.py")]

@@ -1,7 +1,7 @@
-"""Where learners and streams stand and which data streams read: what the main process tells its jobs.
+"""Where learners and streams stand and which data streams read: what one command tells the next, and its jobs.
 
 On a cluster every job starts Snakemake anew, twice. To import all learners and streams costs each start as much CPU
-time as Snakemake itself does, and a job needs of them only what is here.
+time as Snakemake itself does, and the rules need of them only what is here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Traits
-from dpregret.workflows.fingerprint import FOLDERS, ROOT, fingerprint
+from dpregret.workflows.fingerprint import code_fingerprint
 
 KEPT = Path(".snakemake") / "index.json"
 
@@ -72,15 +72,11 @@ def _traits(learner: type[Any]) -> list[bool]:
     return [getattr(learner.card, trait) for trait in Traits._fields]
 
 
-def _code() -> str:
-    return fingerprint([ROOT / folder for folder in (*FOLDERS, "dpregret/core")])
-
-
 def keep(index: Index, path: Path = KEPT) -> None:
     """Write the index for jobs that start in the same folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({"code": _code(), **asdict(index)}), encoding="utf-8")
+    temporary.write_text(json.dumps({"code": code_fingerprint(), **asdict(index)}), encoding="utf-8")
     os.replace(temporary, path)
 
 
@@ -88,7 +84,7 @@ def recall(path: Path = KEPT) -> Index:
     """Return what was kept, or collect it anew where nothing was, or of other code."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept.pop("code") == _code():
+        if kept.pop("code") == code_fingerprint():
             return Index(**kept)
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         pass

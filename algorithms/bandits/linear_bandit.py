@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
-from dpregret.algorithms.bandits.noisy_leader import unit_sphere
+from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array

@@ -27,14 +27,19 @@ Deviations  See the instances.
 
 import math
 from collections.abc import Callable, Sequence
+from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, unit_noise
+from dpregret.algorithms.bandits.directions import Directions
+from dpregret.algorithms.geometry import CountedSet
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
+from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
+from dpregret.core.losses import LossBatch
 
 CHUNK = 2**18  # numbers of a chunk of directions
 
@@ -63,9 +68,11 @@ class NoisyLeader(BanditLearner):
         self.zeta, self.eta = self.constants()  # line 1
         self.shrink = self._shrink()
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
-        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)  # line 2
+        tree = PaddedTree if self.padded else BinaryTree
+        released = max(1, self.batches - self.lag)  # sums, and the last one that is not needed
+        self.sums = horizon_sums(variant, released, tree(self.batches))  # line 2
         scales = [self.node_scale(budget) for budget in budgets]
-        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, self.node_sensitivity(), self.hull)
+        self.plan = NoisePlan(self.distribution, [self.sums] * len(budgets), scales, self.node_sensitivity(), self.hull)
 
     @property
     def padded(self) -> bool:
@@ -102,7 +109,7 @@ class NoisyLeader(BanditLearner):
 
     def node_scale(self, budget: Budget) -> float:
         """Noise of a node: exact calibration."""
-        return calibrate(self.distribution, budget, self.node_sensitivity(), self.tree.nodes_per_item)
+        return calibrate(self.distribution, budget, self.node_sensitivity(), self.sums.nodes_per_item)
 
     @property
     def pure(self) -> bool:
@@ -123,17 +130,18 @@ class NoisyLeader(BanditLearner):
         gradient_sum = np.zeros((*shape, self.hull))
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved = np.zeros(len(self.budgets))
-        fresh = (each for block in self.plan.blocks(noise) for each in block)
+        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
+        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)
         for _ in range(self.batches):  # line 3
             estimate = np.zeros_like(gradient_sum)  # line 5
             for rounds in self._pieces():  # line 6
-                played, seen, cut = self.query(losses, point, directions, rounds)
+                played, seen, cut = self.query(losses(rounds), point, sphere.take(rounds))
                 total += played
                 clipped += cut
                 estimate += seen
             gradient_sum += estimate
-            drawn = next(fresh)
-            moved += np.linalg.norm(drawn, axis=-1).mean(axis=1)
+            drawn, size = next(fresh)
+            moved += size
             released = [*released[1:], gradient_sum + drawn]  # line 13
             point = self.step(point, released[0])  # lines 4, 14
             advance(self.batch)
@@ -145,12 +153,23 @@ class NoisyLeader(BanditLearner):
         most = max(1, CHUNK // (self.runs * len(self.basis) * len(self.budgets)))
         return [min(most, self.batch - first) for first in range(0, self.batch, most)]
 
-    def query(
-        self, losses: LossSource, point: Array, directions: Sequence[np.random.Generator], rounds: int
-    ) -> tuple[Array, Array, Array]:
-        """Play `rounds` rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values."""
-        sphere = unit_sphere(directions, rounds, self.hull)  # line 8
-        values = losses(rounds).value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))  # lines 9, 10
+    def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
+        """`query_plainly`, by a compiled loop where the losses have a rule."""
+        rule = getattr(losses, "rule", None)
+        if rule is None:
+            return self.query_plainly(losses, point, sphere)
+        from dpregret.algorithms.bandits.kernels import play_rounds
+
+        around = self.basis.T.copy(), self.zeta, self.low, self.high
+        played, seen, clipped = play_rounds(*rule, point, sphere, *around)
+        return played, (self.hull / self.zeta) * seen, clipped
+
+    def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
+        """Play some rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values.
+
+        sphere: directions (runs, rounds, n), one a round.
+        """
+        values = losses.value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))  # lines 9, 10
         kept = np.clip(values, self.low, self.high)
         estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
         return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
@@ -160,7 +179,7 @@ class NoisyLeader(BanditLearner):
         goal = self.center - self.eta * (released @ self.basis.T)
         if self.by_projection:
             return self._within(self.domain.project(self._without(goal)))
-        return self._within(self.conditional_gradient(self._without(point), self._without(goal)))
+        return self._within(self.descend(self._without(point), self._without(goal)))
 
     def _without(self, points: Array) -> Array:
         """Blow a shrunk copy of the set up to the set, about the center."""
@@ -169,6 +188,20 @@ class NoisyLeader(BanditLearner):
     def _within(self, points: Array) -> Array:
         """Shrink about the center."""
         return points if self.shrink == 1 else self.center + self.shrink * (points - self.center)
+
+    def descend(self, start: Array, goal: Array) -> Array:
+        """`conditional_gradient`, by a compiled loop where the set has a rule."""
+        rule = self.domain.vertex_rule
+        if rule is None:
+            return self.conditional_gradient(start, goal)
+        from dpregret.algorithms.bandits.kernels import descend
+
+        started = process_time()
+        points, goals = start.reshape(-1, start.shape[-1]).copy(), goal.reshape(-1, start.shape[-1])
+        served = descend(*rule, points, goals, self.tolerance * self.diameter**2, self.batch)
+        if isinstance(self.domain, CountedSet):
+            self.domain.linear_oracles.add(served, process_time() - started)
+        return points.reshape(start.shape)
 
     def conditional_gradient(self, start: Array, goal: Array) -> Array:
         """min over the set of |x - goal|^2/2 with linear oracles only, exact line search, at most one call a round.
@@ -214,8 +247,7 @@ class NoisyLeader(BanditLearner):
         return self.diameter * max(2 / math.sqrt(self.batch + 2), math.sqrt(2 * self.tolerance))
 
 
-def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
-    """Directions uniform on the unit sphere, (runs, rounds, n); a run draws from its own generator, round by round."""
-    normals = unit_noise("gaussian", generators, rounds, dimension).swapaxes(0, 1)
-    sphere: Array = normals / np.sqrt(np.vecdot(normals, normals))[..., None]
-    return sphere
+def _mean_norms(noise: Array) -> Array:
+    """|noise| of (rounds, settings, runs, n), averaged over the runs."""
+    means: Array = np.linalg.norm(noise, axis=-1).mean(axis=-1)
+    return means

@@ -13,6 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -80,12 +81,12 @@ class RunOfBlock:
         """Number of rounds."""
         return self.block.rounds
 
-    @property
+    @cached_property
     def constant(self) -> bool:
         """All rounds are alike."""
         return len(self.block.losses) == 1
 
-    @property
+    @cached_property
     def losses(self) -> Array:
         """(rounds | 1, groups)."""
         return self.block.losses[:, min(self.run, self.block.losses.shape[1] - 1)]

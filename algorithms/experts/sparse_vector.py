@@ -52,10 +52,6 @@ def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generat
     return played
 
 
-FIRST_LOOK = 4096  # queries looked at together at first; twice as many each time nothing happens
-LONGEST_LOOK = 2**18
-
-
 class Switcher:
     """One run of Algorithm 1, by events. `group`: of the expert in play; `query`: q; `draws`: k."""
 
@@ -100,19 +96,10 @@ class Switcher:
 
     def _halt(self, losses: RunOfBlock, start: int) -> int | None:
         """The round of the block, from `start` on, whose query halts."""
-        if losses.constant and losses.losses[0, self.group] == 0:
-            found = self.watch.constant(0, self.query, losses.rounds - start)
-            return None if found is None else start + found
-        query, look = self.query, FIRST_LOOK
-        while start < losses.rounds:
-            stop = min(losses.rounds, start + look)
-            path = losses.path(self.group, start, stop)
-            after = query + np.cumsum(path)
-            found = self.watch.path(0, np.concatenate([[query], after[:-1]]))
-            if found is not None:
-                return start + found
-            query, start, look = float(after[-1]), stop, min(2 * look, LONGEST_LOOK)
-        return None
+        own = losses.losses[:, self.group]
+        ahead = np.ascontiguousarray(own if losses.constant else own[start:])
+        found = self.watch.walk(0, self.query, ahead, losses.rounds - start)
+        return None if found is None else start + found
 
 
 class SparseVectorExperts(ExpertLearner):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class Ball(NormBall):
@@ -40,6 +44,13 @@ class Ball(NormBall):
         points: Array = cost * (-self.radius / np.where(zero, 1.0, norms))
         points[..., :1] += self.radius * zero
         return points
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """The radius."""
+        from dpregret.algorithms.geometry.oracle_kernels import BALL, rule
+
+        return rule(BALL, real=[self.radius])
 
     def project(self, points: Array) -> Array:
         """Scale to the sphere by radius / max(|x|_2, radius); points inside come back unchanged, bit by bit."""

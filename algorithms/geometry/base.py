@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 from scipy.linalg import null_space
 
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)
@@ -109,6 +112,11 @@ class ConstraintSet(ABC):
     def inner_radius(self) -> float:
         """Radius of a ball around the center, within the affine hull, that lies in the set. Raises UnsupportedSet."""
         raise UnsupportedSet(f"no ball inside the set {self.name!r} is known")
+
+    @property
+    def vertex_rule(self) -> VertexRule | None:
+        """The compiled rule that finds what `linear_oracle` does; None where there is none."""
+        return None
 
     def local_oracle(self) -> LocalOracle:
         """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""

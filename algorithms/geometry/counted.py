@@ -12,6 +12,7 @@ from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle
 from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 
@@ -33,6 +34,12 @@ class Tally:
         self.calls += 1
         self.rows += answer.size // answer.shape[-1]
         return answer
+
+    def add(self, rows: int, seconds: float) -> None:
+        """Count what a compiled loop served in one go; its seconds are those of the whole loop."""
+        self.calls += 1
+        self.rows += rows
+        self.seconds += seconds
 
     def clear(self) -> None:
         """Start again from zero."""
@@ -65,6 +72,11 @@ class CountedSet(ConstraintSet):
     def linear_oracle(self, cost: Array) -> Array:
         """Counted: the linear oracle of the set inside."""
         return self.linear_oracles.serve(self.inner.linear_oracle, cost)
+
+    @property
+    def vertex_rule(self) -> VertexRule | None:
+        """That of the set inside; who uses it counts for itself."""
+        return self.inner.vertex_rule
 
     def project(self, points: Array) -> Array:
         """Counted: the projection of the set inside."""

@@ -1,4 +1,4 @@
-"""Directed acyclic graphs with one source and one sink: paths, path counts, batched shortest paths."""
+"""Directed acyclic graphs with one source and one sink: paths, path counts, and all of it in one list of integers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 
 Edge = tuple[Hashable, Hashable]
-Indices = NDArray[np.intp]
 
 
 def grid_edges(side: int) -> list[Edge]:
@@ -32,14 +29,6 @@ def layered_edges(widths: Sequence[int]) -> list[Edge]:
         raise ValueError(f"layers need widths of at least 1, not {list(widths)}")
     layers = [[(depth, place) for place in range(width)] for depth, width in enumerate([1, *widths, 1])]
     return [edge for tails, heads in itertools.pairwise(layers) for edge in itertools.product(tails, heads)]
-
-
-class Level(NamedTuple):
-    """Nodes (n,) at equal longest distance to the sink, and their outgoing edges (n, degree), padded."""
-
-    nodes: Indices
-    edges: Indices
-    heads: Indices
 
 
 class Dag:
@@ -133,43 +122,16 @@ class Dag:
         return extend(self.source)
 
     @cached_property
-    def _levels(self) -> list[Level]:
+    def flattened(self) -> list[int]:
+        """Four counts and places, all nodes sink first, where each node's outgoing edges begin, these, all heads."""
+        begins = np.cumsum([0, *map(len, self.outgoing)])
+        numbers = [self.node_count, self.source, self.sink, self.edge_count]
+        return [*numbers, *self.order, *begins.tolist(), *itertools.chain(*self.outgoing), *self.heads.tolist()]
+
+    @cached_property
+    def longest_path(self) -> int:
+        """Number of edges of a longest path."""
         depth = [0] * self.node_count
         for node in self.order:
             depth[node] = max((depth[self.heads[edge]] + 1 for edge in self.outgoing[node]), default=0)
-        levels = []
-        for distance in range(1, depth[self.source] + 1):
-            nodes = [node for node in self.order if depth[node] == distance]
-            degree = max(len(self.outgoing[node]) for node in nodes)
-            # The padding is the edge number `edge_count`, of infinite cost.
-            edges = np.full((len(nodes), degree), self.edge_count, dtype=np.intp)
-            for row, node in enumerate(nodes):
-                edges[row, : len(self.outgoing[node])] = self.outgoing[node]
-            heads = np.append(self.heads, self.sink)[edges]
-            levels.append(Level(np.array(nodes, dtype=np.intp), edges, heads))
-        return levels
-
-    @property
-    def longest_path(self) -> int:
-        """Number of edges of a longest path."""
-        return len(self._levels)
-
-    def shortest_paths(self, costs: Array) -> Array:
-        """0/1 paths (rows, edges) of least cost (rows, edges), costs of any sign; dynamic programming by levels."""
-        rows = np.arange(len(costs))
-        padded = np.vstack([costs.T, np.full((1, len(costs)), np.inf)])
-        values = np.zeros((self.node_count, len(costs)))
-        choices = np.full((self.node_count, len(costs)), self.edge_count, dtype=np.intp)
-        for nodes, edges, heads in self._levels:
-            through = padded[edges] + values[heads]
-            best = through.argmin(axis=1)
-            choices[nodes] = np.take_along_axis(edges, best, axis=1)
-            values[nodes] = through.min(axis=1)
-        heads = np.append(self.heads, self.sink)
-        paths = np.zeros((len(costs), self.edge_count + 1))
-        node = np.full(len(costs), self.source)
-        for _ in range(self.longest_path):
-            edge = choices[node, rows]
-            paths[rows, edge] = 1.0
-            node = heads[edge]
-        return paths[:, :-1]
+        return depth[self.source]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import exchange_mass
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class Hypersimplex(ConstraintSet):
@@ -67,6 +71,13 @@ class Hypersimplex(ConstraintSet):
         chosen = np.argpartition(cost, self.rank - 1, axis=-1)[..., : self.rank]
         np.put_along_axis(vertices, chosen, 1.0, axis=-1)
         return vertices
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """`rank` of all coordinates."""
+        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
+
+        return rule(CHEAPEST, [self.rank, self.dimension])
 
     def project(self, points: Array) -> Array:
         """clip(x - shift, 0, 1) with the shift that makes the sum `rank`; exact, by sorting the 2 d breakpoints.

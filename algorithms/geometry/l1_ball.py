@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold_from_largest
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class L1Ball(NormBall):
@@ -42,6 +46,13 @@ class L1Ball(NormBall):
         corner = np.copysign(self.radius, -np.take_along_axis(cost, best, axis=-1))
         np.put_along_axis(vertices, best, corner, axis=-1)
         return vertices
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """The radius."""
+        from dpregret.algorithms.geometry.oracle_kernels import L1_BALL, rule
+
+        return rule(L1_BALL, real=[self.radius])
 
     def project(self, points: Array) -> Array:
         """Soft-threshold by the threshold that makes the l1 norm equal the radius; exact, by sorting."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 def matrix_side(name: str, dimension: int, minimum: int) -> int:
@@ -56,6 +60,13 @@ class NuclearBall(NormBall):
         left, _, right = np.linalg.svd(as_matrices(cost, self.side))
         pairs: Array = left[..., :, :1] * (-self.radius * right[..., :1, :])
         return pairs.reshape(cost.shape)
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """Jacobi on the rows."""
+        from dpregret.algorithms.geometry.oracle_kernels import NUCLEAR, rule
+
+        return rule(NUCLEAR, [self.side], [self.radius])
 
     def project(self, points: Array) -> Array:
         """Project the singular values onto the l1 ball; points inside come back unchanged."""
@@ -111,6 +122,13 @@ class Spectrahedron(ConstraintSet):
         bottom = vectors[..., :1]
         projectors: Array = bottom * np.swapaxes(bottom, -1, -2)
         return projectors.reshape(cost.shape)
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """Jacobi on the symmetric part."""
+        from dpregret.algorithms.geometry.oracle_kernels import SPECTRAHEDRON, rule
+
+        return rule(SPECTRAHEDRON, [self.side])
 
     def project(self, points: Array) -> Array:
         """Project the eigenvalues of the symmetric part onto the simplex."""

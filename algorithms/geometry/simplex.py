@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[Array, Array]:
@@ -73,6 +77,13 @@ class Simplex(ConstraintSet):
         vertices = np.zeros_like(cost)
         np.put_along_axis(vertices, np.argmin(cost, axis=-1, keepdims=True), 1.0, axis=-1)
         return vertices
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """One of all coordinates."""
+        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
+
+        return rule(CHEAPEST, [1, self.dimension])
 
     def project(self, points: Array) -> Array:
         """max(x - threshold, 0) with the threshold that makes the sum one; exact, by sorting."""

@@ -16,6 +16,7 @@ from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
 from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
@@ -74,6 +75,13 @@ class Permutahedron(BasePolytope):
         order = np.argsort(cost, axis=-1, kind="stable")
         np.put_along_axis(vertices, order, np.broadcast_to(self.weights, cost.shape), axis=-1)
         return vertices
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule | None:
+        """By insertion, for dimensions where that is as fast as any sorting."""
+        from dpregret.algorithms.geometry.oracle_kernels import LONGEST_SORT, PERMUTATION, rule
+
+        return rule(PERMUTATION) if self.dimension <= LONGEST_SORT else None
 
     def project(self, points: Array) -> Array:
         """y - (isotonic regression of sorted y - w): pooled blocks share what is beyond w (Lim & Wright 2016)."""
@@ -136,6 +144,13 @@ class PartitionMatroid(BasePolytope):
     def linear_oracle(self, cost: Array) -> Array:
         """The cheapest of every block."""
         return self.block.linear_oracle(self._parts(cost)).reshape(cost.shape)
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """As many of every block."""
+        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
+
+        return rule(CHEAPEST, [self.block.rank, self.block.dimension])
 
     def project(self, points: Array) -> Array:
         """Block by block."""
@@ -243,19 +258,17 @@ class SpanningTrees(SolvedPolytope):
         return np.full(self.dimension, 2 / self.nodes)
 
     def linear_oracle(self, cost: Array) -> Array:
-        """Kruskal, all rows at once: edges in order of cost join two components or are left out."""
-        rows = cost.reshape(-1, self.dimension)
-        order = np.argsort(rows, axis=1, kind="stable")
-        labels = np.tile(np.arange(self.nodes), (len(rows), 1))
-        trees = np.zeros_like(rows)
-        every = np.arange(len(rows))
-        for place in range(self.dimension):
-            edge = order[:, place]
-            one, other = labels[every, self.edges[edge, 0]], labels[every, self.edges[edge, 1]]
-            joined = one != other
-            trees[every[joined], edge[joined]] = 1.0
-            labels = np.where((labels == other[:, None]) & joined[:, None], one[:, None], labels)
-        return trees.reshape(cost.shape)
+        """The tree that Kruskal finds when of two equal edges the first one is taken; compiled."""
+        from dpregret.algorithms.geometry.oracle_kernels import vertices
+
+        return vertices(self.vertex_rule, cost)
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """Prim, m - 1 steps over the nodes."""
+        from dpregret.algorithms.geometry.oracle_kernels import TREE, rule
+
+        return rule(TREE, [self.nodes])
 
     def subsets(self) -> tuple[Array, Array]:
         """x >= 0, written as x(all but e) <= m - 1, and x(edges within S) <= |S| - 1 for sets S of nodes."""
@@ -307,16 +320,17 @@ class CoveragePolytope(SolvedPolytope):
         return value
 
     def linear_oracle(self, cost: Array) -> Array:
-        """Greedy, all rows at once."""
-        rows = cost.reshape(-1, self.dimension)
-        order = np.argsort(rows, axis=1, kind="stable")
-        done = np.zeros((len(rows), self.dimension), dtype=bool)
-        vertices = np.empty_like(rows)
-        for place in range(self.dimension):
-            fresh = self.covers[order[:, place]] & ~done
-            np.put_along_axis(vertices, order[:, place : place + 1], fresh.sum(axis=1, keepdims=True), axis=1)
-            done |= fresh
-        return vertices.reshape(cost.shape)
+        """Edmonds' greedy, of two equal costs the first one; compiled."""
+        from dpregret.algorithms.geometry.oracle_kernels import vertices
+
+        return vertices(self.vertex_rule, cost)
+
+    @cached_property
+    def vertex_rule(self) -> VertexRule:
+        """Greedy on the bit mask of every item's topics."""
+        from dpregret.algorithms.geometry.oracle_kernels import COVERAGE, rule
+
+        return rule(COVERAGE, self.covers @ (1 << np.arange(self.dimension)))
 
     @cached_property
     def _listed(self) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ noisy nodes; each moves by at most the item's sensitivity. What measures weighte
 (`toeplitz.py`) has the same interface: its nodes are the squared l2 norms of the weights.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, root_mean_square_norm
 from dpregret.core.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -59,6 +60,11 @@ class PrefixSums(ABC):
     @abstractmethod
     def noisy_nodes(self, rounds: int) -> Array:
         """Number of node noises in the output of rounds 1..rounds, or their summed squared weights: (rounds,)."""
+
+    @property
+    def most_noisy_nodes(self) -> float:
+        """The least upper bound of `noisy_nodes` over all rounds; inf where there is none, or none is known."""
+        return math.inf
 
     def refusal(self, distribution: NoiseDistribution) -> str:
         """Why noise of this distribution is not offered; empty where it is."""
@@ -104,6 +110,11 @@ class WindowTree(PrefixSums):
         lowest_bit = position & -position
         later = self.window.bit_length() - np.log2(lowest_bit)
         return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
+
+    @property
+    def most_noisy_nodes(self) -> float:
+        """log2(window) + 1, at odd positions."""
+        return self.nodes_per_item
 
     def arranger(self) -> Arrange:
         """Blocks in O(log window) vectors of state, exact: each node has one noise, used as long as the node is."""
@@ -268,6 +279,16 @@ class NoisePlan:
             ]
         )
 
+    def largest_norm(self) -> Array:
+        """Least upper bound of `expected_norm` over all rounds, (settings,); 0 without noise."""
+        unit = root_mean_square_norm(self.distribution, self.dimension)
+        return np.array(
+            [
+                scale * unit * math.sqrt(mechanism.most_noisy_nodes) if scale else 0.0
+                for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
+            ]
+        )
+
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Yield the noise of rounds 1..BLOCK, BLOCK+1..2 BLOCK, ...: (BLOCK, settings, runs, dimension).
 
@@ -281,9 +302,10 @@ class NoisePlan:
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
+        draw = UnitNoise(self.distribution, generators, self.dimension)
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
         while True:
-            units = unit_noise(self.distribution, generators, BLOCK, self.dimension)
+            units = draw(BLOCK)
             arranged = {
                 mechanism: arrange(units, fresh)
                 for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
@@ -295,8 +317,8 @@ class NoisePlan:
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
         """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""
-        own = cache(lambda: keyed_generators(generators, key))
-        return lambda count: unit_noise(self.distribution, own(), count, self.dimension)
+        own = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
+        return lambda count: own()(count)
 
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:

@@ -80,10 +80,21 @@ class Watch:
         self.left[run] -= spent[-1] if len(spent) else 0.0
         return None
 
+    def walk(self, run: int, query: float, losses: Array, rounds: int) -> int | None:
+        """`path` for the query that starts at `query` and grows by each round's loss; compiled.
+
+        losses >= 0: (rounds,), or (1,) where all are alike.
+        """
+        from dpregret.algorithms.privacy.halting import walk
+
+        level, left = self.levels[run], self.left[run]
+        found, self.left[run] = walk(self.mechanism.epsilon, level, left, query, losses, rounds)
+        return None if found < 0 else found
+
     def constant(self, run: int, query: float, rounds: int) -> int | None:
         """`path` for the same query again and again, in closed form: the halting round is geometric."""
-        rate = float(self.mechanism.rates(np.array(self.levels[run] - query)))
-        if rate * rounds >= self.left[run]:
-            return min(rounds, max(1, math.ceil(float(self.left[run]) / rate))) - 1  # rounding may lead past the end
-        self.left[run] -= rate * rounds
-        return None
+        from dpregret.algorithms.privacy.halting import stay
+
+        level, left = self.levels[run], self.left[run]
+        found, self.left[run] = stay(self.mechanism.epsilon, level, left, query, rounds)
+        return None if found < 0 else found

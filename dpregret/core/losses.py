@@ -1,6 +1,9 @@
 """Losses of one round as learners see them, batched over settings and runs."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 
@@ -21,8 +24,27 @@ class Loss(Protocol):
         """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
 
 
+CONE, AFFINE, ENTRY = range(3)
+
+
+class LossRule(NamedTuple):
+    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; axes of length 1 broadcast.
+
+    kind: CONE, offset |x - cost|, one cost a run; AFFINE, <cost, x> + offset; ENTRY, |x_i - offset|, i a round's entry.
+    entries (runs, rounds), costs (runs, rounds, n), offsets (runs, rounds).
+    """
+
+    kind: int
+    entries: NDArray[np.int64]
+    costs: Array
+    offsets: Array
+
+
 class LossBatch(Protocol):
-    """Losses of consecutive rounds that a bandit may ask for at points, of all runs."""
+    """Losses of consecutive rounds that a bandit may ask for at points, of all runs.
+
+    May have a `rule`, a `LossRule` that says the same.
+    """
 
     @property
     def rounds(self) -> int:

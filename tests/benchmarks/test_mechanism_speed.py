@@ -108,6 +108,35 @@ def test_trees_of_other_laws(race: Race, name: str, distribution: NoiseDistribut
     )  # fmt: skip
 
 
+RIVALS: dict[str, Callable[[int], PrefixSums]] = {"window root": WindowRoot, "window buffers": WindowBuffers}
+
+
+@pytest.mark.parametrize(("runs", "dimension"), SHAPES)
+@pytest.mark.parametrize("window", [16, 64, 256, 1024])
+def test_against_the_window_tree(race: Race, window: int, runs: int, dimension: int) -> None:
+    """Whole noise, draws and scaling too, of a window's rounds or four blocks, once two windows have passed."""
+    if race.quick:
+        runs, dimension = 2, 3
+    blocks = max(4, window // BLOCK)
+
+    def steady(mechanism: PrefixSums) -> Callable[[], float]:
+        noise = NoisePlan("gaussian", [mechanism], [1.7], 1.0, dimension).blocks(plain(1, runs))
+        for _ in range(2 * blocks):
+            next(noise)
+        return clock(lambda: next(noise), blocks)
+
+    names, contestants = list(RIVALS), [steady(make(window)) for make in (*RIVALS.values(), WindowTree)]
+    *times, tree = race.seconds(*contestants)
+    for name, spent in zip(names, times, strict=True):
+        laps = sorted(each / other for each, other in zip(spent, tree, strict=True) if other > 0)
+        race.note(
+            "ratios", group="mechanism", what=f"{name} over window tree, W = {window}",
+            condition=f"{runs} runs, d = {dimension}", ratio=min(spent) / max(min(tree), 1e-12),
+            median=laps[len(laps) // 2] if laps else None, target=1.0,
+            microseconds=1e6 * min(spent) / (BLOCK * runs),
+        )  # fmt: skip
+
+
 def of_selection(distribution: str) -> Callable[[Maker], Callable[[], object]]:
     return lambda make: lambda: selection_noise(distribution, make(1, 16), 64, 128)  # type: ignore[arg-type]
 

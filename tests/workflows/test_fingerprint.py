@@ -19,7 +19,7 @@ def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def fingerprints() -> dict[str, str]:
-    fingerprint._imports.cache_clear()
+    fingerprint.forget()
     return {
         "cocop": fingerprint.learner_fingerprint("online", f"{ONLINE}.wdp_cocop", STREAMS),
         "pocp": fingerprint.learner_fingerprint("online", f"{ONLINE}.pocp", STREAMS),

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
+from dpregret.algorithms.bandits.directions import unit_sphere
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array

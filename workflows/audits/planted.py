@@ -25,8 +25,10 @@ from dpregret.algorithms.privacy import (
     gaussian_mu,
     unit_noise,
 )
+from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
+from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import along_tree
 
@@ -75,7 +77,7 @@ def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generato
     return along_tree(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
 
 
-def _scale(distribution: NoiseDistribution, nodes: int, sensitivity: float = 2.0) -> float:
+def _scale(distribution: NoiseDistribution, nodes: float, sensitivity: float = 2.0) -> float:
     return calibrate(distribution, APPROXIMATE if distribution == "gaussian" else PURE, sensitivity, nodes)
 
 
@@ -191,6 +193,29 @@ def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     return along_tree(item + _scale("gaussian", 1) * generator.standard_normal((runs, 16)))
 
 
+def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Buffers begin anew with every block of draws; the changed item is the last one of the first block."""
+    window, block = WindowBuffers(16, 1), unit_noise("gaussian", [generator], 2 * BLOCK, runs)
+    arrange = window.arranger()
+    drawn = arrange(block[:BLOCK], _nothing)
+    later = (window.arranger() if planted else arrange)(block[BLOCK:], _nothing)
+    told = np.concatenate([drawn[-16:], later[:15]])[:, 0].T  # to the last round that protects the item
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(31) >= 15, item, 0.0))
+
+
+def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Noise that goes one round before its item may; item 5 is protected until round 6."""
+    window = WindowRoot(2)
+    arrange = WindowRoot(1).arranger() if planted else window.arranger()
+    told = arrange(unit_noise("gaussian", [generator], BLOCK, runs), _nothing)[:6, 0].T
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
+
+
+def _nothing(count: int) -> Array:
+    """Toeplitz mechanisms draw once a round."""
+    raise ValueError(f"{count} further draws")
+
+
 CASES: Mapping[str, Case] = MappingProxyType(
     {
         "noise halved": Case(halved, MU),
@@ -208,6 +233,8 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "clipping forgotten": Case(unclipped, MU),
         "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False, size=4),
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
+        "buffers restarted with every block": Case(restarted, MU, size=2),
+        "noise dropped before its item": Case(dropped, MU, size=2),
     }
 )
 

@@ -246,9 +246,13 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         seed: Sequence[int],
     ) -> Audited:
         """Points on an interval; one loss turns."""
+        from dpregret.algorithms.privacy import ALTERNATIVES
         from dpregret.workflows.audits.online import WINDOW, AuditedOnline
 
-        rounds = special.rounds or (WINDOW + 1 if learner_class.card.windowed else 8)
+        usual = WINDOW + 1 if learner_class.card.windowed else 8
+        if variant in ALTERNATIVES:  # which know neither blocks nor powers of two: some windows, not whole ones
+            usual = 3 * WINDOW - 4 if learner_class.card.windowed else 7
+        rounds = special.rounds or usual
         return AuditedOnline(learner_class, variant, epsilon, delta, special.losses, rounds, WINDOW, seed)
 
 

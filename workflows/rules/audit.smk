@@ -6,8 +6,6 @@ rule audit_family:
         f"{RESULTS}/audit/pairs/{{family}}.parquet",
     log:
         f"{RESULTS}/log/audit/{{family}}.log",
-    benchmark:
-        f"{RESULTS}/benchmark/audit/{{family}}.tsv"
     wildcard_constraints:
         family="|".join(FAMILIES),
     conda:
@@ -16,8 +14,11 @@ rule audit_family:
         seed=CONFIG.seed,
         runs=AUDIT.runs,
         code=fingerprint.audit_fingerprint(),
-    script:
-        "../scripts/audit.py"
+    shell:
+        task(
+            "audit",
+            "--family {wildcards.family} --seed {params.seed} --runs {params.runs}",
+        )
 
 
 rule planted:
@@ -25,8 +26,6 @@ rule planted:
         f"{RESULTS}/audit/planted.parquet",
     log:
         f"{RESULTS}/log/audit/planted.log",
-    benchmark:
-        f"{RESULTS}/benchmark/audit/planted.tsv"
     conda:
         "../envs/bench.yaml"
     params:
@@ -35,8 +34,8 @@ rule planted:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.audits.planted", "planted.py"
         ),
-    script:
-        "../scripts/planted.py"
+    shell:
+        task("planted", "--seed {params.seed} --repeats {params.repeats}")
 
 
 rule audit_tables:
@@ -47,16 +46,16 @@ rule audit_tables:
         [trust_table(name) for name in AUDIT_TABLES],
     log:
         f"{RESULTS}/log/audit/tables.log",
-    benchmark:
-        f"{RESULTS}/benchmark/audit/tables.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.audits.tables", "audit_tables.py"
         ),
-    script:
-        "../scripts/audit_tables.py"
+    shell:
+        task(
+            "audit_tables", "--families {input.families:q} --planted {input.planted:q}"
+        )
 
 
 rule audit:
@@ -74,13 +73,14 @@ rule audit_gate:
         f"{RESULTS}/audit/gate.txt",
     log:
         f"{RESULTS}/log/audit/gate.log",
-    benchmark:
-        f"{RESULTS}/benchmark/audit/gate.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.audits.tables", "audit_gate.py"
         ),
-    script:
-        "../scripts/audit_gate.py"
+    shell:
+        task(
+            "audit_gate",
+            "--audit {input.audit:q} --planted {input.planted:q} --reference {input.reference:q}",
+        )

@@ -42,12 +42,21 @@ TRUST_CAPTIONS = {
     ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
 }
+CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
+PYTHON = "python" if CONDA else shlex.quote(sys.executable)
+CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
+
+
+def task(script, arguments):
+    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
+    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output[0]:q}} {arguments}"
 
 
 @cache
 def run_need(*job):
-    """Minutes and megabytes that the size of a run predicts; only who sends jobs has to know."""
-    if not workflow.is_main_process:
+    """Minutes and megabytes that the size of a run predicts; only who sends jobs or counts memory has to know."""
+    counted = {"mem_mb", "runtime"} & set(workflow.resource_settings.resources)
+    if not workflow.is_main_process or (workflow.local_exec and not counted):
         return RUN_MINUTES, RUN_MB
     from dpregret.workflows.costs.model import asked
 

@@ -6,16 +6,14 @@ rule data:
         "datasets/cache/{name}.npz",
     log:
         "results/log/data/{name}.log",
-    benchmark:
-        "results/benchmark/data/{name}.tsv"
     wildcard_constraints:
         name="|".join(INDEX.prepared),
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.data_fingerprint(),
-    script:
-        "../scripts/data.py"
+    shell:
+        task("data", "--name {wildcards.name}")
 
 
 # Downloads: never part of the default run.
@@ -24,11 +22,9 @@ rule fetch:
         "datasets/cache/{name}.npz",
     log:
         "results/log/fetch/{name}.log",
-    benchmark:
-        "results/benchmark/fetch/{name}.tsv"
     wildcard_constraints:
         name="|".join(configuration.declared_sources()),
     conda:
         "../envs/bench.yaml"
-    script:
-        "../scripts/fetch.py"
+    shell:
+        task("fetch", "--name {wildcards.name}")

@@ -8,12 +8,13 @@ rule html_report:
         f"{RESULTS}/report.html",
     log:
         f"{RESULTS}/log/report.log",
-    benchmark:
-        f"{RESULTS}/benchmark/report.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         code=fingerprint.figures_fingerprint("html_report.py", *CONFIG.papers),
-    script:
-        "../scripts/html_report.py"
+    shell:
+        task(
+            "html_report",
+            f"--settings {SETTINGS} --hashes {{params.settings}} --shown {{input:q}}",
+        )

@@ -9,8 +9,6 @@ rule run:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
     log:
         f"{RESULTS}/log/{{paper}}/{{experiment}}/{{learner}}.{{variant}}.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/{{experiment}}/{{learner}}.{{variant}}.tsv"
     conda:
         "../envs/bench.yaml"
     resources:
@@ -19,8 +17,12 @@ rule run:
     params:
         settings=lambda wildcards: CONFIG.hash(wildcards.experiment, wildcards.paper),
         code=run_code,
-    script:
-        "../scripts/run.py"
+    shell:
+        task(
+            "run",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --experiment {{wildcards.experiment}}"
+            " --learner {wildcards.learner} --variant {wildcards.variant} --host {input.host}",
+        )
 
 
 rule oracle_costs:
@@ -28,8 +30,6 @@ rule oracle_costs:
         f"{RESULTS}/{{paper}}/oracles.parquet",
     log:
         f"{RESULTS}/log/{{paper}}/oracles.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/oracles.tsv"
     conda:
         "../envs/bench.yaml"
     params:
@@ -37,8 +37,8 @@ rule oracle_costs:
         code=fingerprint.module_fingerprint(
             "dpregret.workflows.oracle_costs", "oracle_costs.py"
         ),
-    script:
-        "../scripts/oracle_costs.py"
+    shell:
+        task("oracle_costs", f"--settings {SETTINGS} --paper {{wildcards.paper}}")
 
 
 rule expiry:
@@ -46,14 +46,12 @@ rule expiry:
         f"{RESULTS}/{{paper}}/expiry.parquet",
     log:
         f"{RESULTS}/log/{{paper}}/expiry.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/expiry.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "expiry.py"),
-    script:
-        "../scripts/expiry.py"
+    shell:
+        task("expiry", f"--settings {SETTINGS}")
 
 
 # The last word on a paper: fails when a learner crashed, after the tables have said so.
@@ -65,11 +63,9 @@ rule complete:
         f"{RESULTS}/{{paper}}/complete.txt",
     log:
         f"{RESULTS}/log/{{paper}}/complete.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/complete.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.module_fingerprint("dpregret.paper_figs.runs", "complete.py"),
-    script:
-        "../scripts/complete.py"
+    shell:
+        task("complete", "--runs {input.runs:q}")

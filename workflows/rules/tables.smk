@@ -8,8 +8,6 @@ rule tables:
         [captioned(name) for name in TABLES],
     log:
         f"{RESULTS}/log/{{paper}}/tables.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/tables.tsv"
     conda:
         "../envs/bench.yaml"
     params:
@@ -17,8 +15,11 @@ rule tables:
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "tables.py", wildcards.paper
         ),
-    script:
-        "../scripts/tables.py"
+    shell:
+        task(
+            "tables",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}}",
+        )
 
 
 rule further_table:
@@ -28,8 +29,6 @@ rule further_table:
         [captioned(f"table_{{number}}.{form}") for form in ("csv", "md", "tex", "html")],
     log:
         f"{RESULTS}/log/{{paper}}/table_{{number}}.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/table_{{number}}.tsv"
     wildcard_constraints:
         number="[2-9]",
     conda:
@@ -39,8 +38,11 @@ rule further_table:
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "further_table.py", wildcards.paper
         ),
-    script:
-        "../scripts/further_table.py"
+    shell:
+        task(
+            "further_table",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --number {{wildcards.number}} --runs {{input.runs:q}}",
+        )
 
 
 rule figures:
@@ -58,8 +60,6 @@ rule figures:
         ),
     log:
         f"{RESULTS}/log/{{paper}}/figures.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/figures.tsv"
     conda:
         "../envs/bench.yaml"
     params:
@@ -67,8 +67,12 @@ rule figures:
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "figures.py", wildcards.paper
         ),
-    script:
-        "../scripts/figures.py"
+    shell:
+        task(
+            "figures",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}}"
+            " --costs {input.costs:q} --expiry {input.expiry:q}",
+        )
 
 
 rule errata_page:
@@ -88,15 +92,13 @@ rule errata_page:
         ),
     log:
         f"{RESULTS}/log/errata_page.log",
-    benchmark:
-        f"{RESULTS}/benchmark/errata_page.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         papers=list(CONFIG.papers),
         code=fingerprint.figures_fingerprint("errata_page.py", *CONFIG.papers),
-    script:
-        "../scripts/errata_page.py"
+    shell:
+        task("errata_page", "--papers {params.papers}")
 
 
 # Outside the default run: do fitted exponents still agree with the committed reference?
@@ -108,14 +110,12 @@ rule compare:
         f"{RESULTS}/{{paper}}/gate.txt",
     log:
         f"{RESULTS}/log/{{paper}}/gate.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{paper}}/gate.tsv"
     conda:
         "../envs/bench.yaml"
     params:
         code=fingerprint.figures_fingerprint("gate.py"),
-    script:
-        "../scripts/gate.py"
+    shell:
+        task("gate", "--current {input.current:q} --reference {input.reference:q}")
 
 
 rule gate:

@@ -6,8 +6,6 @@ rule validation_tables:
         [trust_table(name) for name in VALIDATION_TABLES],
     log:
         f"{RESULTS}/log/validation.log",
-    benchmark:
-        f"{RESULTS}/benchmark/validation.tsv"
     conda:
         "../envs/bench.yaml"
     params:
@@ -15,8 +13,8 @@ rule validation_tables:
         code=fingerprint.module_fingerprint(
             "dpregret.paper_figs.validation", "validation.py"
         ),
-    script:
-        "../scripts/validation.py"
+    shell:
+        task("validation", "--simulations {params.simulations}")
 
 
 rule validation:

@@ -1,12 +1,14 @@
-"""Snakemake script: audit all private learners of one family."""
+"""Audit all private learners of one family."""
 
-from pathlib import Path
+from dpregret.workflows.audits.plan import family_rows
+from dpregret.workflows.results import write_parquet
+from dpregret.workflows.scripts.run import prepare
+from dpregret.workflows.task import Asked
 
-from dpregret.workflows.job_log import job_log
+__all__ = ["main", "prepare"]
 
-with job_log(snakemake.log[0]):
-    from dpregret.workflows.audits.plan import family_rows
-    from dpregret.workflows.results import write_parquet
 
-    found = family_rows(snakemake.wildcards.family, snakemake.params.seed, snakemake.params.runs)
-    write_parquet(found, Path(snakemake.output[0]))
+def main(asked: Asked) -> None:
+    """--family --seed --runs --output"""
+    found = family_rows(asked.one("family"), int(asked.one("seed")), int(asked.one("runs")))
+    write_parquet(found, asked.path("output"))

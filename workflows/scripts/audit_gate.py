@@ -1,21 +1,21 @@
-"""Snakemake script: fail when a ledger is wrong, the audit is blind, or an accounting left its reference."""
+"""Fail when a ledger is wrong, the audit is blind, or an accounting left its reference."""
 
 import logging
-from pathlib import Path
 
-from dpregret.workflows.job_log import job_log
+import pandas as pd
 
-with job_log(snakemake.log[0]):
-    import pandas as pd
+from dpregret.workflows.audits.tables import faults
+from dpregret.workflows.task import Asked
 
-    from dpregret.workflows.audits.tables import faults
 
-    tables = [pd.read_csv(name) for name in (snakemake.input.audit, snakemake.input.planted)]
-    wrong = faults(*tables, pd.read_csv(snakemake.input.reference))
+def main(asked: Asked) -> None:
+    """--audit --planted --reference --output"""
+    tables = [pd.read_csv(asked.path(name)) for name in ("audit", "planted")]
+    wrong = faults(*tables, pd.read_csv(asked.path("reference")))
     if wrong:
         logging.error("the audit found\n%s", "\n".join(wrong))
         raise SystemExit(1)
     report = (
         f"{len(tables[0])} private learner variants audited: every ledger holds; {len(tables[1])} planted bugs caught\n"
     )
-    Path(snakemake.output[0]).write_text(report)
+    asked.path("output").write_text(report)

@@ -1,11 +1,9 @@
-"""Snakemake script: write the tables of the audit."""
+"""Write the tables of the audit."""
 
-from pathlib import Path
+from dpregret.workflows.audits.tables import write_audit
+from dpregret.workflows.task import Asked
 
-from dpregret.workflows.job_log import job_log
 
-with job_log(snakemake.log[0]):
-    from dpregret.workflows.audits.tables import write_audit
-
-    families = [Path(name) for name in snakemake.input.families]
-    write_audit(families, Path(snakemake.input.planted), Path(snakemake.output[0]).parent)
+def main(asked: Asked) -> None:
+    """--families --planted --output"""
+    write_audit(asked.paths("families"), asked.path("planted"), asked.path("output").parent)

@@ -1,21 +1,22 @@
-"""Snakemake script: fail when a learner of the paper crashed."""
+"""Fail when a learner of the paper crashed."""
 
 import logging
-from pathlib import Path
 
-from dpregret.workflows.job_log import job_log
+import pandas as pd
 
-with job_log(snakemake.log[0]):
-    import pandas as pd
+from dpregret.paper_figs.runs import crashes
+from dpregret.workflows.task import Asked
 
-    from dpregret.paper_figs.runs import crashes
+COLUMNS = ["experiment", "learner", "variant", "stream", "status"]
 
-    columns = ["experiment", "learner", "variant", "stream", "status"]
-    rows = [pd.read_parquet(name, columns=columns).drop_duplicates() for name in snakemake.input.runs]
-    broken = crashes(pd.concat(rows))
+
+def main(asked: Asked) -> None:
+    """--runs --output"""
+    runs = asked.paths("runs")
+    broken = crashes(pd.concat([pd.read_parquet(path, columns=COLUMNS).drop_duplicates() for path in runs]))
     if broken:
         logging.error(
             "crashed, without a number in the tables; the logs of these jobs tell more:\n%s", "\n".join(broken)
         )
         raise SystemExit(1)
-    Path(snakemake.output[0]).write_text(f"{len(snakemake.input.runs)} jobs ended well\n")
+    asked.path("output").write_text(f"{len(runs)} jobs ended well\n")

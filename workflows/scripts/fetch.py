@@ -1,13 +1,11 @@
-"""Snakemake script: download, verify and convert one declared data set."""
+"""Download, verify and convert one declared data set."""
 
-from pathlib import Path
+from dpregret.datasets.fetch import convert, fetch, find_source
+from dpregret.workflows.task import Asked
 
-from dpregret.workflows.job_log import job_log
 
-with job_log(snakemake.log[0]):
-    from dpregret.datasets.fetch import convert, fetch, find_source
-
-    source = find_source(snakemake.wildcards.name)
-    folder = Path(snakemake.output[0]).parent
+def main(asked: Asked) -> None:
+    """--name --output"""
+    source, folder = find_source(asked.one("name")), asked.path("output").parent
     fetch(source, folder)
     convert(source, folder)

@@ -1,22 +1,24 @@
-"""Snakemake script: draw the figures of one paper."""
+"""Draw the figures of one paper."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dpregret.workflows.config import Config
-from dpregret.workflows.job_log import job_log
+from dpregret.paper_figs.figures import write_figures
+from dpregret.workflows.profiles import PAPERS
+from dpregret.workflows.results import link_files
+from dpregret.workflows.task import Asked
 
-with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
-    from dpregret.paper_figs.figures import write_figures
-    from dpregret.workflows.results import link_files
 
-    paper = snakemake.wildcards.paper
-    Path(snakemake.output[0]).mkdir(parents=True, exist_ok=True)
-    write_figures(
-        link_files(snakemake.input.runs, Path(folder)),
-        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
-        snakemake.output[0],
-        costs_file=snakemake.input.costs or None,
-        expiry_file=snakemake.input.expiry or None,
-        experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
-    )
+def main(asked: Asked) -> None:
+    """--paper --settings --runs --costs --expiry --output"""
+    paper, output = asked.one("paper"), asked.path("output")
+    output.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as folder:
+        write_figures(
+            link_files(asked.paths("runs"), Path(folder)),
+            PAPERS / paper,
+            output,
+            costs_file=next(iter(asked.paths("costs")), None),
+            expiry_file=next(iter(asked.paths("expiry")), None),
+            experiments=set(asked.settings.papers[paper].experiments),
+        )

@@ -1,20 +1,22 @@
-"""Snakemake script: write the second or a later table of one paper."""
+"""Write the second or a later table of one paper."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dpregret.workflows.config import Config
-from dpregret.workflows.job_log import job_log
+from dpregret.paper_figs.tables import write_further_table
+from dpregret.workflows.profiles import PAPERS
+from dpregret.workflows.results import link_files
+from dpregret.workflows.task import Asked
 
-with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
-    from dpregret.paper_figs.tables import write_further_table
-    from dpregret.workflows.results import link_files
 
-    paper = snakemake.wildcards.paper
-    write_further_table(
-        link_files(snakemake.input.runs, Path(folder)),
-        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
-        Path(snakemake.output[0]).parent,
-        int(snakemake.wildcards.number),
-        experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
-    )
+def main(asked: Asked) -> None:
+    """--paper --number --settings --runs --output"""
+    paper = asked.one("paper")
+    with TemporaryDirectory() as folder:
+        write_further_table(
+            link_files(asked.paths("runs"), Path(folder)),
+            PAPERS / paper,
+            asked.path("output").parent,
+            int(asked.one("number")),
+            experiments=set(asked.settings.papers[paper].experiments),
+        )

@@ -1,19 +1,19 @@
-"""Snakemake script: compare fitted exponents with the reference; the comparison is the output, and the log."""
+"""Compare fitted exponents with the reference; the comparison is the output, and the log."""
 
 import contextlib
 import io
 import logging
-from pathlib import Path
 
-from dpregret.workflows.job_log import job_log
+from dpregret.paper_figs.gate import main as compare
+from dpregret.workflows.task import Asked
 
-with job_log(snakemake.log[0]):
-    from dpregret.paper_figs.gate import main
 
+def main(asked: Asked) -> None:
+    """--current --reference --output"""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(["compare", snakemake.input.current, snakemake.input.reference])
-    logging.info("comparison with %s\n%s", snakemake.input.reference, printed.getvalue())
+        code = compare(["compare", asked.one("current"), asked.one("reference")])
+    logging.info("comparison with %s\n%s", asked.one("reference"), printed.getvalue())
     if code:
         raise SystemExit(code)
-    Path(snakemake.output[0]).write_text(printed.getvalue())
+    asked.path("output").write_text(printed.getvalue())

@@ -1,11 +1,13 @@
-"""Snakemake script: does the audit see mistakes that were made on purpose?"""
+"""Does the audit see mistakes that were made on purpose?"""
 
-from pathlib import Path
+from dpregret.workflows.audits.planted import planted_rows
+from dpregret.workflows.results import write_parquet
+from dpregret.workflows.scripts.run import prepare
+from dpregret.workflows.task import Asked
 
-from dpregret.workflows.job_log import job_log
+__all__ = ["main", "prepare"]
 
-with job_log(snakemake.log[0]):
-    from dpregret.workflows.audits.planted import planted_rows
-    from dpregret.workflows.results import write_parquet
 
-    write_parquet(planted_rows(snakemake.params.seed, snakemake.params.repeats), Path(snakemake.output[0]))
+def main(asked: Asked) -> None:
+    """--seed --repeats --output"""
+    write_parquet(planted_rows(int(asked.one("seed")), int(asked.one("repeats"))), asked.path("output"))

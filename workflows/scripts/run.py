@@ -1,17 +1,30 @@
-"""Snakemake script: play one learner variant over one experiment."""
+"""Play one learner variant over one experiment."""
 
+from importlib import import_module
 from pathlib import Path
 
-from dpregret.workflows.config import Config
-from dpregret.workflows.job_log import job_log
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.job import run_job
+from dpregret.workflows.task import Asked
 
-with job_log(snakemake.log[0]):
-    from dpregret.workflows.job import run_job
+LABELS = ("paper", "experiment", "learner", "variant")
 
+
+def prepare() -> None:
+    """Load all learners and streams, and the kernels of their rounds."""
+    for family in FAMILIES.values():
+        _ = family.learners, family.streams
+    compiled = import_module("dpregret.core.compiled")  # a quarter of a second: not where only one job is served
+    getattr(compiled, "warm", lambda: None)()
+
+
+def main(asked: Asked) -> None:
+    """--paper --experiment --learner --variant --settings --output [--host]"""
+    labels = {name: asked.one(name) for name in LABELS}
     run_job(
-        config=Config.model_validate_json(snakemake.config["settings"]),
-        **snakemake.wildcards,
-        output=Path(snakemake.output[0]),
+        config=asked.settings,
+        **labels,
+        output=asked.path("output"),
         data_dir=Path("datasets/cache"),
-        host=next(map(Path, snakemake.input.host), None),
+        host=next(iter(asked.paths("host")), None),
     )

@@ -1,19 +1,21 @@
-"""Snakemake script: judge the claims of one paper and write its tables."""
+"""Judge the claims of one paper and write its tables."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dpregret.workflows.config import Config
-from dpregret.workflows.job_log import job_log
+from dpregret.paper_figs.tables import write_tables
+from dpregret.workflows.profiles import PAPERS
+from dpregret.workflows.results import link_files
+from dpregret.workflows.task import Asked
 
-with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
-    from dpregret.paper_figs.tables import write_tables
-    from dpregret.workflows.results import link_files
 
-    paper = snakemake.wildcards.paper
-    write_tables(
-        link_files(snakemake.input.runs, Path(folder)),
-        Path(snakemake.scriptdir).resolve().parent / "papers" / paper,
-        Path(snakemake.output[0]).parent,
-        experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
-    )
+def main(asked: Asked) -> None:
+    """--paper --settings --runs --output"""
+    paper = asked.one("paper")
+    with TemporaryDirectory() as folder:
+        write_tables(
+            link_files(asked.paths("runs"), Path(folder)),
+            PAPERS / paper,
+            asked.path("output").parent,
+            experiments=set(asked.settings.papers[paper].experiments),
+        )

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.garber_kretzu import GarberKretzu
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, unit_sphere
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners
@@ -110,7 +111,7 @@ def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[
         estimates = []
         directions = generators(1)
         for _ in range(256 // 16):
-            estimates.append(learner.query(losses, point, directions, 16)[1][0, 0])
+            estimates.append(learner.query_plainly(losses(16), point, unit_sphere(directions, 16, 3))[1][0, 0])
         changes.append(np.array(estimates))
     difference = changes[2] - changes[0]
     assert (np.flatnonzero(np.abs(difference).sum(axis=1)) == [0]).all()
@@ -168,8 +169,8 @@ def test_steps_by_hand() -> None:
     points: list[np.ndarray] = []
     query = learner.query
 
-    def recorded(losses: Any, point: np.ndarray, directions: Any, rounds: int) -> Any:
-        answer = query(losses, point, directions, rounds)
+    def recorded(losses: Any, point: np.ndarray, sphere: np.ndarray) -> Any:
+        answer = query(losses, point, sphere)
         points.append(point[0, 0].copy())
         seen.append(answer[1][0, 0])
         return answer
@@ -193,7 +194,7 @@ class _Gradients(NoisyLeader):
     def constants(self) -> tuple[float, float]:
         return 1.0, 0.05
 
-    def query(self, losses: Any, point: np.ndarray, directions: Any, rounds: int) -> Any:
+    def query(self, losses: Any, point: np.ndarray, sphere: np.ndarray) -> Any:
         return np.zeros(point.shape[:2]), point - self.anchor, np.zeros(point.shape[:2])
 
 

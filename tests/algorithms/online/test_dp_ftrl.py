@@ -87,7 +87,7 @@ def test_printed_constants() -> None:
     assert SmoothLeader(problem, [setting(8.0)], 1, "printed-lambda").delivered_epsilon()[0] == pytest.approx(8.0)
 
 
-@pytest.mark.parametrize("variant", ["corrected", "corrected-reduced", "lambda-double"])
+@pytest.mark.parametrize("variant", ["corrected", "corrected-reduced", "lambda-double", "root", "buffers"])
 @pytest.mark.parametrize("stream", ["realizable-direction", "realizable-quadratic"])
 def test_regret_stays_below_the_bound(stream: str, variant: str) -> None:
     problem, losses = problem_on(stream)
@@ -96,9 +96,10 @@ def test_regret_stays_below_the_bound(stream: str, variant: str) -> None:
     assert (record.losses[..., 0].mean(axis=1) <= learner.bound(HORIZON)[:, -1]).all()
 
 
-def test_lipschitz_regularisation_and_its_bound() -> None:
+@pytest.mark.parametrize("variant", ["corrected", "root", "buffers"])
+def test_lipschitz_regularisation_and_its_bound(variant: str) -> None:
     problem, losses = problem_on("half-space")
-    learner = LipschitzLeader(problem, [setting(4.0)], 16, "corrected")
+    learner = LipschitzLeader(problem, [setting(4.0)], 16, variant)
     record = play(learner, losses.rounds(generators(16), HORIZON), generators(16, 1), [64, HORIZON])
     assert (record.losses.mean(axis=1) <= learner.bound(HORIZON)[:, [63, HORIZON - 1]]).all()
     root = np.sqrt(learner.variances(HORIZON)).sum()

@@ -108,6 +108,8 @@ def test_settings_do_not_disturb_each_other(name, variant):
         ("wdp-cocol-gaussian", "lloo-ftal", "unsquared"),
         ("wdp-cocol-gamma", "lloo-ftal", "paper"),
         ("wdp-scofw-gaussian", "scofw", "corrected"),
+        ("wdp-cocop-gaussian", "ftal", "root"),
+        ("wdp-scofw-gaussian", "scofw", "buffers"),
     ],
 )
 def test_infinite_epsilon_is_the_non_private_counterpart(private, counterpart, variant):
@@ -225,13 +227,23 @@ def test_pqftl_without_noise_is_ridge_regression():
 
 
 @pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "smooth-quadratic", "drift", "ridge-logistic"])
-@pytest.mark.parametrize("name", ["wdp-cocop-gamma", "wdp-cocop-gaussian", "ftal", "ogd"])
-def test_explicit_bound_holds(stream, name):
+@pytest.mark.parametrize(
+    ("name", "variant"),
+    [
+        ("wdp-cocop-gamma", "corrected"),
+        ("wdp-cocop-gaussian", "corrected"),
+        ("wdp-cocop-gaussian", "root"),
+        ("wdp-cocop-gaussian", "buffers"),
+        ("ftal", "plain"),
+        ("ogd", "plain"),
+    ],
+)
+def test_explicit_bound_holds(stream, name, variant):
     domain = make_set("ball", 4)
     losses = make_stream(stream, domain)
     kind, checkpoints = learners("online")[name], [1, 2, 16, 128, 1024]
     problem = Problem(domain, 1024, losses.lipschitz, losses.strong_convexity, losses.smoothness)
-    learner = kind(problem, [PRIVATE, CLEAN], 8, next(iter(kind.card.variants)))
+    learner = kind(problem, [PRIVATE, CLEAN], 8, variant)
     record = play(learner, losses.rounds(rngs(8), 1024), rngs(8), checkpoints)
     regret = record.losses - losses.comparator(rngs(8), checkpoints).losses.T
     assert (regret.mean(axis=1) <= learner.bound(1024)[:, np.array(checkpoints) - 1]).all()

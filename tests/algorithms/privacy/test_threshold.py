@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -71,6 +72,24 @@ def test_all_ways_of_asking_agree() -> None:
     for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
         closed = Watch(mechanism, [each]).constant(0, 7.0, rounds)
         assert closed == Watch(mechanism, [again]).path(0, np.full(rounds, 7.0))
+
+
+@pytest.mark.parametrize("epsilon", [0.03, 0.5, 40.0, math.inf])
+@pytest.mark.parametrize("rounds", [1, 2, 999])
+def test_the_compiled_walk_is_the_path(epsilon: float, rounds: int) -> None:
+    """Losses of any size, alike or not, none among them: the same round, and as much left of the variate."""
+    mechanism, halted = AboveThreshold(epsilon, 50.0), 0
+    for number, each in enumerate(generators(60)):
+        losses = np.random.default_rng(number).random(rounds if number % 2 else 1) * (number % 3)
+        whole = np.broadcast_to(losses, rounds)
+        queries = 3.0 + np.concatenate([[0.0], np.cumsum(whole)[:-1]])
+        plain, compiled = Watch(mechanism, [copy.deepcopy(each)]), Watch(mechanism, [each])
+        found = plain.path(0, queries)
+        assert compiled.walk(0, 3.0, losses, rounds) == found
+        halted += found is not None
+        if found is None:
+            assert compiled.left[0] == pytest.approx(plain.left[0], rel=1e-12, abs=1e-12)
+    assert rounds < 999 or halted > 10
 
 
 def test_accuracy_holds_with_its_probability() -> None:

@@ -1,0 +1,299 @@
+"""Compiled linear oracles: one vertex for one cost, so that loops over oracles need no Python.
+
+A set says which of them is its own, and with which numbers, in `ConstraintSet.vertex_rule`. Every sum runs in the order
+written. Of equal costs the coordinate, edge or item listed first counts as the smaller one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
+
+Whole = NDArray[np.int64]
+BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)
+LONGEST_SORT = 64  # entries that insertion sorts as fast as anything else
+SWEEPS = 30  # of Jacobi's rotations; half a dozen are enough
+
+
+class VertexRule(NamedTuple):
+    """Which rule finds the vertices of a set, and its integers and real numbers; see `vertex`."""
+
+    kind: int
+    whole: Whole
+    real: Array
+
+
+def rule(kind: int, whole: object = (), real: object = ()) -> VertexRule:
+    """A rule from any sequences of numbers."""
+    return VertexRule(kind, np.array(whole, dtype=np.int64), np.array(real, dtype=np.float64))
+
+
+def vertices(chosen: VertexRule, costs: Array) -> Array:
+    """Vertices of least cost, (..., d) -> (..., d)."""
+    rows = np.ascontiguousarray(costs, dtype=np.float64).reshape(-1, costs.shape[-1])
+    return _vertices(*chosen, rows).reshape(costs.shape)
+
+
+@compiled
+def room(whole: Whole, dimension: int) -> tuple[Whole, Array]:
+    """Scratch of `vertex`: integers and real numbers, to be used again and again."""
+    size = 4 * dimension + len(whole)
+    return np.empty(size, np.int64), np.empty(size)
+
+
+@compiled
+def _vertices(kind: int, whole: Whole, real: Array, costs: Array) -> Array:
+    places, work = room(whole, costs.shape[1])
+    found = np.empty_like(costs)
+    for row in range(len(costs)):
+        vertex(kind, whole, real, costs[row], found[row], places, work)
+    return found
+
+
+@compiled
+def vertex(kind: int, whole: Whole, real: Array, cost: Array, out: Array, places: Whole, work: Array) -> None:
+    """Put a vertex of least cost (d,) into `out` (d,). places, work: from `room`."""
+    if kind == BALL:
+        _ball(real[0], cost, out)
+    elif kind == L1_BALL:
+        _l1_ball(real[0], cost, out)
+    elif kind == CHEAPEST:
+        _cheapest(whole[0], whole[1], cost, out)
+    elif kind == PERMUTATION:
+        _permutation(cost, out, places)
+    elif kind == COVERAGE:
+        _coverage(whole, cost, out, places)
+    elif kind == TREE:
+        _tree(whole[0], cost, out, places, work)
+    elif kind == PATH:
+        _path(whole, cost, out, places, work)
+    elif kind == SPECTRAHEDRON:
+        _bottom_projector(whole[0], cost, out, work)
+    else:
+        _top_pair(whole[0], real[0], cost, out, work)
+
+
+@compiled
+def _ball(radius: float, cost: Array, out: Array) -> None:
+    square = 0.0
+    for each in cost:
+        square += each * each
+    if square == 0.0:
+        out[:] = 0.0
+        out[0] = radius
+    else:
+        scale = -radius / np.sqrt(square)
+        for j in range(len(cost)):
+            out[j] = cost[j] * scale
+
+
+@compiled
+def _l1_ball(radius: float, cost: Array, out: Array) -> None:
+    best = 0
+    for j in range(1, len(cost)):
+        if abs(cost[j]) > abs(cost[best]):
+            best = j
+    out[:] = 0.0
+    out[best] = np.copysign(radius, -cost[best])
+
+
+@compiled
+def _cheapest(rank: int, block: int, cost: Array, out: Array) -> None:
+    """Ones on the `rank` cheapest of every `block` coordinates."""
+    out[:] = 0.0
+    for first in range(0, len(cost), block):
+        for _ in range(rank):
+            best = -1
+            for j in range(first, first + block):
+                if out[j] == 0.0 and (best < 0 or cost[j] < cost[best]):
+                    best = j
+            out[best] = 1.0
+
+
+@compiled
+def _sort(cost: Array, order: Whole) -> None:
+    """Stable, by insertion."""
+    for j in range(len(cost)):
+        place = j
+        while place > 0 and cost[order[place - 1]] > cost[j]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = j
+
+
+@compiled
+def _permutation(cost: Array, out: Array, places: Whole) -> None:
+    size = len(cost)
+    _sort(cost, places)
+    for place in range(size):
+        out[places[place]] = size - place
+
+
+@compiled
+def _coverage(masks: Whole, cost: Array, out: Array, places: Whole) -> None:
+    """Edmonds' greedy on bit masks of topics: every item in turn gets the number of topics that it adds."""
+    _sort(cost, places)
+    done = 0
+    for place in range(len(cost)):
+        item = places[place]
+        fresh = masks[item] & ~done
+        done |= fresh
+        added = 0
+        while fresh:
+            fresh &= fresh - 1
+            added += 1
+        out[item] = added
+
+
+@compiled
+def _tree(nodes: int, cost: Array, out: Array, places: Whole, work: Array) -> None:
+    """Prim on pairs (cost, number of the edge): no two edges are alike, so it finds Kruskal's tree."""
+    out[:] = 0.0
+    for node in range(1, nodes):
+        places[node], work[node] = node - 1, cost[node - 1]  # cheapest edge into the tree, which is node 0
+    places[0] = -1
+    for _ in range(nodes - 1):
+        best = -1
+        for node in range(1, nodes):
+            if places[node] >= 0 and (best < 0 or _before(work[node], places[node], work[best], places[best])):
+                best = node
+        out[places[best]] = 1.0
+        places[best] = -1
+        for node in range(1, nodes):
+            if places[node] >= 0:
+                low, high = min(node, best), max(node, best)
+                edge = low * (2 * nodes - low - 1) // 2 + high - low - 1
+                if _before(cost[edge], edge, work[node], places[node]):
+                    places[node], work[node] = edge, cost[edge]
+
+
+@compiled
+def _before(cost: float, edge: int, other_cost: float, other_edge: int) -> bool:
+    return cost < other_cost or (cost == other_cost and edge < other_edge)
+
+
+@compiled
+def _path(graph: Whole, cost: Array, out: Array, places: Whole, work: Array) -> None:
+    """Shortest path of a `Dag`, written as `Dag.flattened` does: costs to the sink, then a walk from the source."""
+    nodes, source, sink, edges = graph[0], graph[1], graph[2], graph[3]
+    order, first = 4, 4 + nodes
+    listed = first + nodes + 1
+    heads = listed + edges
+    for place in range(nodes):
+        node = graph[order + place]
+        if node == sink:
+            work[node] = 0.0
+            continue
+        for slot in range(graph[first + node], graph[first + node + 1]):
+            edge = graph[listed + slot]
+            through = cost[edge] + work[graph[heads + edge]]
+            if slot == graph[first + node] or through < work[node]:
+                work[node], places[node] = through, edge
+    out[:] = 0.0
+    node = source
+    while node != sink:
+        out[places[node]] = 1.0
+        node = graph[heads + places[node]]
+
+
+@compiled
+def _rotation(one: float, both: float, other: float) -> tuple[float, float, float]:
+    """Jacobi's rotation (tangent, cosine, sine) that diagonalises the matrix ((one, both), (both, other))."""
+    ratio = 0.5 * (other - one) / both
+    tangent = np.copysign(1.0, ratio) / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
+    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
+    return tangent, cosine, tangent * cosine
+
+
+@compiled
+def _bottom_projector(side: int, cost: Array, out: Array, work: Array) -> None:
+    """v v^T, v the bottom eigenvector of the symmetric part, by cyclic Jacobi; work: matrix and rotated basis."""
+    square = side * side
+    size = 0.0
+    for i in range(side):
+        for j in range(side):
+            work[i * side + j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
+            work[square + i * side + j] = 1.0 if i == j else 0.0
+            size += work[i * side + j] * work[i * side + j]
+    for _ in range(SWEEPS):
+        off = 0.0
+        for p in range(side - 1):
+            for q in range(p + 1, side):
+                both = work[p * side + q]
+                off += both * both
+                if both == 0.0:
+                    continue
+                tangent, cosine, sine = _rotation(work[p * side + p], both, work[q * side + q])
+                work[p * side + p] -= tangent * both
+                work[q * side + q] += tangent * both
+                work[p * side + q] = work[q * side + p] = 0.0
+                for k in range(side):
+                    if k not in (p, q):
+                        low, high = work[k * side + p], work[k * side + q]
+                        work[k * side + p] = work[p * side + k] = cosine * low - sine * high
+                        work[k * side + q] = work[q * side + k] = sine * low + cosine * high
+                    low, high = work[square + p * side + k], work[square + q * side + k]  # row p: vector p
+                    work[square + p * side + k] = cosine * low - sine * high
+                    work[square + q * side + k] = sine * low + cosine * high
+        if off <= 1e-30 * size:
+            break
+    best = 0
+    for k in range(1, side):
+        if work[k * side + k] < work[best * side + best]:
+            best = k
+    start = square + best * side
+    for i in range(side):
+        for j in range(side):
+            out[i * side + j] = work[start + i] * work[start + j]
+
+
+@compiled
+def _top_pair(side: int, radius: float, cost: Array, out: Array, work: Array) -> None:
+    """-radius u v^T of the top singular pair, by one-sided Jacobi: rows are rotated until they are orthogonal.
+
+    work: the rows, and the rotated basis. A zero matrix has u = v = e_1.
+    """
+    square = side * side
+    for k in range(square):
+        work[k], work[square + k] = cost[k], 0.0
+    for k in range(side):
+        work[square + k * side + k] = 1.0
+    for _ in range(SWEEPS):
+        turned = False
+        for p in range(side - 1):
+            for q in range(p + 1, side):
+                one = both = other = 0.0
+                for k in range(side):
+                    low, high = work[p * side + k], work[q * side + k]
+                    one += low * low
+                    both += low * high
+                    other += high * high
+                if both * both <= 1e-32 * one * other or both == 0.0:
+                    continue
+                turned = True
+                _, cosine, sine = _rotation(one, both, other)
+                for start in (0, square):
+                    for k in range(side):
+                        low, high = work[start + p * side + k], work[start + q * side + k]
+                        work[start + p * side + k] = cosine * low - sine * high
+                        work[start + q * side + k] = sine * low + cosine * high
+        if not turned:
+            break
+    best, largest = 0, -1.0
+    for p in range(side):
+        size = 0.0
+        for k in range(side):
+            size += work[p * side + k] * work[p * side + k]
+        if size > largest:
+            best, largest = p, size
+    if largest <= 0.0:
+        out[:] = 0.0
+        out[0] = -radius
+        return
+    scale = -radius / np.sqrt(largest)
+    for i in range(side):
+        for j in range(side):
+            out[i * side + j] = scale * work[square + best * side + i] * work[best * side + j]

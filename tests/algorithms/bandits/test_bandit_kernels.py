@@ -1,0 +1,116 @@
+"""Compiled rounds of the bandits do what their definitions do, on the same draws."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
+from dpregret.algorithms.bandits.kernels import PIECE
+from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.bandit_streams import make_bandit_stream
+
+PLACES = [
+    ("cone", "ball", 5), ("cone", "l1-ball", 3), ("cone", "simplex", 7), ("linear", "ball", 1), ("linear", "ball", 9),
+    ("random-linear", "l1-ball", 6), ("top-k", "hypersimplex", 11), ("top-k", "partition-matroid", 8),
+    ("top-k", "coverage", 7), ("ranking", "permutahedron", 5), ("network", "spanning-trees", 15),
+    ("shortest-path", "flow", 12), ("polarisation", "spectrahedron", 9), ("completion", "nuclear", 9),
+]  # fmt: skip
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def start(stream: str, set_name: str, dimension: int, variant: str, horizon: int = 1024, runs: int = 3) -> Any:
+    domain = make_set(set_name, dimension)
+    losses = make_bandit_stream(stream, domain)
+    problem = BanditProblem(CountedSet(domain), horizon, losses.lipschitz, losses.linear)
+    budgets = [Budget(math.inf), Budget(50.0, 1e-6)]
+    return learners("bandits")["private-bandit-gaussian"](problem, budgets, runs, variant), losses
+
+
+def plainly(learner: Any) -> Any:
+    """The same learner without compiled loops (its directions are those of `unit_sphere` in any case)."""
+    learner.query, learner.descend = learner.query_plainly, learner.conditional_gradient
+    return learner
+
+
+@pytest.mark.parametrize(("stream", "set_name", "dimension"), PLACES)
+@pytest.mark.parametrize("rounds", [1, PIECE + 37])
+def test_rounds_are_those_of_the_definition(stream: str, set_name: str, dimension: int, rounds: int) -> None:
+    """Losses, estimates and clipped values of points somewhere in the set; a narrow range clips some."""
+    learner, losses = start(stream, set_name, dimension, "corrected")
+    learner.low, learner.high = 0.1 * learner.high, 0.5 * learner.high
+    batch = losses.source(generators(3, 1))(rounds)
+    directions = np.random.default_rng(2)
+    point = learner.domain.linear_oracle(directions.standard_normal((2, 3, dimension)))
+    point = 0.5 * (point + learner.domain.center())
+    sphere = unit_sphere(generators(3, 3), rounds, learner.hull)
+    compiled, plain = learner.query(batch, point, sphere), learner.query_plainly(batch, point, sphere)
+    np.testing.assert_allclose(compiled[0], plain[0], rtol=1e-12)
+    np.testing.assert_allclose(compiled[1], plain[1], rtol=0, atol=1e-12 * np.abs(plain[1]).max())
+    np.testing.assert_array_equal(compiled[2], plain[2])
+
+
+@pytest.mark.parametrize(("stream", "set_name", "dimension"), PLACES)
+@pytest.mark.parametrize("variant", ["corrected", "paper-tolerance"])
+def test_conditional_gradient_is_that_of_the_definition(
+    stream: str, set_name: str, dimension: int, variant: str
+) -> None:
+    """The same points after as many vertices, from vertices to far goals and near ones."""
+    learner, _ = start(stream, set_name, dimension, variant)
+    generator, domain = np.random.default_rng(4), learner.domain
+    begun = domain.linear_oracle(generator.standard_normal((3, 7, dimension)))
+    goals = domain.center() + generator.standard_normal((3, 7, dimension)) * np.array([3.0, 0.1, 0.02])[:, None, None]
+    before = domain.linear_oracles.rows
+    plain = learner.conditional_gradient(begun, goals)
+    asked = domain.linear_oracles.rows - before
+    compiled = learner.descend(begun, goals)
+    assert domain.linear_oracles.rows == before + 2 * asked
+    np.testing.assert_allclose(compiled, plain, rtol=0, atol=1e-12 * domain.diameter)
+
+
+@pytest.mark.parametrize(("stream", "set_name", "dimension"), PLACES)
+def test_plays_are_those_of_the_definition(stream: str, set_name: str, dimension: int) -> None:
+    """Whole plays on the same draws. Short ones: conditional gradient inside a ball doubles an error at every step."""
+    records = []
+    for change in (lambda learner: learner, plainly):
+        learner, losses = start(stream, set_name, dimension, "corrected", horizon=16**2)
+        source = losses.source(generators(3, 1))
+        records.append(change(learner).play(source, generators(3, 2), generators(3, 3)))
+    compiled, plain = records
+    np.testing.assert_allclose(compiled.losses, plain.losses, rtol=1e-9)
+    np.testing.assert_array_equal(compiled.clipped, plain.clipped)
+    np.testing.assert_array_equal(compiled.displacement, plain.displacement)
+
+
+def test_losses_and_sets_without_a_rule_are_played_plainly() -> None:
+    """The definitions serve what no loop was compiled for."""
+    learner, losses = start("ranking", "permutahedron", 65, "corrected", horizon=65**2)
+    batch = losses.source(generators(3))(2)
+    bare = type("Bare", (), {"rounds": 2, "value": batch.value})()
+    sphere = unit_sphere(generators(3), 2, learner.hull)
+    point = np.tile(learner.domain.center(), (2, 3, 1))
+    np.testing.assert_array_equal(learner.query(bare, point, sphere)[0], learner.query_plainly(bare, point, sphere)[0])
+    np.testing.assert_array_equal(learner.descend(point, 2 * point), learner.conditional_gradient(point, 2 * point))
+
+
+@pytest.mark.parametrize("batch", [1, 3, AHEAD - 1, AHEAD, 200])
+def test_pieces_of_directions_decide_nothing(batch: int) -> None:
+    """Drawn ahead or not, whole batches and remainders: the bits of one draw, and the state after it."""
+    rounds, several, once = 5 * batch, generators(2), generators(2)
+    whole = unit_sphere(once, rounds, 3)
+    sphere = Directions(several, 3, rounds, batch)
+    pieces = [sphere.take(min(batch, 17)) for _ in range(rounds // min(batch, 17))]
+    drawn = np.concatenate(pieces, axis=1)
+    np.testing.assert_array_equal(drawn, whole[:, : drawn.shape[1]])
+    np.testing.assert_allclose(np.linalg.norm(drawn, axis=-1), 1.0, rtol=1e-15)
+    sphere.take(rounds - drawn.shape[1])
+    assert [each.random() for each in several] == [each.random() for each in once]

@@ -1,0 +1,160 @@
+"""Streamed convolutions: compiled loops against their NumPy definitions, and the root as a sum of decays."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import Root, WindowRoot
+from dpregret.algorithms.privacy import convolution_kernels as kernels
+from dpregret.algorithms.privacy.convolution import FIRST, Direct, Halving, RootSums, convolution, root_convolution
+from dpregret.algorithms.privacy.root_sums import longest, power, root_decays
+from dpregret.algorithms.privacy.series import root_coefficients
+from dpregret.workflows.mechanisms import fit_root
+
+WIDTHS = (1, 7, kernels.PANEL, kernels.PANEL + 3)
+
+
+def silent(count: int) -> np.ndarray:
+    raise AssertionError(f"asked for {count} fresh vectors")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
+@pytest.mark.parametrize("terms", [1, 3, 4, 5, 8, 15])
+def test_convolve_on_a_ring(width: int, rounds: int, terms: int) -> None:
+    generator = np.random.default_rng([width, rounds, terms])
+    lags = generator.standard_normal(terms)
+    ring = generator.standard_normal((max(terms - 1, 1) + rounds, width))
+    for first in {0, len(ring) // 2, len(ring) - 1}:
+        found = np.full((rounds, width), np.nan)
+        kernels.convolve(lags, ring, first, found)
+        rows = np.array([[ring[(first + t - j) % len(ring)] for j in range(terms)] for t in range(rounds)])
+        assert found == pytest.approx(np.einsum("j,tjc->tc", lags, rows), abs=1e-12)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("rounds", [1, 2, 7, 64])
+@pytest.mark.parametrize(("count", "ending"), [(1, 0), (3, 0), (4, 0), (4, 4), (6, 4), (12, 8)])
+def test_decays_on_a_ring(width: int, rounds: int, count: int, ending: int) -> None:
+    generator = np.random.default_rng([width, rounds, count])
+    decays, weights, shares = generator.random(count), generator.random(count), generator.random(ending)
+    state = generator.standard_normal((count, width))
+    ring, found = generator.standard_normal((rounds + 5, width)), generator.standard_normal((rounds, width))
+    expected, kept = found.copy(), state.copy()
+    every = np.concatenate([shares, np.zeros(count - ending)])
+    for t in range(rounds):
+        expected[t] += weights @ kept
+        kept = decays[:, None] * kept + ring[(3 + t) % len(ring)] - every[:, None] * ring[(1 + t) % len(ring)]
+    kernels.add_decays(decays, weights, shares, state, ring, 3, 1, found)
+    assert found == pytest.approx(expected, abs=1e-12)
+    assert state == pytest.approx(kept, abs=1e-12)
+
+
+def test_products_and_spectra() -> None:
+    generator = np.random.default_rng(3)
+    for shape in ((1, 1), (5, 6), (64, 64), (3, 9)):
+        matrix, rows = generator.standard_normal(shape), generator.standard_normal((shape[1], kernels.PANEL + 1))
+        found = np.ones((shape[0], rows.shape[1]))
+        kernels.add_product(matrix, rows, found)
+        assert found == pytest.approx(1 + matrix @ rows, abs=1e-12)
+    spectrum = generator.standard_normal(5) + 1j * generator.standard_normal(5)
+    waves = generator.standard_normal((5, 3)) + 1j * generator.standard_normal((5, 3))
+    expected = spectrum[:, None] * waves
+    kernels.multiply(spectrum, waves)
+    assert waves == pytest.approx(expected, abs=1e-14)
+
+
+@pytest.mark.parametrize("length", [5, 16, 17, 100, 1024])
+def test_a_coordinate_has_the_same_bits_alone_and_among_others(length: int) -> None:
+    units = np.random.default_rng(length).standard_normal((3, 64, 2, 301))
+    together, alone = root_convolution(length), root_convolution(length)
+    for block in units:
+        noise = together(block, silent)
+        assert np.array_equal(noise[:, 1, 7], alone(block[:, 1:, 7:8].copy(), silent)[:, 0, 0])
+
+
+@pytest.mark.parametrize("length", [2**power for power in range(5, 21)])
+def test_the_stored_decays_are_the_root(length: int) -> None:
+    decays, weights = root_decays(length)
+    assert len(decays) % 4 == 0
+    assert len(decays) <= 48
+    assert decays[-1] > 0
+    assert decays[0] < 1
+    assert (np.diff(decays) < 0).all()
+    assert (weights > 0).all()
+    assert fit_root.error(decays, weights, length) < (1e-14 if length < 2**15 else 1e-13)  # a^j of a rounded a
+
+
+def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fit_root, "PARAMETERS", tmp_path / "decays.yaml")
+    assert fit_root.main((32,)) == 0
+    made = fit_root.yaml.safe_load((tmp_path / "decays.yaml").read_text(encoding="utf-8"))[32]
+    assert made["decays"] == pytest.approx(root_decays(32)[0], rel=1e-13)
+    assert made["weights"] == pytest.approx(root_decays(32)[1], rel=1e-13)
+
+
+@pytest.mark.parametrize(("length", "rounds"), [(17, 300), (100, 500), (1000, 3000), (4096, 4500), (5000, 5200)])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_one_noise_is_heard_until_its_window_ends(length: int, rounds: int, lasting: bool) -> None:
+    block = 100
+    arrange = root_convolution(length, lasting)
+    assert isinstance(arrange, RootSums)
+    units = np.zeros((rounds, 1, 1))
+    units[3] = 1.0
+    heard = np.concatenate([arrange(units[at : at + block], silent) for at in range(0, rounds, block)])[3:, 0, 0]
+    assert heard[:length] == pytest.approx(root_coefficients(length)[: len(heard)], abs=3e-14)
+    if not lasting:
+        assert np.abs(heard[length:]).max() < 3e-14
+
+
+def test_what_is_kept() -> None:
+    window, horizon = WindowRoot(1000).arranger(), Root(2**16).arranger()
+    for arrange in (window, horizon):
+        assert isinstance(arrange, RootSums)
+        arrange(np.ones((64, 2, 3)), silent)
+        assert arrange.state is not None
+        assert arrange.state.shape == (len(arrange.decays), 6)
+    assert isinstance(window, RootSums)
+    assert isinstance(horizon, RootSums)
+    assert len(window.kept.rows) == 999 + 64
+    assert len(horizon.kept.rows) + len(horizon.decays) == FIRST - 1 + 64 + 40
+    assert isinstance(root_convolution(16), Direct)
+    assert isinstance(root_convolution(2 * longest()), Halving)
+    assert isinstance(convolution(root_coefficients, None), Halving)
+
+
+def test_power() -> None:
+    assert power(0.5, 0) == 1
+    assert power(0.999, 12345) == pytest.approx(0.999**12345, rel=1e-11)
+
+
+BITS = """
+import sys, zlib
+import numpy as np
+from dpregret.algorithms.privacy import BufferedToeplitz, Root, WindowBuffers, WindowRoot
+for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64), Root(900), BufferedToeplitz(900)):
+    arrange, units = made.arranger(), np.random.default_rng(0).standard_normal((5, 64, 2, 9))
+    print(zlib.crc32(b"".join(arrange(block, None).tobytes() for block in units)), float(made.nodes_per_item).hex())
+"""
+
+
+def test_the_same_bits_on_another_processor(tmp_path: Path) -> None:
+    """One that has neither wide vectors nor fused instructions: then a + b c is computed by a library, rounded once."""
+    old = {
+        "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path),
+        "OPENBLAS_CORETYPE": "Nehalem",
+    }  # fmt: skip
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", BITS], env={**os.environ, **changed}, capture_output=True, text=True, check=True
+        ).stdout
+        for changed in ({}, old)
+    ]
+    assert found[0]
+    assert found[0] == found[1]

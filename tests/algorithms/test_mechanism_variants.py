@@ -1,0 +1,256 @@
+"""Learners with another mechanism in place of the tree: which offer it, that it is played, and what it is worth."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Learner, Problem, Setting, play
+from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, PrefixSums
+from dpregret.algorithms.privacy.audit import item_mu
+from dpregret.algorithms.privacy.budget import gaussian_mu
+from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.prefix_sums import WindowTree
+from dpregret.algorithms.privacy.toeplitz import Root, Toeplitz, WindowRoot
+from dpregret.algorithms.privacy.window_bound import window_lower_bound
+from dpregret.datasets.losses import Quadratic
+
+FAMILIES = ("online", "experts", "bandits")
+WINDOWED = ["wdp-cocol-gaussian", "wdp-cocop-gaussian", "wdp-scofw-gaussian"]
+SEQUENCES = ["dp-ftrl", "dp-ftrl-lipschitz", "private-bandit-gaussian", "private-ftrl", "thakurta-smith-gaussian"]
+BUDGET = Budget(4.0, 1e-6)
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def online(name: str, variant: str, horizon: int, window: int, budget: Budget = BUDGET, runs: int = 1, size: int = 3):
+    problem = Problem(make_set("ball", size), horizon, 2.0, 1.0, 1.0, best_loss=1.0)
+    return learners("online")[name](problem, [Setting(window, budget)], runs, variant)
+
+
+def made(name: str, variant: str, horizon: int, window: int = 8) -> Any:
+    """A learner of any family; its noise plan."""
+    if name in learners("online"):
+        learner: Any = online(name, variant, horizon, window)
+        return learner, learner.noise_plan
+    if name in learners("experts"):
+        learner = learners("experts")[name](ExpertProblem(np.ones(3), horizon), BUDGET, 1, variant)  # type: ignore[arg-type]
+    else:
+        problem = BanditProblem(make_set("ball", 2), horizon, 1.0)
+        learner = learners("bandits")[name](problem, [BUDGET], 1, variant)
+    return learner, learner.plan
+
+
+def test_who_offers_the_alternatives() -> None:
+    """All of them or none; nobody whose noise is pure."""
+    every = {name: kind.card for family in FAMILIES for name, kind in learners(family).items()}
+    offered = [name for name, card in every.items() if set(ALTERNATIVES) & set(card.variants)]
+    assert sorted(offered) == sorted(WINDOWED + SEQUENCES)
+    for name in offered:
+        assert {variant: every[name].variants[variant] for variant in ALTERNATIVES} == dict(ALTERNATIVES)
+
+
+@pytest.mark.parametrize("window", [1, 8, 100])
+@pytest.mark.parametrize("name", WINDOWED)
+def test_windowed_learners_sum_with_the_mechanism_of_their_window(name: str, window: int) -> None:
+    """No power of two is needed."""
+    assert made(name, "root", 50, window)[1].mechanisms == [WindowRoot(window)]
+    assert made(name, "buffers", 50, window)[1].mechanisms == [WindowBuffers(window)]
+
+
+@pytest.mark.parametrize("name", [name for name in SEQUENCES if name != "private-bandit-gaussian"])
+def test_whole_sequences_are_summed_over_the_horizon(name: str) -> None:
+    assert made(name, "root", 77)[1].mechanisms == [Root(77)]
+    assert made(name, "buffers", 77)[1].mechanisms == [BufferedToeplitz(77)]
+
+
+def test_a_lag_costs_nothing() -> None:
+    """Of 9 batches the sums of 1..7 are looked at: the point of batch 9 is made from them."""
+    learner, plan = made("private-bandit-gaussian", "root", 81)
+    assert (learner.batches, learner.lag) == (9, 1)
+    assert plan.mechanisms == [Root(8)]
+    assert plan.mechanisms[0].protected == 7
+
+
+@pytest.mark.parametrize("variant", ALTERNATIVES)
+@pytest.mark.parametrize("horizon", [1, 2, 3, 49, 64, 77, 150])
+def test_the_ledger_is_the_exact_loss_of_what_is_released(variant: str, horizon: int) -> None:
+    """Prefixes 1..T-1, any T; in a window W with T = 3 W - 4, the oldest item that is protected at the end."""
+    for name in ("dp-ftrl-lipschitz", "private-ftrl"):
+        plan = made(name, variant, horizon)[1]
+        (line,) = plan.releases()
+        assert line.epsilon(BUDGET.delta) == pytest.approx(BUDGET.epsilon, rel=1e-9)
+        if horizon > 1:
+            exact = item_mu(plan.mechanisms[0], horizon - 1).max() * plan.sensitivity / plan.scales[0]
+            assert exact == pytest.approx(gaussian_mu(BUDGET), rel=1e-9)
+    window = (horizon + 4) // 3
+    for name in WINDOWED:
+        plan = made(name, variant, horizon, window)[1]
+        items = item_mu(plan.mechanisms[0], horizon)[max(0, horizon - window) :]
+        assert (items * plan.sensitivity / plan.scales[0]).max() <= gaussian_mu(BUDGET) * (1 + 1e-9)
+        if window <= horizon:
+            assert items[0] * plan.sensitivity / plan.scales[0] == pytest.approx(gaussian_mu(BUDGET), rel=1e-9)
+
+
+class Watched:
+    """Half of curvature |x|^2; remembers the points that were played."""
+
+    def __init__(self, curvature: float):
+        self.loss = Quadratic(np.zeros(3), curvature)
+        self.points = np.empty(0)
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.loss, name)
+
+    def value_and_gradient(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.points = points[0].copy()
+        return self.loss.value_and_gradient(points)
+
+
+def played(learner: Learner, horizon: int, curvature: float) -> np.ndarray:
+    """Points of rounds 1..T of one setting, (T, runs, d)."""
+    losses: list[Any] = [Watched(curvature) for _ in range(horizon)]
+    play(learner, losses, generators(learner.runs), [horizon])
+    return np.array([loss.points for loss in losses])
+
+
+def fits(noise: np.ndarray, covariance: np.ndarray) -> bool:
+    """Whether samples (T, runs, d) with independent coordinates have this covariance over rounds, to five sigma."""
+    samples = noise.reshape(len(noise), -1)
+    spread = np.sqrt((np.outer(covariance.diagonal(), covariance.diagonal()) + covariance**2) / samples.shape[1])
+    measured = samples @ samples.T / samples.shape[1]
+    return bool((np.abs(measured - covariance) < 5 * spread).all())
+
+
+@pytest.mark.parametrize("variant", ALTERNATIVES)
+def test_played_points_carry_the_noise_of_the_mechanism(variant: str) -> None:
+    """Read back from what was played where no projection bites: the covariance over rounds is sigma^2 H H^T.
+
+    On |x|^2 / 2 the leader of WDP-COCOP is x_(t+1) = -z_t / t; DP-FTRL has x_(t+1) = -(s_t + b_t) / lambda.
+    """
+    horizon, window, generous = 20, 8, Budget(1e4, 1e-6)
+    learner = online("wdp-cocop-gaussian", variant, horizon, window, generous, runs=4000)
+    noise = -np.arange(1, horizon)[:, None, None] * played(learner, horizon, 1.0)[1:]
+    assert_noise_of(learner.noise_plan, noise, WindowTree(window))
+    bound = window_lower_bound(window, horizon - 1) * (learner.noise_plan.sensitivity / gaussian_mu(generous)) ** 2
+    assert np.square(noise).mean() > bound
+
+    learner = online("dp-ftrl-lipschitz", variant, horizon, window, generous, runs=4000)
+    points = played(learner, horizon, 0.01)
+    sums = 0.01 * np.cumsum(points, axis=0)[:-1]
+    noise = -learner.regularisation[0] * points[1:] - sums
+    assert_noise_of(learner.noise_plan, noise, WindowTree(32))
+
+
+def assert_noise_of(plan: NoisePlan, noise: np.ndarray, other: PrefixSums) -> None:
+    mechanism = plan.mechanisms[0]
+    assert isinstance(mechanism, Toeplitz)
+    h = plan.scales[0] * mechanism.materialise(len(noise))[0]
+    assert fits(noise, h @ h.T)
+    assert not fits(noise, h @ h.T * np.sqrt(other.nodes_per_item / mechanism.nodes_per_item))
+    norms = np.sqrt(np.square(noise).sum(axis=-1).mean(axis=1))
+    assert norms == pytest.approx(plan.expected_norm(len(noise))[0], rel=0.05)
+
+
+@pytest.mark.parametrize("variant", ALTERNATIVES)
+def test_experts_see_the_noise_of_the_mechanism(variant: str) -> None:
+    horizon, runs = 23, 3000
+    learner: Any = learners("experts")["private-ftrl"](ExpertProblem(np.ones(3), horizon), BUDGET, runs, variant)  # type: ignore[arg-type]
+
+    class Nothing:
+        rounds, losses = horizon, np.zeros((1, 1, 3))
+
+    (piece,) = [sums for _, sums in learner.noisy_sums([Nothing()], generators(runs))]
+    assert not piece[0].any()
+    assert_noise_of(learner.plan, piece[1:], WindowTree(32))
+
+
+def landau(window: int) -> float:
+    return float(sum(Fraction(math.comb(2 * j, j), 4**j) ** 2 for j in range(window)))
+
+
+@pytest.mark.parametrize(("window", "ratio"), [(16, 6.616), (256, 10.106), (1024, 11.298), (4096, 12.253)])
+@pytest.mark.parametrize("name", WINDOWED)
+def test_gain_over_the_tree(name: str, window: int, ratio: float) -> None:
+    """Variance of the tree over that of the root, largest and mean of a window, whatever eps and d."""
+    after = slice(window, 2 * window)
+    variance = {
+        variant: np.square(made(name, variant, 4 * window, window)[1].expected_norm(2 * window)[0, after])
+        for variant in (next(iter(learners("online")[name].card.variants)), *ALTERNATIVES)
+    }
+    tree, root, buffers = variance.values()
+    depth = math.log2(window)
+    assert root == pytest.approx(root[0], rel=1e-12)
+    assert tree.max() / root[0] == pytest.approx((depth + 1) ** 2 / landau(window) ** 2, rel=1e-9)
+    assert tree.max() / root[0] == pytest.approx(ratio, abs=5e-4)
+    assert tree.mean() / root[0] == pytest.approx((depth + 1) * (depth + 1 / window) / landau(window) ** 2, rel=1e-9)
+    assert 1 < buffers.max() / root[0] < 1.028
+
+
+@pytest.mark.parametrize("variant", ALTERNATIVES)
+@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (8, 20), (16, 1001), (100, 333)])
+def test_no_variant_beats_the_lower_bound(variant: str, window: int, rounds: int) -> None:
+    """Over many rounds the root meets it."""
+    plan = made("wdp-cocop-gaussian", variant, rounds, window)[1]
+    unit = plan.dimension * (plan.sensitivity / gaussian_mu(BUDGET)) ** 2
+    mean = np.square(plan.expected_norm(rounds)).mean() / unit
+    assert mean >= window_lower_bound(window, rounds) * (1 - 1e-9)
+    assert mean <= landau(window) ** 2 * (1.03 if variant == "buffers" else 1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [kind(window) for kind in (WindowRoot, WindowBuffers) for window in (1, 2, 16, 100, 512)]
+    + [WindowTree(window) for window in (1, 2, 16, 512)],
+    ids=repr,
+)
+def test_the_most_noise_over_all_rounds(mechanism: Any) -> None:
+    """What WDP-COCOL's schedules are made for; buffers only approach it."""
+    seen = mechanism.noisy_nodes(32 * mechanism.window + 64).max()
+    assert seen == pytest.approx(mechanism.most_noisy_nodes, rel=1e-9)
+    assert seen <= mechanism.most_noisy_nodes * (1 + 1e-14)
+
+
+def test_constants_are_those_of_the_mechanisms_own_noise() -> None:
+    """WDP-COCOL's N; lambda of DP-FTRL, in both forms: the minimiser of their own bound."""
+    for variant in ("practical", *ALTERNATIVES):
+        learner, plan = made("wdp-cocol-gaussian", variant, 64, 16)
+        assert learner.schedule.terms.noise[0, 0] == pytest.approx(plan.expected_norm(4000).max(), rel=1e-12)
+    horizon = 777
+    for name in ("dp-ftrl", "dp-ftrl-lipschitz"):
+        found = []
+        for variant in ("corrected", *ALTERNATIVES):
+            learner, plan = made(name, variant, horizon)
+            chosen = learner.regularisation.copy()
+            bounds = {}
+            for factor in (0.98, 1.0, 1.02):
+                learner.regularisation = factor * chosen
+                bounds[factor] = learner.bound(horizon)[0, -1]
+            assert min(bounds, key=lambda factor: bounds[factor]) == 1.0
+            found.append((chosen[0], bounds[1.0]))
+        (_, tree), (_, root), (_, buffers) = found
+        assert tree / root > 1.3
+        assert root < buffers < 1.01 * root
+        assert len({each for each, _ in found}) == 3
+
+
+def test_without_a_horizon_the_whole_sequence_is_protected_at_every_length() -> None:
+    """Longer sequences tell more of an item, never more than was promised; the horizon is not looked at."""
+    short, long = (made("ftal-endless", "corrected", horizon)[1] for horizon in (10, 1000))
+    assert short == long
+    spent = [
+        item_mu(long.mechanisms[0], rounds).max() * long.sensitivity / long.scales[0] for rounds in (1, 9, 63, 300)
+    ]
+    assert spent == sorted(spent)
+    assert 0.8 * gaussian_mu(BUDGET) < spent[-1] < gaussian_mu(BUDGET)
+    assert long.releases()[0].epsilon(BUDGET.delta) == pytest.approx(BUDGET.epsilon)
