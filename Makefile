@@ -23,10 +23,10 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table compare bench peers predict rates growth vectors ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: links $(VENV)/.installed ## create .venv with the pinned packages
 
@@ -81,6 +81,10 @@ bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with
 	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
 	$(BENCH) -m dpregret.paper_figs.speed build/speed.json results/speed
+
+bench-compare: setup ## is this tree slower than a commit? plays both in turn (BASE=main)
+	@[ -n "$(BASE)" ] || { echo "say which commit: make bench-compare BASE=..." >&2; exit 2; }
+	@$(BIN)/python -m dpregret.workflows.bench "$(BASE)"
 
 # libraries to compare with stay out of the environment that results come from; tensorflow-privacy asks for a NumPy of
 # the past, and only one file of it is used

@@ -129,12 +129,14 @@ def selection_noise(
 
 
 def _draw_noise(distribution: SelectionNoise, generator: np.random.Generator, shape: tuple[int, int]) -> Array:
-    sizes = generator.standard_exponential(shape)
+    sizes: Array = generator.standard_exponential(shape)
     if distribution == "gumbel":
-        return np.log(sizes, out=sizes)
+        np.log(sizes, out=sizes)
+        return sizes
     bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
     signs = np.unpackbits(bits, count=sizes.size).reshape(shape)
-    return np.multiply(sizes, 1.0 - 2.0 * signs, out=sizes)
+    sizes *= 1.0 - 2.0 * signs
+    return sizes
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

@@ -34,11 +34,13 @@ EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
     """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator."""
-    if any(type(each) is not np.random.Generator for each in generators):
+    distinct = {id(each): each for each in generators}  # one may serve several runs
+    if any(type(each) is not np.random.Generator for each in distinct.values()):
         return None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return np.array([pointer(each.bit_generator.capsule, b"BitGenerator") for each in generators], dtype=np.int64)
+    place = {name: pointer(each.bit_generator.capsule, b"BitGenerator") for name, each in distinct.items()}
+    return np.array([place[id(each)] for each in generators], dtype=np.int64)
 
 
 def _call(place: int, answer: Any) -> Any:

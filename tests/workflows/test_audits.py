@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audits.neighbours import rows
+from dpregret.workflows.audits.neighbours import generators, rows
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.plan import (
     audits,
@@ -208,3 +210,19 @@ def test_gate_tells_what_is_wrong(written: Path) -> None:
     assert faults(found, bugs.assign(false_alarms=0.05), found) == ["planted bug 'b': the right code was accused"]
     worse = found.assign(finding="BROKEN: x")
     assert faults(worse, bugs, found) == ["l.v: ledger 2, exact nan, audited 0.7"]
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("private-bandit-gaussian", 144), ("thakurta-smith-laplace", 81)])
+def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds: int) -> None:
+    """What is left of a played point without its direction lies in the set, on which the learner decides."""
+    audited = AuditedBandit(FAMILIES["bandits"].learners[name], "corrected", 4.0, 1e-6, rounds, (1,))
+    learner, source = audited._learner(150), Numbers(np.ones(rounds))
+    assert isinstance(learner, NoisyLeader)
+    learner.play(source, generators((1, 2), 150), generators((3,), 150))
+    points, sphere = around(learner, source.played, generators((1, 2), 150))
+    assert points.shape == sphere.shape == (150, rounds, 2)
+    assert np.abs(np.linalg.norm(sphere, axis=-1) - 1).max() < 1e-12
+    assert np.linalg.norm(points, axis=-1).max() < learner.shrink + 1e-9
+    batches = points.reshape(150, learner.batches, learner.batch, 2)
+    assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
+    assert np.linalg.norm(np.concatenate(source.played, axis=1), axis=-1).max() > learner.shrink + 1e-3

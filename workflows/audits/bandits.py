@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
-from dpregret.algorithms.bandits.directions import unit_sphere
+from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, Joint
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
@@ -95,12 +95,21 @@ class AuditedBandit:
         learner, source = self._learner(runs), Numbers(numbers)
         directions = (*self.seed, 2)  # the same in all inputs
         learner.play(source, generators(directions, runs), generators(seed, runs))
-        points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
         if isinstance(learner, NoisyLeader):
-            sphere = unit_sphere(generators(directions, runs), self.rounds, 2) @ learner.basis.T
-            points = points - learner.zeta * sphere
+            points, sphere = around(learner, source.played, generators(directions, runs))
             first, points = sphere[:, 0], points[:, :: learner.batch]
         else:
+            points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
             first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
         along = np.einsum("rtn,rn->rt", points, first)[:, 1:]
         return along_tree(along[:, TELLING[along.shape[1] > TELLING]])
+
+
+def around(learner: NoisyLeader, played: Sequence[Array], generators: Joint) -> tuple[Array, Array]:
+    """The points around which was played, and the directions, (runs, rounds, 2).
+
+    Drawn again piece by piece: a joint generator gives the runs of a piece their numbers before those of the next.
+    """
+    directions = Directions(generators, learner.hull, learner.batch * learner.batches, learner.batch)
+    sphere = np.concatenate([directions.take(piece.shape[1]) for piece in played], axis=1) @ learner.basis.T
+    return np.concatenate(played, axis=1) - learner.zeta * sphere, sphere
