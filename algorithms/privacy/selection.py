@@ -118,16 +118,16 @@ def selection_noise(
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
     generators: one per run.
     """
-    noise = np.empty((rounds, len(generators), candidates))
-    for run, generator in enumerate(generators):
-        sizes = generator.standard_exponential((rounds, candidates))
+    from dpregret.algorithms.privacy.signs import turn
+
+    noise = np.empty((len(generators), rounds, candidates))
+    for own, generator in zip(noise, generators, strict=True):
+        generator.standard_exponential(out=own)
         if distribution == "gumbel":
-            np.log(sizes, out=noise[:, run])
+            np.log(own, out=own)
         else:
-            bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
-            signs = np.unpackbits(bits, count=sizes.size).reshape(sizes.shape)
-            np.multiply(sizes, 1.0 - 2.0 * signs, out=noise[:, run])
-    return noise
+            turn(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
+    return noise.swapaxes(0, 1)
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:
