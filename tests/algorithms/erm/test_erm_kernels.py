@@ -9,9 +9,13 @@ import pytest
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.kernels import cheapest_corner
+from dpregret.algorithms.erm.noisy_descent import NoisyGradientDescent
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.erm.selection import AxisCorners
-from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.erm.sgd import NoisySgd
+from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.signs import turn
 from dpregret.datasets.risks import make_risk
@@ -54,3 +58,43 @@ def test_steps_along_axes_are_plain_steps(set_name: str, risk: str, variant: str
         for descend in (learner._descend, learner._plainly)
     )
     np.testing.assert_allclose(followed, plain, rtol=0, atol=1e-12)
+
+
+DESCENTS = [
+    (NoisyGradientDescent, "corrected", "norm-kink-risk"), (NoisyGradientDescent, "printed", "norm-kink-risk"),
+    (NoisyGradientDescent, "corrected", "quadratic-risk"), (NoisyStronglyConvexDescent, "corrected", "quadratic-risk"),
+    (NoisyStronglyConvexDescent, "printed", "quadratic-risk"), (NoisySgd, "corrected", "norm-kink-risk"),
+    (NoisySgd, "sampled", "norm-kink-risk"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "variant", "risk"), DESCENTS)
+@pytest.mark.parametrize(("dimension", "samples"), [(1, 37), (7, 250)])
+def test_descents_on_a_ball_are_plain_descents(
+    kind: Any, variant: str, risk: str, dimension: int, samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings of different lengths, most of the time one of them silent: the same points on the same draws, as many projections."""
+    monkeypatch.setattr(kind, "MAX_ITERATIONS", 700)
+    monkeypatch.setattr(kind, "MAX_SAMPLES", 700, raising=False)
+    released, projected = [], []
+    for compiled in (True, False):
+        domain = CountedSet(make_set("ball", dimension))
+        data = make_risk(risk, domain, samples, [np.random.default_rng([4, each]) for each in range(3)])
+        silent = 1e9 if variant == "sampled" else np.inf  # without any noise it meets kinks, where slopes jump
+        budgets = [Budget(epsilon, 1e-6) for epsilon in (0.5, 8.0, silent)]
+        learner = kind(ErmProblem(domain, data), budgets, 3, variant)
+        assert learner._compiled() is not None
+        if not compiled:
+            monkeypatch.setattr(learner, "_compiled", lambda: None)
+            monkeypatch.setattr(learner, "_compiled_samples", lambda: None, raising=False)
+        released.append(learner.fit([np.random.default_rng([5, each]) for each in range(3)]))
+        projected.append(domain.projections.rows)
+    np.testing.assert_allclose(released[0], released[1], rtol=0, atol=1e-12)
+    assert projected[0] == projected[1] > 0
+
+
+def test_sets_that_project_otherwise_are_not_compiled() -> None:
+    """A ball served by a general solver stays with the solver; so does every other set."""
+    for domain in (SolvedSet(make_set("ball", 3)), CountedSet(make_set("l1-ball", 3))):
+        data = make_risk("norm-kink-risk", domain, 50, [np.random.default_rng(1)])
+        assert NoisyGradientDescent(ErmProblem(domain, data), [Budget(1.0, 1e-6)], 1, "corrected")._compiled() is None
