@@ -128,7 +128,7 @@ class NoisyLeader(BanditLearner):
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved = np.zeros(len(self.budgets))
         fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
-        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)
+        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)  # line 8
         for _ in range(self.batches):  # line 3
             estimate = np.zeros_like(gradient_sum)  # line 5
             for rounds in self._pieces():  # line 6
@@ -157,8 +157,8 @@ class NoisyLeader(BanditLearner):
             return self.query_plainly(losses, point, sphere)
         from dpregret.algorithms.bandits.kernels import play_rounds
 
-        around = self.basis.T.copy(), self.zeta, self.low, self.high
-        played, seen, clipped = play_rounds(*rule, point, sphere, *around)
+        basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
+        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zeta, self.low, self.high)
         return played, (self.hull / self.zeta) * seen, clipped
 
     def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:

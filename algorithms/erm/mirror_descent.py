@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import process_time
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -157,16 +157,19 @@ class MirrorDescent(ErmLearner):
             return None
         from dpregret.algorithms.erm.descent_kernels import descend
 
-        every = np.zeros((0, 0), dtype=np.int64)
+        every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
 
         def steps_on_ball(
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
+            told: Any = (rule.kind, rule.shares, rule.atoms)
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *state.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*rule, ball.radius, state, output, self.averaged, chunk, noise, some, every)
+                descend(
+                    rule.kind, rule.shares, rule.atoms, ball.radius, state, output, averaged, chunk, noise, some, every
+                )
                 done += len(chunk)
             count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output

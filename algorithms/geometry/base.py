@@ -56,8 +56,6 @@ class ConstraintSet(ABC):
     """Largest Euclidean distance of two points of the set, exact."""
     closed_form_projection: bool = True
     """False where `project` calls a solver."""
-    vertex_rule: VertexRule | None = None
-    """The compiled rule that finds what `linear_oracle` does; None where there is none."""
     reference_limit: int = 1024
     """Largest dimension in which a conic solver projects within about a second."""
     reference_tolerance: float = 1e-10
@@ -66,7 +64,7 @@ class ConstraintSet(ABC):
     def __init_subclass__(cls, **further: Any) -> None:
         super().__init_subclass__(**further)
         if "linear_oracle" in vars(cls) and "vertex_rule" not in vars(cls):
-            cls.vertex_rule = None  # a parent's rule does what the parent's oracle does
+            cls.vertex_rule = ConstraintSet.vertex_rule  # type: ignore[method-assign]  # a parent's does what its oracle does
 
     @property
     @abstractmethod
@@ -119,6 +117,11 @@ class ConstraintSet(ABC):
     def inner_radius(self) -> float:
         """Radius of a ball around the center, within the affine hull, that lies in the set. Raises UnsupportedSet."""
         raise UnsupportedSet(f"no ball inside the set {self.name!r} is known")
+
+    @property
+    def vertex_rule(self) -> VertexRule | None:
+        """The compiled rule that finds what `linear_oracle` does; None where there is none."""
+        return None
 
     def local_oracle(self) -> LocalOracle:
         """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""

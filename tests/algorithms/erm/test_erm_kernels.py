@@ -73,7 +73,7 @@ DESCENTS = [
 def test_descents_on_a_ball_are_plain_descents(
     kind: Any, variant: str, risk: str, dimension: int, samples: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Settings of different lengths, most of the time one of them silent: the same points on the same draws, as many projections."""
+    """Settings of different lengths, one of them silent: the same points on the same draws, as many projections."""
     monkeypatch.setattr(kind, "MAX_ITERATIONS", 700)
     monkeypatch.setattr(kind, "MAX_SAMPLES", 700, raising=False)
     released, projected = [], []
