@@ -34,6 +34,7 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.bandits.directions import Directions
+from dpregret.algorithms.bandits.kernels import descend, in_coordinates, play_rounds
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
@@ -155,8 +156,6 @@ class NoisyLeader(BanditLearner):
         rule = getattr(losses, "rule", None)
         if rule is None:
             return self.query_plainly(losses, point, sphere)
-        from dpregret.algorithms.bandits.kernels import play_rounds
-
         basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
         played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zeta, self.low, self.high)
         return played, (self.hull / self.zeta) * seen, clipped
@@ -173,7 +172,7 @@ class NoisyLeader(BanditLearner):
 
     def step(self, point: Array, released: Array) -> Array:
         """argmin over the (shrunk) set of |x - x_0|^2/2 + eta <s, x>."""
-        goal = self.center - self.eta * (released @ self.basis.T)
+        goal = self.center - self.eta * in_coordinates(released, self.basis)
         if self.by_projection:
             return self._within(self.domain.project(self._without(goal)))
         return self._within(self.descend(self._without(point), self._without(goal)))
@@ -191,8 +190,6 @@ class NoisyLeader(BanditLearner):
         rule = self.domain.vertex_rule
         if rule is None:
             return self.conditional_gradient(start, goal)
-        from dpregret.algorithms.bandits.kernels import descend
-
         started = process_time()
         points, goals = start.reshape(-1, start.shape[-1]).copy(), goal.reshape(-1, start.shape[-1])
         served = descend(*rule, points, goals, self.tolerance * self.diameter**2, self.batch)

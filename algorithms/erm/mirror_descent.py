@@ -31,7 +31,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import process_time
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -163,13 +163,11 @@ class MirrorDescent(ErmLearner):
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
-            told: Any = (rule.kind, rule.shares, rule.atoms)
+            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *state.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(
-                    rule.kind, rule.shares, rule.atoms, ball.radius, state, output, averaged, chunk, noise, some, every
-                )
+                descend(*told, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
             count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output

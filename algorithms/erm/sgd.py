@@ -124,8 +124,8 @@ class NoisySgd(MirrorDescent):
         def steps_on_ball(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
             started, moved = process_time(), points.copy()
             chosen = risk.atom_of(records)
-            told: Any = (rule.kind, rule.shares, rule.atoms)
-            descend(*told, ball.radius, moved, np.empty_like(moved), False, steps, noise, units, chosen)
+            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
+            descend(*told, moved, np.empty_like(moved), False, steps, noise, units, chosen)
             count_projections(self.domain, len(steps) * points.shape[0] * points.shape[1], process_time() - started)
             return moved
 

@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
-from scipy.linalg import null_space
 
 from dpregret.core.arrays import Array
 
@@ -107,11 +106,18 @@ class ConstraintSet(ABC):
         return np.zeros((0, self.dimension))
 
     def hull_basis(self) -> Array:
-        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns."""
+        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns.
+
+        Raises ValueError where rows of `equalities` depend on each other.
+        """
+        from dpregret.algorithms.geometry.orthogonal import orthogonal_to
+
         rows = self.equalities()
         if not len(rows):
             return np.eye(self.dimension)
-        basis: Array = null_space(rows)
+        basis = orthogonal_to(np.ascontiguousarray(rows, dtype=np.float64))
+        if not basis.size:
+            raise ValueError(f"the equalities of the set {self.name!r} depend on each other, or leave one point")
         return basis
 
     def inner_radius(self) -> float:
