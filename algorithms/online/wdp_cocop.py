@@ -13,6 +13,9 @@ Privacy     Unit: one loss that is younger than the window; neighbours: it is re
 Guarantee   See ftal.py; printed: Theorems 3 and 4.
 Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 L in place of L + mu D, exact
             Gaussian-DP calibration. printed-noise: only the step is corrected. printed: to the letter.
+            root, buffers (Gaussian): as corrected, z_t of that mechanism in place of the tree's; an item is charged
+            the squared weights of what is released of it within the window, and the guarantee has E|z_t| of the
+            mechanism.
 """
 
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
+from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.arrays import Array
 
 VARIANTS = {
@@ -49,8 +52,9 @@ class WdpCocopGamma(FollowTheApproximateLeader):
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        trees = [WindowTree(setting.window) for setting in settings]
-        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings, printed=variant != "corrected")
+        sums = [window_sums(variant, setting.window) for setting in settings]
+        printed = variant.startswith("printed")
+        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings, printed)
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 1
         """One round of Alg. 1."""
@@ -67,7 +71,11 @@ class WdpCocopGaussian(WdpCocopGamma):
 
     distribution = "gaussian"
     card = replace(
-        WdpCocopGamma.card, name="wdp-cocop-gaussian", title="WDP-COCOP (Gaussian)", reference="Alg. 1, option II"
+        WdpCocopGamma.card,
+        name="wdp-cocop-gaussian",
+        title="WDP-COCOP (Gaussian)",
+        reference="Alg. 1, option II",
+        variants={**VARIANTS, **ALTERNATIVES},
     )
 
 

@@ -8,7 +8,8 @@ Three ways to the same sums, all products of matrices with whole blocks:
                 O(log^2 length) a round, as many vectors as h is long (endless h: as there are rounds).
   `buffered`    rational h: one vector a pole.
 
-The blocks may have any size, which stays the same during a stream; the noise does not depend on it but by rounding.
+The blocks may have any size, which stays the same during a stream; the noise does not depend on it but by rounding. On
+other streams that pass at the same time it does not depend at all: `product` keeps them apart to the last bit.
 """
 
 from collections.abc import Callable
@@ -25,6 +26,7 @@ DIRECT = 4096  # longest h for products with all that is kept
 ROUNDING = 1e-16  # share of the largest singular value below which one is dropped
 SHORT = 256  # stretches up to this many rounds are sent by a matrix
 AHEAD = 16  # blocks between two moves of the kept vectors to the front
+WIDTH = 16  # columns of a product: a multiple of what the inner loops of linear algebra libraries take at once
 
 
 def convolution(coefficients: Coefficients, length: int | None) -> Arrange:
@@ -38,6 +40,21 @@ def toeplitz(lags: Array, rows: int) -> Array:
     """The matrix (rows, len(lags) - rows + 1) of lags[row - column + columns - 1]: constant along its diagonals."""
     columns = len(lags) - rows + 1
     return np.asarray(lags[np.arange(rows)[:, None] - np.arange(columns) + columns - 1])
+
+
+def product(matrix: Array, columns: Array) -> Array:
+    """matrix @ columns, every column the same to the last bit whatever stands beside it.
+
+    Libraries add up the last columns in another order than those before them; in slices of WIDTH none is last.
+    """
+    rows, count = columns.shape
+    slices = -(-count // WIDTH)
+    if slices * WIDTH != count:
+        columns = np.concatenate([columns, np.zeros((rows, slices * WIDTH - count))], axis=1)
+    found = np.empty((len(matrix), slices * WIDTH))
+    into = found.reshape(-1, slices, WIDTH).swapaxes(0, 1)
+    np.matmul(matrix, columns.reshape(rows, slices, WIDTH).swapaxes(0, 1), out=into)
+    return found[:, :count]
 
 
 class _Recent:
@@ -101,12 +118,13 @@ class _Direct:
         if self.kept is None:
             self.kept = self._prepare(*flat.shape)
         self.kept.push(flat)
-        noise = self.matrix[:, self.columns - self.newest :] @ self.kept.view(self.newest, 0)
+        noise = product(self.matrix[:, self.columns - self.newest :], self.kept.view(self.newest, 0))
         if self.middle:
             rank = self.right.shape[1]
-            noise += self.matrix[:, : self.oldest] @ self.kept.view(self.columns, self.columns - self.oldest)
-            self.moments.push(self.right.T @ flat)
-            noise += self.left @ (self.cores @ self.moments.view((self.middle + 2) * rank, 2 * rank))
+            noise += product(self.matrix[:, : self.oldest], self.kept.view(self.columns, self.columns - self.oldest))
+            self.moments.push(product(self.right.T, flat))
+            moments = self.moments.view((self.middle + 2) * rank, 2 * rank)
+            noise += product(self.left, product(self.cores, moments))
         return np.asarray(noise).reshape(units.shape)
 
 
@@ -130,7 +148,7 @@ class _Halving:
             self.senders: dict[int, Callable[[Array], Array]] = {}
             self.within = toeplitz(np.concatenate([np.zeros(block - 1), self._lags(block)]), block)
         at = self.done % self.longest * block
-        noise: Array = self.within @ flat + self.coming[at : at + block]
+        noise = product(self.within, flat) + self.coming[at : at + block]
         self.kept[at : at + block] = flat
         self.coming[at : at + block] = 0.0
         self.done += 1
@@ -153,7 +171,7 @@ class _Halving:
     def _sender(self, rounds: int) -> Callable[[Array], Array]:
         if rounds <= SHORT:
             matrix = toeplitz(self._lags(2 * rounds)[1:], rounds)
-            return lambda units: np.asarray(matrix @ units)
+            return lambda units: product(matrix, units)
         spectrum = rfft(self._lags(2 * rounds))[:, None]
         return lambda units: np.asarray(irfft(spectrum * rfft(units, 2 * rounds, axis=0), axis=0)[rounds:])
 
@@ -180,9 +198,9 @@ class Buffered:
             self.out = poles ** order[:, None] * self.symbol.weights
             self.decay = poles[:, None] ** block
             self.state = np.zeros((len(poles), flat.shape[1]))
-        both: Array = self.within @ flat
+        both = product(self.within, flat)
         noise = both[:block]
-        noise += self.out @ self.state
+        noise += product(self.out, self.state)
         self.state *= self.decay
         self.state += both[block:]
         return noise.reshape(units.shape)
