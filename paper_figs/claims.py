@@ -24,7 +24,7 @@ WITHOUT_EXPERIMENT = ("costs", "expiry")
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead")
 """Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width")
-ONLINE_ONLY = ("horizon", "window", "experts", "best_loss", "length")
+ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length")
 
 
 class Strict(BaseModel):
