@@ -32,7 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
-from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, unit_noise
+from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate, horizon_sums, unit_noise
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
 
@@ -63,9 +63,10 @@ class NoisyLeader(BanditLearner):
         self.zeta, self.eta = self.constants()  # line 1
         self.shrink = self._shrink()
         self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
-        self.tree = PaddedTree(self.batches) if self.padded else BinaryTree(self.batches)  # line 2
+        tree = PaddedTree if self.padded else BinaryTree
+        self.sums = horizon_sums(variant, self.batches, tree(self.batches))  # line 2
         scales = [self.node_scale(budget) for budget in budgets]
-        self.plan = NoisePlan(self.distribution, [self.tree] * len(budgets), scales, self.node_sensitivity(), self.hull)
+        self.plan = NoisePlan(self.distribution, [self.sums] * len(budgets), scales, self.node_sensitivity(), self.hull)
 
     @property
     def padded(self) -> bool:
@@ -102,7 +103,7 @@ class NoisyLeader(BanditLearner):
 
     def node_scale(self, budget: Budget) -> float:
         """Noise of a node: exact calibration."""
-        return calibrate(self.distribution, budget, self.node_sensitivity(), self.tree.nodes_per_item)
+        return calibrate(self.distribution, budget, self.node_sensitivity(), self.sums.nodes_per_item)
 
     @property
     def pure(self) -> bool:

@@ -2,7 +2,8 @@
 
 Algorithm   zeta = D sqrt(n)/T^(1/4), and feasible play: points of the shrunk set (1 - zeta/r) C, r the inner radius.
             FKM: y_(t+1) = Proj(y_t - nu g_t), g_t = (n/zeta) F_t u_t. Thakurta-Smith: y_(t+1) = Proj(x_0 - nu (s_t +
-            b_t)), s_t the sum of the g and b_t the noise of a binary tree over T leaves.
+            b_t)), s_t the sum of the g and b_t the noise of a binary tree over T leaves (root, buffers: of that
+            mechanism).
 Privacy     FKM: none. Thakurta-Smith: unit: one round; neighbours: its loss is replaced by another; a leaf moves by
             (n/zeta) times the range of a loss.
 Guarantee   FKM: sqrt(n) T^(3/4) (Flaxman, Kalai & McMahan 2005, for Lipschitz losses). Thakurta & Smith 2013 as quoted
@@ -21,8 +22,10 @@ import numpy as np
 from dpregret.algorithms.bandits.base import LossSource, Record
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import NoiseDistribution
+from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
 from dpregret.core.arrays import Array
+
+VARIANTS = {"corrected": "tree over single rounds, exact calibration"}
 
 
 class ThakurtaSmithGaussian(NoisyLeader):
@@ -35,7 +38,7 @@ class ThakurtaSmithGaussian(NoisyLeader):
         title="private bandits by projection (Gaussian)",
         paper="Thakurta & Smith 2013",
         reference="reconstructed",
-        variants={"corrected": "tree over single rounds, exact calibration"},
+        variants={**VARIANTS, **ALTERNATIVES},
         anytime=False,
     )
 
@@ -51,7 +54,10 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
 
     distribution = "laplace"
     card = replace(
-        ThakurtaSmithGaussian.card, name="thakurta-smith-laplace", title="private bandits by projection (Laplace)"
+        ThakurtaSmithGaussian.card,
+        name="thakurta-smith-laplace",
+        title="private bandits by projection (Laplace)",
+        variants=VARIANTS,
     )
 
 

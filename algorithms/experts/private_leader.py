@@ -7,7 +7,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             most d in l1 and sqrt(d) in l2 norm. Laplace noise is eps-DP, Gaussian noise (eps, delta)-DP by exact
             Gaussian DP; what is played is post-processing.
 Guarantee   FTRL: sqrt(2 T ln d) plus twice the expected largest error of a sum: the leader on wrong sums.
-Deviations  FTRL plays on a plain tree (padded and variance-reduced ones are variants).
+Deviations  FTRL plays on a plain tree (padded and variance-reduced ones are variants; root and buffers replace it under
+            Gaussian noise, eta does not depend on the noise). FTPL does not take them: its perturbation must have the
+            same distribution in every round, and theirs grows.
 
 FTRL is charged with its expected loss given the noise.
 """
@@ -20,7 +22,17 @@ from scipy.special import softmax
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import BLOCK, Budget, NoiseDistribution, NoisePlan, Release, calibrate
+from dpregret.algorithms.privacy import (
+    ALTERNATIVES,
+    BLOCK,
+    Budget,
+    NoiseDistribution,
+    NoisePlan,
+    PrefixSums,
+    Release,
+    calibrate,
+    horizon_sums,
+)
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.core.arrays import Array
 
@@ -30,8 +42,6 @@ LARGEST = 2**22  # noises of a round: experts times runs
 class PrivateLeader(ExpertLearner):
     """What both leaders share: the noisy sums."""
 
-    tree: BinaryTree
-
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, budget, runs, variant)
         if self.experts * runs > LARGEST:
@@ -40,19 +50,20 @@ class PrivateLeader(ExpertLearner):
                 f"than {LARGEST}"
             )
         self.distribution: NoiseDistribution = "laplace" if variant.startswith("laplace") else "gaussian"
-        self.tree = self._tree()
+        sums = self._sums()
         sensitivity = float(self.experts) if self.pure else math.sqrt(self.experts)
-        scale = calibrate(self.distribution, budget, sensitivity, self.tree.nodes_per_item)
-        self.plan = NoisePlan(self.distribution, [self.tree], [scale], sensitivity, self.experts)
+        scale = calibrate(self.distribution, budget, sensitivity, sums.nodes_per_item)
+        self.plan = NoisePlan(self.distribution, [sums], [scale], sensitivity, self.experts)
 
     @property
     def pure(self) -> bool:
         """Laplace noise."""
         return self.distribution == "laplace"
 
-    def _tree(self) -> BinaryTree:
+    def _sums(self) -> PrefixSums:
         trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
-        return trees.get(self.variant.partition("-")[2], BinaryTree)(self.horizon)
+        tree = trees.get(self.variant.partition("-")[2], BinaryTree)
+        return horizon_sums(self.variant, self.horizon, tree(self.horizon))
 
     def ledger(self) -> list[Release]:
         """Of all nodes that a loss lies in."""
@@ -86,6 +97,7 @@ class PrivateFtrl(PrivateLeader):
             "gaussian": "Gaussian noise",
             "gaussian-padded": "Gaussian noise, padded tree",
             "gaussian-reduced": "Gaussian noise, variance-reduced tree",
+            **ALTERNATIVES,
         },
         anytime=False,
     )
@@ -111,7 +123,7 @@ class PrivateFtpl(PrivateLeader):
         anytime=False,
     )
 
-    def _tree(self) -> BinaryTree:
+    def _sums(self) -> PrefixSums:
         return PaddedTree(self.horizon)
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:

@@ -9,15 +9,17 @@ Algorithm   Asi et al. 2023, Alg. 4 (after Kairouz et al. 2021, Alg. 1). The tex
             line 5    x_{t+1} = argmin over the set of <hat s_t, x> + (lambda/2) |x - x_0|^2,
                       which is Proj(x_0 - hat s_t / lambda)
 Privacy     Unit: one loss; neighbours: it is replaced by another. A gradient moves by at most 2 L and lies in
-            q = ceil(log2 T) nodes; Gaussian noise calibrated by exact Gaussian DP.
+            q = ceil(log2 T) nodes; Gaussian noise calibrated by exact Gaussian DP. root, buffers: the nodes are the
+            squared weights of what is released of it, sum_{j<T-1} c_j^2; T need not be a power of two.
 Guarantee   With V_t = E|b_t|^2, for losses that are non-negative and beta-smooth on the whole space and lambda >= 4
               beta, sum l_t(x_t) <= 2 L* + lambda D^2 + 4 beta sum_t V_t / lambda^2.
             FTRL without noise has regret lambda D^2 / 2 + sum |g_t|^2 / (2 lambda), the noise moves x_t by |b_t| /
             lambda, |g||b|/lambda <= |g|^2/(8 beta) + 2 beta |b|^2/lambda^2 and |g|^2 <= 2 beta l leave half of the
-            loss.
+            loss. Of the mechanism it uses V_t alone, which is exact for all of them: how b_t depends on b_s is free.
 Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of V_t.
             printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
-            same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node.
+            same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node. root, buffers:
+            as corrected, b_t of that mechanism in place of the tree's and lambda from its own V.
 """
 
 import math
@@ -26,7 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.privacy import Budget, NoisePlan, calibrate
+from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.core.arrays import Array
 
@@ -49,15 +51,15 @@ class FollowTheRegularisedLeader(Learner):
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        tree_type = VarianceReducedTree if variant.endswith("reduced") else BinaryTree
-        tree = tree_type(problem.horizon)  # line 1
-        scales = [self.node_scale(setting.budget, tree.nodes_per_item) for setting in settings]
+        tree = VarianceReducedTree if variant.endswith("reduced") else BinaryTree
+        sums = horizon_sums(variant, problem.horizon, tree(problem.horizon))  # line 1
+        scales = [self.node_scale(setting.budget, sums.nodes_per_item) for setting in settings]
         dimension = problem.domain.dimension
-        self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, 2 * self.lipschitz, dimension)
+        self.noise_plan = NoisePlan("gaussian", [sums] * len(settings), scales, 2 * self.lipschitz, dimension)
         self.start = self.point.copy()
         self.gradient_sum = np.zeros_like(self.point)
 
-    def node_scale(self, budget: Budget, nodes: int) -> float:
+    def node_scale(self, budget: Budget, nodes: float) -> float:
         """Standard deviation of a node's noise."""
         return calibrate("gaussian", budget, 2 * self.lipschitz, nodes)
 
@@ -94,6 +96,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
             "printed-lambda": "lambda as printed, exact noise",
             "printed": "lambda as printed, noise for a loss set to zero",
             **{name: f"{multiple:g} times the corrected lambda" for name, multiple in MULTIPLES.items()},
+            **ALTERNATIVES,
         },
         anytime=False,
         needs=frozenset({"smooth"}),
@@ -109,7 +112,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
             best = np.cbrt(8 * problem.smoothness * noise / problem.domain.diameter**2)
             self.regularisation = np.maximum(4 * problem.smoothness, best) * MULTIPLES.get(variant, 1.0)
 
-    def node_scale(self, budget: Budget, nodes: int) -> float:
+    def node_scale(self, budget: Budget, nodes: float) -> float:
         """printed: L sqrt(2 q ln(1/delta)) / eps (Kairouz et al. 2021), for a loss that is set to zero."""
         if self.variant != "printed" or math.isinf(budget.epsilon):
             return super().node_scale(budget, nodes)

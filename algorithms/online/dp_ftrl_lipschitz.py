@@ -4,8 +4,8 @@ Algorithm   Kairouz et al. 2021, Alg. 1: the round of dp_ftrl.py with lambda = s
             sqrt(V) is the mean of sqrt(V_t).
 Privacy     Unit: one loss; neighbours: it is replaced by another. As in dp_ftrl.py.
 Guarantee   lambda D^2/2 + T L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda: FTRL without noise, and the noise moves x_t by
-            |b_t| / lambda.
-Deviations  Exact Gaussian-DP noise; lambda minimises the guarantee.
+            |b_t| / lambda, of any mechanism.
+Deviations  Exact Gaussian-DP noise; lambda minimises the guarantee. root, buffers: b_t and V of that mechanism.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.dp_ftrl import FollowTheRegularisedLeader
+from dpregret.algorithms.privacy import ALTERNATIVES
 from dpregret.core.arrays import Array
 
 
@@ -28,6 +29,7 @@ class LipschitzLeader(FollowTheRegularisedLeader):
         variants={
             "corrected": "lambda = sqrt(T L (L + 2 sqrt(V))) / D, exact noise",
             "corrected-reduced": "the same on the variance-reduced tree",
+            **ALTERNATIVES,
         },
         anytime=False,
         convex=True,

@@ -1,11 +1,12 @@
-"""Strongly convex online Frank-Wolfe, plain and on the window tree: works on any set with a linear oracle.
+"""Strongly convex online Frank-Wolfe, plain and on windowed sums: works on any set with a linear oracle.
 
 Problem     As in ftal.py, on a set that is reachable only through a linear oracle (no local oracle, no projection).
 Algorithm   With F_t(x) = <G_t + z_t, x> + (mu/2) sum_{s<=t} |x - x_s|^2: v_t = LO(grad F_t(x_t)),
             x_{t+1} = x_t + s_t (v_t - x_t), s_t = clip( <-grad F_t(x_t), v_t - x_t> / (mu t |v_t - x_t|^2), 0, 1 ),
             the exact line search. Wan & Zhang 2021 for z = 0, regret O(T^(2/3)) on general sets.
 Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss that is younger than the window; only the noisy
-            gradient sums touch the data. The private version is ours.
+            gradient sums touch the data. The private version is ours; z_t is the noise of the window tree, or with
+            Gaussian noise that of the variant's mechanism.
 Guarantee   Without noise that of Wan & Zhang; none is proved for the private version.
 """
 
@@ -17,8 +18,10 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
+from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.arrays import Array
+
+VARIANTS = {"corrected": "tight calibration"}
 
 
 class StronglyConvexFrankWolfe(Learner):
@@ -61,18 +64,18 @@ class WdpScofwGaussian(StronglyConvexFrankWolfe):
         title="WDP-SC-OFW (Gaussian)",
         paper="dpregret",
         reference="strongly convex OFW on the window tree",
-        variants={"corrected": "tight calibration"},
+        variants={**VARIANTS, **ALTERNATIVES},
         windowed=True,
     )
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        trees = [WindowTree(setting.window) for setting in settings]
-        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings)
+        sums = [window_sums(variant, setting.window) for setting in settings]
+        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings)
 
 
 class WdpScofwGamma(WdpScofwGaussian):
     """Pure window epsilon-DP with norm-Gamma noise."""
 
     distribution = "gamma"
-    card = replace(WdpScofwGaussian.card, name="wdp-scofw-gamma", title="WDP-SC-OFW (Gamma)")
+    card = replace(WdpScofwGaussian.card, name="wdp-scofw-gamma", title="WDP-SC-OFW (Gamma)", variants=VARIANTS)

@@ -18,11 +18,14 @@ Algorithm   Lou & Cheung 2020, Alg. 2, after Garber & Hazan 2016: one step a rou
 Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss; only the noisy gradient sums touch the data.
 Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t + C0)) for |z_t| <= N, hence
             regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0). Unbounded noise exceeds any N at
-            times: with N its root mean square, as here, this is the size to expect, not a theorem.
+            times: with N its root mean square, as here, this is the size to expect, not a theorem. Of the mechanism
+            the schedules use N alone: sigma sqrt(d) times the root of the most noises in a sum, which is log2 W + 1
+            for the tree, G_W for `root` and sum h_j^2 over all j for `buffers`.
             Printed: Theorems 6 and 7.
 Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (25 rho^2)^2 is squared needlessly;
             both are corrected but in the variants that say so. C_W of the (eps, delta) option is read as
             2 alpha sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / ((1 - alpha) eps), consistent with Lemma 4.
+            root, buffers (Gaussian): as practical, with z_t of that mechanism and N from its own noise.
             State lives in the weights of the local oracle (see dpregret.algorithms.geometry).
 """
 
@@ -34,9 +37,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Terms, window_constant
+from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import NoiseDistribution, WindowTree, root_mean_square_norm
+from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.arrays import Array
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
@@ -63,7 +66,7 @@ class LocalOracleFtal(Learner):
         self.weights = self.oracle.lift(self.point)
         self.gradient_sum = np.zeros_like(self.point)
         self.point_sum = np.zeros_like(self.point)
-        self.schedule = SCHEDULES[variant](self._terms())  # lines 1, 2, 3
+        self.schedule = SCHEDULES.get(variant, Practical)(self._terms())  # lines 1, 2, 3
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
         """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
@@ -90,14 +93,11 @@ class LocalOracleFtal(Learner):
         if plan is None:
             nothing = np.zeros((len(self.settings), 1))
             return Terms(lipschitz, mu, diameter, ratio, noise=nothing, window_constant=nothing)
-        unit = root_mean_square_norm(plan.distribution, plan.dimension)
-        pairs = zip(plan.scales, plan.mechanisms, strict=True)
-        noise = [[scale * unit * math.sqrt(sums.nodes_per_item)] for scale, sums in pairs]
         window = [
             [window_constant(plan.distribution, each.window, each.budget.epsilon, each.budget.delta, plan.dimension)]
             for each in self.settings
         ]
-        return Terms(lipschitz, mu, diameter, ratio, np.array(noise), np.array(window))
+        return Terms(lipschitz, mu, diameter, ratio, plan.largest_norm()[:, None], np.array(window))
 
     def bound(self, rounds: int) -> Array:
         """mu C0 D^2 / 2 + (L/mu) (2 L + sqrt(2) K) ln(1 + t/C0) for `proved` and `unsquared`, NaN else.
@@ -121,15 +121,15 @@ class WdpCocolGaussian(LocalOracleFtal):
         title="WDP-COCOL (Gaussian)",
         paper="Lou & Cheung 2020",
         reference="Alg. 2, option II",
-        variants=VARIANTS,
+        variants={**VARIANTS, **ALTERNATIVES},
         windowed=True,
         needs=frozenset({"local-oracle"}),
     )
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        trees = [WindowTree(setting.window) for setting in settings]
+        sums = [window_sums(variant, setting.window) for setting in settings]
         printed = variant in ("paper", "printed")
-        self.noise_plan = gradient_sums(self.distribution, trees, problem, settings, printed)
+        self.noise_plan = gradient_sums(self.distribution, sums, problem, settings, printed)
         super().__init__(problem, settings, runs, variant)
 
 
@@ -138,5 +138,9 @@ class WdpCocolGamma(WdpCocolGaussian):
 
     distribution = "gamma"
     card = replace(
-        WdpCocolGaussian.card, name="wdp-cocol-gamma", title="WDP-COCOL (Gamma)", reference="Alg. 2, option I"
+        WdpCocolGaussian.card,
+        name="wdp-cocol-gamma",
+        title="WDP-COCOL (Gamma)",
+        reference="Alg. 2, option I",
+        variants=VARIANTS,
     )

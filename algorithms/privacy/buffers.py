@@ -73,6 +73,11 @@ class WindowBuffers(Toeplitz):
         """h; 1 for a window of one round, where nothing can be gained."""
         return Rational(*parameters("windows", self.window, self.buffers)) if self.window > 1 else Rational((), ())
 
+    @property
+    def most_noisy_nodes(self) -> float:
+        """Sum of h_j^2 over all j, approached as t grows."""
+        return self.symbol().square_sum()
+
     def noise_coefficients(self, count: int) -> Array:
         """h_0 = 1, h_j = sum_i weights_i a_i^(j-1)."""
         return self.symbol().coefficients(count)

@@ -9,6 +9,7 @@ noisy nodes; each moves by at most the item's sensitivity. What measures weighte
 (`toeplitz.py`) has the same interface: its nodes are the squared l2 norms of the weights.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,11 @@ class PrefixSums(ABC):
     def noisy_nodes(self, rounds: int) -> Array:
         """Number of node noises in the output of rounds 1..rounds, or their summed squared weights: (rounds,)."""
 
+    @property
+    def most_noisy_nodes(self) -> float:
+        """The least upper bound of `noisy_nodes` over all rounds; inf where there is none, or none is known."""
+        return math.inf
+
     def refusal(self, distribution: NoiseDistribution) -> str:
         """Why noise of this distribution is not offered; empty where it is."""
         return "" if distribution in self.distributions else f"{type(self).__name__} takes no {distribution} noise"
@@ -104,6 +110,11 @@ class WindowTree(PrefixSums):
         lowest_bit = position & -position
         later = self.window.bit_length() - np.log2(lowest_bit)
         return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
+
+    @property
+    def most_noisy_nodes(self) -> float:
+        """log2(window) + 1, at odd positions."""
+        return self.nodes_per_item
 
     def arranger(self) -> Arrange:
         """Blocks in O(log window) vectors of state, exact: each node has one noise, used as long as the node is."""
@@ -264,6 +275,16 @@ class NoisePlan:
         return np.array(
             [
                 scale * unit * np.sqrt(mechanism.noisy_nodes(rounds))
+                for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
+            ]
+        )
+
+    def largest_norm(self) -> Array:
+        """Least upper bound of `expected_norm` over all rounds, (settings,); 0 without noise."""
+        unit = root_mean_square_norm(self.distribution, self.dimension)
+        return np.array(
+            [
+                scale * unit * math.sqrt(mechanism.most_noisy_nodes) if scale else 0.0
                 for mechanism, scale in zip(self.mechanisms, self.scales, strict=True)
             ]
         )

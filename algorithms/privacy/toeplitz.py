@@ -129,6 +129,11 @@ class WindowRoot(Toeplitz):
         """Landau's constant G_W."""
         return landau(self.window)
 
+    @property
+    def most_noisy_nodes(self) -> float:
+        """G_W, from round W on."""
+        return landau(self.window)
+
     def noise_coefficients(self, count: int) -> Array:
         """f_j for j < W, 0 after that."""
         known = root_coefficients(min(count, self.window))
