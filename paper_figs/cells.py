@@ -96,6 +96,8 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "log_slope":
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
     rows["response"] = _response(rows, frame, claim)
+    if claim.response == "noise" and claim.bound == "explicit":
+        rows["bound"] = rows["noise_floor"] if "noise_floor" in rows.columns else np.nan
     return _pivot(rows, claim)
 
 

@@ -26,7 +26,7 @@ from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, windo
 
 BANDS = 64
 MANY = "made for many participations"
-LONGEST = {"normalised root": 2**14, "no horizon": 2**17}
+LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 """Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
 SHARED = 64  # coordinates that move together when time is taken
 TIMED = 2**13  # rounds
