@@ -8,19 +8,21 @@ IEEE double-precision noise from a statistical generator measures utility; it is
 """
 
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
+from dpregret.core.drawing import Addresses, addresses, exponential, fill_normals, gamma, normal
+from dpregret.core.sums import dot, vecdot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
-def unit_noise(
-    distribution: NoiseDistribution, generators: Sequence[np.random.Generator], rounds: int, dimension: int
-) -> Array:
-    """Independent noise vectors of unit scale, shape (rounds, runs, dimension).
+class UnitNoise:
+    """Independent noise vectors of unit scale, of all runs: each call draws some more rounds.
 
     distribution:
       gaussian  N(0, I): standard deviation 1 in every coordinate.
@@ -29,24 +31,70 @@ def unit_noise(
       laplace   independent Laplace(1) coordinates (variance 2).
     generators: one per run.
     """
-    noise = np.empty((rounds, len(generators), dimension))
-    for run, generator in enumerate(generators):
-        noise[:, run] = _draw(distribution, generator, rounds, dimension)
-    return noise
+
+    def __init__(self, distribution: NoiseDistribution, generators: Sequence[np.random.Generator], dimension: int):
+        if distribution not in _FILL:
+            raise ValueError(f"unknown noise distribution {distribution!r}: allowed are {', '.join(_FILL)}")
+        self.distribution, self.generators, self.dimension = distribution, generators, dimension
+        self._addresses = addresses(generators)
+
+    def __call__(self, rounds: int) -> Array:
+        """Fresh noise (rounds, runs, dimension), laid out run by run: a view of an array (runs, rounds, dimension)."""
+        drawn = np.empty((len(self.generators), rounds, self.dimension))
+        if self._addresses is not None:
+            _FILL[self.distribution](self._addresses, drawn)
+        else:  # somebody's own kind of generators
+            for own, generator in zip(drawn, self.generators, strict=True):
+                own[...] = plain_noise(self.distribution, generator, rounds, self.dimension)
+        return drawn.swapaxes(0, 1)
 
 
-def _draw(distribution: NoiseDistribution, generator: np.random.Generator, rounds: int, dimension: int) -> Array:
+def unit_noise(
+    distribution: NoiseDistribution, generators: Sequence[np.random.Generator], rounds: int, dimension: int
+) -> Array:
+    """`UnitNoise` for once, (rounds, runs, dimension)."""
+    return UnitNoise(distribution, generators, dimension)(rounds)
+
+
+def plain_noise(distribution: NoiseDistribution, generator: np.random.Generator, rounds: int, dimension: int) -> Array:
+    """The definition, (rounds, dimension): what one run draws, and in which order. The compiled loops draw the same."""
     if distribution == "gaussian":
         return generator.standard_normal((rounds, dimension))
     if distribution == "gamma":
         direction = generator.standard_normal((rounds, dimension))
         radius = generator.standard_gamma(dimension, rounds)
-        length = np.sqrt(np.vecdot(direction, direction))
-        scaled: Array = direction * (radius / length)[:, None]
+        scaled: Array = direction * (radius / np.sqrt(vecdot(direction, direction)))[:, None]
         return scaled
-    if distribution == "laplace":
-        return generator.standard_exponential((rounds, dimension)) - generator.standard_exponential((rounds, dimension))
-    raise ValueError(f"unknown noise distribution {distribution!r}: allowed are gaussian, gamma, laplace")
+    return generator.standard_exponential((rounds, dimension)) - generator.standard_exponential((rounds, dimension))
+
+
+@compiled
+def _fill_gamma(generators: Addresses, out: Array) -> None:
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        own = out[run]
+        for now in range(rounds):
+            for each in range(dimension):
+                own[now, each] = normal(generators[run])
+        for now in range(rounds):
+            stretch = gamma(generators[run], dimension) / np.sqrt(dot(own[now], own[now]))
+            for each in range(dimension):
+                own[now, each] *= stretch
+
+
+@compiled
+def _fill_laplace(generators: Addresses, out: Array) -> None:
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            for each in range(dimension):
+                out[run, now, each] = exponential(generators[run])
+        for now in range(rounds):
+            for each in range(dimension):
+                out[run, now, each] -= exponential(generators[run])
+
+
+_FILL = MappingProxyType({"gaussian": fill_normals, "gamma": _fill_gamma, "laplace": _fill_laplace})
 
 
 def root_mean_square_norm(distribution: NoiseDistribution, dimension: int) -> float:

@@ -13,13 +13,12 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, cast
 
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import NoiseDistribution, root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
 from dpregret.core.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -302,12 +301,16 @@ class NoisePlan:
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
-        further = [keyed_generators(generators, mechanism.key) for mechanism in distinct]
+        draw = UnitNoise(self.distribution, generators, self.dimension)
+        further = [
+            UnitNoise(self.distribution, keyed_generators(generators, mechanism.key), self.dimension)
+            for mechanism in distinct
+        ]
         while True:
-            units = unit_noise(self.distribution, generators, BLOCK, self.dimension)
+            units = draw(BLOCK)
             arranged = {
-                mechanism: arrange(units, partial(unit_noise, self.distribution, own, dimension=self.dimension))
-                for mechanism, arrange, own in zip(distinct, arrangers, further, strict=True)
+                mechanism: arrange(units, fresh)
+                for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
             }
             noise = np.empty(shape)
             for setting, mechanism in enumerate(self.mechanisms):

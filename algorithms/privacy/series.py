@@ -10,6 +10,7 @@ f * f = (1, 1, 1, ...), so the matrix of f is the square root of that of running
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -108,17 +109,20 @@ class Rational:
     @property
     def weights(self) -> Array:
         """weights_i = prod_j (poles_i - zeros_j) / prod_{j != i} (poles_i - poles_j)."""
-        poles, zeros = np.array(self.poles), np.array(self.zeros)
-        apart = poles[:, None] - poles
-        np.fill_diagonal(apart, 1.0)
-        found: Array = (poles[:, None] - zeros).prod(axis=1) / apart.prod(axis=1)
-        return found
+        return np.array(
+            [
+                prod(pole - zero for zero in self.zeros) / prod(pole - other for other in self.poles if other != pole)
+                for pole in self.poles
+            ]
+        )
 
     def coefficients(self, count: int) -> Array:
         """s_0..s_{count-1}."""
-        order = np.arange(float(max(count - 1, 0)))
-        rest = np.array(self.poles)[None, :] ** order[:, None] @ self.weights
-        return np.concatenate([np.ones(1), rest])[:count]
+        found = np.zeros(max(count, 1))
+        for pole, weight in zip(self.poles, self.weights, strict=True):  # by products alone: the same bits everywhere
+            found[1:] += weight * np.cumprod(np.concatenate([np.ones(1), np.full(max(count - 2, 0), pole)]))[: count - 1]
+        found[0] = 1.0
+        return found[:count]
 
     def square_sum(self) -> float:
         """sum_j s_j^2 over all j; poles below 1."""

@@ -26,7 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.privacy.convolution import convolution
+from dpregret.algorithms.privacy.convolution import convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
 from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh, PrefixSums
 from dpregret.algorithms.privacy.series import (
@@ -140,8 +140,8 @@ class WindowRoot(Toeplitz):
         return np.concatenate([known, np.zeros(count - len(known))])
 
     def arranger(self) -> Arrange:
-        """W - 1 vectors are kept."""
-        return convolution(self.noise_coefficients, self.window)
+        """W - 1 vectors are kept, and a few that decay."""
+        return root_convolution(self.window)
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ class Root(OverHorizon):
         return WindowRoot(self.protected).noise_coefficients(count)
 
     def arranger(self) -> Arrange:
-        """All vectors are kept: memory grows with the horizon."""
-        return WindowRoot(self.protected).arranger()
+        """No item expires before the horizon, so a few vectors that decay are kept."""
+        return root_convolution(self.protected, lasting=True)
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,61 @@
 """Compiled loops: IEEE arithmetic in the order written, so that a kernel gives the same bits on every processor.
 
-Modules that hold kernels are imported where a kernel is wanted, not at the top: numba takes a quarter of a second.
+numba keeps compiled code on disk and asks for the age of one file alone: an edited helper in another would go unseen.
+So the folder that it keeps is named after the text of every module that holds kernels: stale code is never found.
 """
 
-from collections.abc import Callable
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+PACKAGE = Path(__file__).resolve().parents[1]
+_MARK = "from dpregret.core.compiled import "
+
+
+def kernel_modules() -> Iterator[str]:
+    """Names of the modules that hold kernels, told by what they import from here."""
+    for folder in ("core", "algorithms", "datasets", "workflows", "paper_figs"):
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            if path.name != Path(__file__).name and _MARK in path.read_text(encoding="utf-8"):
+                yield ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts])
+
+
+def warm() -> None:
+    """Import every module that holds kernels, and run what each needs once: for a process that forks its workers."""
+    for name in kernel_modules():
+        getattr(import_module(name), "warm", lambda: None)()
+
+
+def _cache() -> Path:
+    """The folder of today's kernels: that of the user's choice, the checkout's, or the user's own."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for name in kernel_modules():
+        digest.update((PACKAGE.parent / Path(*name.split("."))).with_suffix(".py").read_bytes())
+    chosen, checkout = os.environ.get("NUMBA_CACHE_DIR"), PACKAGE.parent
+    if chosen:
+        root = Path(chosen)
+    elif (checkout / "pyproject.toml").is_file() and os.access(checkout, os.W_OK):
+        root = checkout / ".cache" / "kernels"
+    else:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / PACKAGE.name
+    return root / digest.hexdigest()[:16]
+
+
+numba.config.CACHE_DIR = str(_cache())
+
 
 def compiled(function: Function) -> Function:
     """The function, compiled at its first call and kept on disk; no operation is reordered, fused or approximated."""
     return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy")(function))
+
+
+def inlined(function: Function) -> Function:
+    """The same for a small function that kernels call once a row: it becomes part of them."""
+    return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))

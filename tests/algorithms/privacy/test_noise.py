@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from dpregret.algorithms.privacy import root_mean_square_norm, unit_noise
+from dpregret.algorithms.privacy.noise import plain_noise
 
 
 def rngs(runs, seed=7):
@@ -27,6 +28,31 @@ def test_gaussian_and_laplace_laws():
     for distribution, reference in (("gaussian", stats.norm), ("laplace", stats.laplace)):
         values = unit_noise(distribution, rngs(5), 500, 4).ravel()
         assert stats.kstest(values, reference.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 8, 29])
+@pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])
+def test_compiled_draws_are_those_of_the_definition(distribution, dimension):
+    """Bits and the state left behind, over blocks of odd lengths and often enough to meet tails of the ziggurats."""
+    compiled, plain = rngs(3), rngs(3)
+    for rounds in (64, 1, 7, 3001):
+        drawn = unit_noise(distribution, compiled, rounds, dimension)
+        defined = [plain_noise(distribution, each, rounds, dimension) for each in plain]
+        assert np.array_equal(drawn, np.stack(defined, axis=1))
+    assert [each.bit_generator.state for each in compiled] == [each.bit_generator.state for each in plain]
+
+
+def test_own_generators_are_asked_by_their_methods():
+    class Counting(np.random.Generator):
+        calls = 0
+
+        def standard_normal(self, *arguments, **options):
+            Counting.calls += 1
+            return super().standard_normal(*arguments, **options)
+
+    own = [Counting(np.random.PCG64(np.random.SeedSequence([7, run]))) for run in range(3)]
+    assert np.array_equal(unit_noise("gaussian", own, 5, 2), unit_noise("gaussian", rngs(3), 5, 2))
+    assert Counting.calls == 3
 
 
 @pytest.mark.parametrize("distribution", ["gaussian", "gamma", "laplace"])

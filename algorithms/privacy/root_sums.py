@@ -1,0 +1,45 @@
+"""The root as a sum of decays: f_j = sum_i weights_i decays_i^(j - FIRST) for FIRST <= j < length, to 1e-14.
+
+f_j = (1/pi) int_0^1 x^j (x (1 - x))^(-1/2) dx is a mixture of decays, and over a bounded range a few serve: 16 to 128
+rounds, 24 to 1024, 36 to a million. So the sum over all lags is a recursion with one vector a decay, and what a window
+ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) eps_(t+1-length). `fit_root.py` makes the numbers.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+from dpregret.core.yaml_source import read_source
+
+PARAMETERS = Path(__file__).with_name("root_decays.yaml")
+FIRST = 8  # coefficients that are taken as they are
+
+
+@lru_cache(maxsize=1)
+def _stored() -> dict[int, dict[str, list[float]]]:
+    return cast(dict[int, dict[str, list[float]]], read_source(PARAMETERS).data)
+
+
+def longest() -> int:
+    """The most coefficients that the stored sums serve."""
+    return max(_stored())
+
+
+def root_decays(length: int) -> tuple[Array, Array]:
+    """(decays, weights) for f_8..f_{length-1}, decays falling; length at most `longest`."""
+    fit = _stored()[min(size for size in _stored() if size >= length)]
+    return np.array(fit["decays"]), np.array(fit["weights"])
+
+
+def power(base: float, exponent: int) -> float:
+    """base^exponent by squaring: products only, so the same bits everywhere."""
+    found = 1.0
+    while exponent:
+        if exponent & 1:
+            found *= base
+        base *= base
+        exponent >>= 1
+    return found

@@ -1,0 +1,155 @@
+"""Random numbers of NumPy's generators, drawn by compiled loops: the same bits, and the same state after them.
+
+A bit generator tells the address of its C functions (NumPy's `bitgen_t`: state, next_uint64, next_uint32, next_double),
+so that whole blocks of all runs are drawn in one call. NumPy's loop branches on each number's random sign, which a
+processor cannot foresee; here the sign is a product.
+
+Laws: Marsaglia & Tsang 2000 (ziggurats, 256 layers) and 2000a (gamma), as NumPy has them. A number in some thousands
+asks libm for exp, log or log1p, which decides or gives its last bit.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.random import _constants as ziggurat
+
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
+
+Addresses = np.ndarray[Any, np.dtype[np.int64]]
+_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t
+_WORD = 64
+
+KN, WN, FN = ziggurat.ki_double.astype(np.int64), ziggurat.wi_double, ziggurat.fi_double
+KE, WE, FE = ziggurat.ke_double.astype(np.int64), ziggurat.we_double, ziggurat.fe_double
+TAIL, INVERSE_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
+EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
+
+
+def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
+    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator."""
+    if any(type(each) is not np.random.Generator for each in generators):
+        return None
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return np.array([pointer(each.bit_generator.capsule, b"BitGenerator") for each in generators], dtype=np.int64)
+
+
+def _call(place: int, answer: Any) -> Any:
+    """Call the C function at the given place of a `bitgen_t` on its state."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(_WORD)
+        table = builder.inttoptr(arguments[0], word.as_pointer())
+        state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
+        function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
+        target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), place)]))
+        return builder.call(builder.inttoptr(target, function.as_pointer()), [state])
+
+    return answer(types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _next_word(typing: Any, generator: Any) -> Any:
+    return _call(_NEXT_UINT64, types.uint64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _next_double(typing: Any, generator: Any) -> Any:
+    return _call(_NEXT_DOUBLE, types.float64)
+
+
+@compiled
+def normal(generator: int) -> Any:
+    """N(0, 1)."""
+    while True:
+        word = _next_word(generator)
+        layer = np.int64(word & np.uint64(255))
+        size = np.int64((word >> np.uint64(9)) & np.uint64(0x000FFFFFFFFFFFFF))
+        sign = 1.0 - 2.0 * np.int64((word >> np.uint64(8)) & np.uint64(1))
+        number = size * WN[layer] * sign
+        if size < KN[layer]:
+            return number
+        if layer == 0:
+            while True:
+                beyond = -INVERSE_TAIL * np.log1p(-_next_double(generator))
+                height = -np.log1p(-_next_double(generator))
+                if height + height > beyond * beyond:
+                    return -(TAIL + beyond) if (size >> 8) & 1 else TAIL + beyond
+        height = (FN[layer - 1] - FN[layer]) * _next_double(generator) + FN[layer]
+        if height < np.exp(-0.5 * number * number):
+            return number
+
+
+@compiled
+def exponential(generator: int) -> Any:
+    """Exp(1)."""
+    while True:
+        word = _next_word(generator) >> np.uint64(3)
+        layer = np.int64(word & np.uint64(255))
+        size = np.int64(word >> np.uint64(8))
+        number = size * WE[layer]
+        if size < KE[layer]:
+            return number
+        if layer == 0:
+            return EXPONENTIAL_TAIL - np.log1p(-_next_double(generator))
+        height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
+        if height < np.exp(-number):
+            return number
+
+
+@compiled
+def gamma(generator: int, shape: float) -> Any:
+    """Gamma(shape, 1) for a shape of at least 1."""
+    if shape == 1.0:
+        return exponential(generator)
+    scale = shape - 1.0 / 3.0
+    width = 1.0 / np.sqrt(9.0 * scale)
+    while True:
+        number = normal(generator)
+        cube = 1.0 + width * number
+        while cube <= 0.0:
+            number = normal(generator)
+            cube = 1.0 + width * number
+        cube = cube * cube * cube
+        uniform = _next_double(generator)
+        square = number * number
+        if uniform < 1.0 - 0.0331 * square * square:
+            return scale * cube
+        if np.log(uniform) < 0.5 * number * number + scale * (1.0 - cube + np.log(cube)):
+            return scale * cube
+
+
+@compiled
+def fill_normals(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds, d): independent N(0, 1), row by row."""
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            for each in range(dimension):
+                out[run, now, each] = normal(generators[run])
+
+
+@compiled
+def fill_exponentials(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds, d): independent Exp(1), row by row."""
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            for each in range(dimension):
+                out[run, now, each] = exponential(generators[run])
+
+
+@compiled
+def fill_gammas(generators: Addresses, shape: float, out: Array) -> None:
+    """out (runs, rounds): independent Gamma(shape, 1)."""
+    runs, rounds = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            out[run, now] = gamma(generators[run], shape)
