@@ -19,7 +19,7 @@ FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
     "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages", "curves"), "map": ("noise", "bounds")}
+EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""

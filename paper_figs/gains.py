@@ -13,8 +13,10 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import FAILED, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Gain
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.rates import Rate
+from dpregret.paper_figs.runs import read_runs
 
 NAME: Final = "gains"
 CAPTION: Final = (
@@ -88,10 +90,9 @@ def _asked(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
     })  # fmt: skip
 
 
-def write_gains(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
-    """Write gains.csv with numbers, and .md and .html with intervals in words; nothing where no gain is asked for."""
-    if not claims.gains:
-        return
+def write_gains(runs_dir: Path | str, paper: Path | str, out_dir: Path | str) -> None:
+    """Write gains.csv with numbers, and .md and .html with intervals in words; arguments as of `tables.write_tables`."""
+    runs, claims, out = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml"), Path(out_dir)
     found = gains(runs, claims)
     formats.write_csv(found, out / f"{NAME}.csv")
     text = pd.DataFrame({

@@ -55,7 +55,7 @@ def squared_losses(mechanism: PrefixSums, window: int, ages: int) -> Array:
     return np.array([np.diagonal(losses, -age).max() for age in range(ages)])
 
 
-def losses(windows: Sequence[int] = (16, 64, 1024)) -> pd.DataFrame:
+def losses(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
     """One row per window, mechanism and age, ages up to `WINDOWS_SEEN` windows: `loss` = mu(a)^2 / mu^2."""
     rows = []
     for window in windows:

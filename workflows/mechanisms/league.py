@@ -16,9 +16,11 @@ import pandas as pd
 
 from dpregret.algorithms.privacy.banded_root import BandedRoot
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.convolution import DIRECT
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
+from dpregret.algorithms.privacy.root_sums import FIRST, longest, root_decays
 from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
@@ -37,7 +39,8 @@ Size = Callable[[int], float]
 class Contender:
     """A mechanism by horizon or window. vectors: kept between rounds; operations: multiply-adds a round and coordinate.
 
-    Operations are those of the plain streaming form; blocks trade them for matrix products (`convolution.py`).
+    Operations are those of the streaming form that runs here (`convolution.py`); of a mechanism without one, half a
+    product with all rounds.
     """
 
     name: str
@@ -71,10 +74,25 @@ def _buffered_window(buffers: int) -> Contender:
     return Contender(f"{buffers} buffer{plural}", make, kept, lambda window: 2 * kept(window))
 
 
+def _decays(length: int) -> int:
+    """Vectors of the root's sum of decays; none where the root is short enough for plain products."""
+    return len(root_decays(length)[0]) if DIRECT < length <= longest() else 0
+
+
+def _root_vectors(length: int, expires: bool) -> float:
+    decays = _decays(length)
+    return (length - 1 if expires or not decays else FIRST - 1) + decays
+
+
+def _root_operations(length: int, expires: bool) -> float:
+    decays = _decays(length)
+    return FIRST + (2 + expires) * decays if decays else length
+
+
 SEQUENCES: tuple[Contender, ...] = (
     Contender("tree", BinaryTree, lambda T: log2(T), _always(1)),
     Contender("tree, best decoder", VarianceReducedTree, lambda T: log2(T), _always(4)),
-    Contender("root", Root, lambda T: T - 2, lambda T: T / 2),
+    Contender("root", Root, lambda T: _root_vectors(T - 1, False), lambda T: _root_operations(T - 1, False)),
     *(_buffered_horizon(buffers) for buffers in (1, 2, 3, 4, 5)),
     Contender("normalised root", NormalisedRoot, lambda T: T - 1, lambda T: T / 2 + 2),
     Contender(f"banded root, {BANDS}", partial(BandedRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY),
@@ -88,7 +106,7 @@ SEQUENCES: tuple[Contender, ...] = (
 WINDOWS: tuple[Contender, ...] = (
     Contender("window tree", WindowTree, lambda W: 2 * (log2(W) + 1), _always(3)),
     Contender("window tree, best decoder", DecodedWindowTree, lambda W: 4 * W, lambda W: 2.5 * log2(W) + 5),
-    Contender("window root", WindowRoot, lambda W: W - 1, lambda W: W),
+    Contender("window root", WindowRoot, lambda W: _root_vectors(W, True), lambda W: _root_operations(W, True)),
     *(_buffered_window(buffers) for buffers in (1, 2, 3, 4)),
     Contender("noise on every prefix", NoisePerPrefix, _always(0), _always(0)),
     Contender("noise on every item", lambda W: NoisePerItem(), _always(1), _always(1), "error grows with t"),

@@ -55,6 +55,25 @@ rule expiry:
         "../scripts/expiry.py"
 
 
+# What a chapter computes without a run.
+rule exact:
+    output:
+        directory(f"{RESULTS}/{{paper}}/exact"),
+    log:
+        f"{RESULTS}/log/{{paper}}/exact.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/exact.tsv"
+    conda:
+        "../envs/bench.yaml"
+    params:
+        captions=lambda wildcards: CLAIMS[wildcards.paper].exact,
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.mechanisms.exact", "exact.py"
+        ),
+    script:
+        "../scripts/exact.py"
+
+
 # The last word on a paper: fails when a learner crashed, after the tables have said so.
 rule complete:
     input:

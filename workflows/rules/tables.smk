@@ -43,11 +43,33 @@ rule further_table:
         "../scripts/further_table.py"
 
 
+# What another mechanism buys the same learner: a chapter's own table.
+rule gains:
+    input:
+        runs=run_files,
+    output:
+        [f"{RESULTS}/{{paper}}/gains.{form}" for form in ("csv", "md", "html")],
+    log:
+        f"{RESULTS}/log/{{paper}}/gains.log",
+    benchmark:
+        f"{RESULTS}/benchmark/{{paper}}/gains.tsv"
+    conda:
+        "../envs/bench.yaml"
+    params:
+        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "gains.py", wildcards.paper
+        ),
+    script:
+        "../scripts/gains.py"
+
+
 rule figures:
     input:
         runs=run_files,
         costs=cost_files,
         expiry=expiry_files,
+        exact=exact_files,
     output:
         report(
             directory(f"{RESULTS}/{{paper}}/figures"),
