@@ -31,8 +31,8 @@ EDGE: Final = "at the edge"
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
-    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp", "best_loss": "best_loss",
-    "length": "length",
+    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
+    "best_loss": "best_loss", "length": "length",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""

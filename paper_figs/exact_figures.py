@@ -1,4 +1,4 @@
-"""Figures of exact tables and of gains: the league beside its lower bounds, loss by age, maps, what a mechanism buys."""
+"""Figures of exact tables and of gains: the league beside its bounds, loss by age, maps, what a mechanism buys."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from dpregret.paper_figs.labels import REGRET
 Tables = Mapping[str, pd.DataFrame]
 WORST: Final = 60.0
 """Mechanisms that stay above so many times the bound would flatten all others."""
+FEWEST: Final = 4
+"""Sizes at which a mechanism must be below that to be drawn."""
 SHOWN_WINDOW: Final = 64
 DRAWN_MAP: Final = ((2**12, 256), (2**16, 256), (2**16, 4096))
 """(T, W) of the panels of the map."""
@@ -34,6 +36,7 @@ def league_figure(tables: Tables) -> Figure:
             table = table.loc[np.isfinite(table["mean / bound"])]
             most = table.groupby("mechanism")["mean / bound"].transform("min")
             table = table.loc[(most < WORST) & (table["mean / bound"] < WORST)]
+            table = table.groupby("mechanism", sort=False).filter(lambda own: len(own) >= FEWEST)
             mechanisms = list(dict.fromkeys(table["mechanism"]))
             paint = colours(mechanisms)
             for place, mechanism in enumerate(mechanisms):
@@ -46,7 +49,7 @@ def league_figure(tables: Tables) -> Figure:
             axis.set(yscale="log", xlabel={"T": "horizon T (rounds)", "W": "window W"}[size])
             axis.set_xscale("log", base=2)
             axis.set(ylabel="mean error / lower bound", title={"T": "whole sequences", "W": "windows"}[size])
-            axis.legend(ncols=2)
+            axis.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
     return figure
 
 
@@ -68,7 +71,7 @@ def ages_figure(tables: Tables) -> Figure:
                 ("g linear", ":", seen), ("g = 1 + log2 after W", DASHED, 1 + np.log2(np.maximum(1.0, seen))),
             ):  # fmt: skip
                 axis.plot(seen, curve, color=GREY, linestyle=style, label=label)
-            axis.set(xlabel="age of the item, windows", ylabel="squared loss over that of a protected item")
+            axis.set(xlabel="age of the item, windows", ylabel="squared loss (protected: 1)")
             axis.set_title(f"W = {SHOWN_WINDOW}, {title}")
         axes[1].set_ylim(0.0, 8.0)
         legend_below(figure, axes[0], 5)
@@ -108,7 +111,7 @@ def map_figure(tables: Tables) -> Figure:
 
 
 def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:
-    """Ratios of noise (dashed) and of regret with 95 % intervals, a panel a learner, stream and budget; raises NotRun."""
+    """Ratios of noise (dashed) and regret with intervals, a panel a learner, stream and budget; raises NotRun."""
     asked = [gain for gain in claims.gains if (gain.experiment, gain.parameter) == (entry.experiment, entry.parameter)]
     groups = []
     for gain in asked:
@@ -133,8 +136,10 @@ def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> F
                           label=f"{variant}: noise")  # fmt: skip
             _gain_axis(axis, entry, str(own["over"].iloc[0]))
             axis.set_title(title)
+            axis.set_ylim(bottom=min(0.9, axis.get_ylim()[0]))
         for axis in axes[len(groups) :]:
             axis.set_visible(False)
+        legend_below(figure, axes[0], 6)
     return figure
 
 
@@ -142,5 +147,4 @@ def _gain_axis(axis: Axes, entry: FigureEntry, over: str) -> None:
     axis.axhline(1.0, color="0.3", linewidth=0.8)
     axis.set_xscale("log", base=2)
     label = "window W" if entry.parameter == "window" else REGRET.axes[entry.parameter or LENGTHS[0]]
-    axis.set(xlabel=label, ylabel=f"{over} over the other mechanism")
-    axis.legend()
+    axis.set(xlabel=label, ylabel=f"{over} / other mechanism")

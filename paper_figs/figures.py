@@ -140,7 +140,8 @@ def exponent_figure(
         axes[1].axhline(0.0, color="0.3", linewidth=0.8)
         axes[1].set_title("zero: grows like the bound; above: outgrows it")
         for axis in axes if parameter not in LENGTHS else ():
-            value_ticks(axis.xaxis, np.concatenate([np.exp(coordinate(claim, cells.values)) for claim, cells in drawn]))
+            values = np.concatenate([np.exp(coordinate(claim, cells.values)) for claim, cells in drawn])
+            value_ticks(axis.xaxis, np.round(values, 2) if parameter == "landau" else values)
         readable_log(axes[0].yaxis)
         legend_below(figure, axes[0], 3)
     return figure

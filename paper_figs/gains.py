@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
-from dpregret.paper_figs.cells import FAILED, NotRun, collect_cells
+from dpregret.paper_figs.cells import FAILED, Cells, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile, Gain
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.labels import labels_of
@@ -25,7 +25,7 @@ CAPTION: Final = (
     "better. A cell is saturated or early by the same rules as in fits."
 )
 SHOWN: Final = (
-    "learner", "with", "over", "experiment", "stream", "parameter", "value", "noise ratio", "response", "ratio",
+    "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response", "ratio",
     "cell", "runs",
 )  # fmt: skip
 
@@ -62,13 +62,14 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                 quieter = ratio(noisy[0].responses[:, cell], noisy[1].responses[:, cell]) if _noisy(noisy) else None
                 yield {
                     "learner": gain.learner, "with": variant, "over": gain.over, "experiment": gain.experiment,
+                    "where": " ".join(f"{key}={each}" for key, each in gain.where.items()),
                     "stream": stream, "parameter": gain.parameter, "value": value, "response": gain.response,
                     "cell": first.status[cell], "runs": len(first.responses),
                     **_columns("noise", quieter), **_columns("ratio", gained),
                 }  # fmt: skip
 
 
-def _noisy(cells: list) -> bool:  # type: ignore[type-arg]
+def _noisy(cells: Sequence[Cells]) -> bool:
     return all(bool((each.responses > 0).all()) for each in cells)
 
 
@@ -91,12 +92,12 @@ def _asked(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
 
 
 def write_gains(runs_dir: Path | str, paper: Path | str, out_dir: Path | str) -> None:
-    """Write gains.csv with numbers, and .md and .html with intervals in words; arguments as of `tables.write_tables`."""
+    """Write gains.csv with numbers, .md and .html with intervals in words; arguments as of `tables.write_tables`."""
     runs, claims, out = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml"), Path(out_dir)
     found = gains(runs, claims)
     formats.write_csv(found, out / f"{NAME}.csv")
     text = pd.DataFrame({
-        name: found[name].map(lambda value: f"{value:g}") if name == "value" else found[name].astype("str")
+        name: found[name].map(lambda value: f"{value:g}") if name == "value" else found[name].fillna("").astype("str")
         for name in SHOWN if name in found.columns and name != "ratio"
     })  # fmt: skip
     for kind, name in (("noise", "noise ratio"), ("ratio", "ratio")):

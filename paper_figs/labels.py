@@ -31,8 +31,7 @@ class Words:
 
 _SYMBOLS: Final = {
     "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "landau": "G_W",
-    "epsilon": "eps",
-    "mu": "mu_gdp", "best_loss": "L*", "length": "k",
+    "epsilon": "eps", "mu": "mu_gdp", "best_loss": "L*", "length": "k",
 }  # fmt: skip
 _AXES: Final = {
     "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",

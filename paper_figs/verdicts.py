@@ -153,16 +153,21 @@ def decide(
 
 
 def _judge_below(claim: Claim, cells: Cells) -> Judgement:
-    """Below an explicit upper bound, or above an explicit lower one, in every cell."""
+    """Below an explicit upper bound in every cell, or above an explicit lower one in every asymptotic cell."""
     if not np.isfinite(cells.bounds).all():
         return Judgement(INCONCLUSIVE, "the runs carry no explicit bound")
-    count, lower = len(cells.values), claim.side == "lower"
+    shown, lower = _shown_cells(cells), claim.side == "lower"
+    cells = cells.fitted() if lower else cells
+    count = len(cells.values)
+    if not count:
+        return replace(shown, reason="no cell is asymptotic")
     means = [fits.mean_interval(cells.responses[:, cell], count) for cell in range(count)]
     ratios = np.array([estimate.value for estimate in means]) / cells.bounds
-    shown = _shown_cells(cells)
     noun = {"excess": "excess", "noise": "noise"}.get(claim.response, "regret")
     breaks = [mean.high < bound if lower else mean.low > bound for mean, bound in zip(means, cells.bounds, strict=True)]
-    keeps = [mean.low >= bound if lower else mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)]
+    keeps = [
+        mean.low >= bound if lower else mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)
+    ]
     broken = [f"{value:g}" for value, breaking in zip(cells.values, breaks, strict=True) if breaking]
     if broken:
         side = "below" if lower else "above"

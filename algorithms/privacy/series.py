@@ -120,7 +120,9 @@ class Rational:
         """s_0..s_{count-1}."""
         found = np.zeros(max(count, 1))
         for pole, weight in zip(self.poles, self.weights, strict=True):  # by products alone: the same bits everywhere
-            found[1:] += weight * np.cumprod(np.concatenate([np.ones(1), np.full(max(count - 2, 0), pole)]))[: count - 1]
+            found[1:] += (
+                weight * np.cumprod(np.concatenate([np.ones(1), np.full(max(count - 2, 0), pole)]))[: count - 1]
+            )
         found[0] = 1.0
         return found[:count]
 

@@ -77,13 +77,14 @@ def curves(found: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (window, name), group in found.groupby(["W", "mechanism"], sort=False):
+        size = int(group["W"].iloc[0])
         age = group["age"].to_numpy(dtype=float)
         for curve, allowed in CURVES.items():
-            excess = group["loss"].to_numpy() / allowed(age, int(window))
+            excess = group["loss"].to_numpy() / allowed(age, size)
             worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
             rows.append({
                 "W": window, "mechanism": name, "curve": curve,
                 "kept": "yes" if excess[worst] <= 1 + ROUNDING else "no", "worst age": worst,
-                "worst age / W": worst / int(window), "noise factor": float(np.sqrt(excess[worst])),
+                "worst age / W": worst / size, "noise factor": float(np.sqrt(excess[worst])),
             })  # fmt: skip
     return pd.DataFrame(rows)

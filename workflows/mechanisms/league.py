@@ -1,8 +1,8 @@
 """The league of prefix-sum mechanisms: what each costs and how far it is from the least that is possible, exactly.
 
-Errors are variances per coordinate in units of (sensitivity / mu)^2: squared sensitivity times squared row norm. Nothing
-is drawn. Whole sequences: prefixes 1..T-1 of a horizon T, largest and mean over them. Windows: rounds W+1..2W, when
-the noise repeats (or has settled: buffers are charged with their limit).
+Errors are variances per coordinate in units of (sensitivity / mu)^2: squared sensitivity times squared row norm.
+Nothing is drawn. Whole sequences: prefixes 1..T-1 of a horizon T, largest and mean over them. Windows: rounds W+1..2W,
+when the noise repeats (or has settled: buffers are charged with their limit).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +30,8 @@ BANDS = 64
 MANY = "made for many participations"
 LONGEST = {"normalised root": 2**13, "no horizon": 2**16}
 """Where the exact error takes n^2 steps, or a Fourier transform of 16 n points, the league ends."""
+HORIZONS = tuple(2**power for power in range(8, 21))
+SIZES = tuple(2**power for power in range(17))
 SHARED = 64  # coordinates that move together when time is taken
 TIMED = 2**13  # rounds
 Size = Callable[[int], float]
@@ -90,26 +92,32 @@ def _root_operations(length: int, expires: bool) -> float:
 
 
 SEQUENCES: tuple[Contender, ...] = (
-    Contender("tree", BinaryTree, lambda T: log2(T), _always(1)),
-    Contender("tree, best decoder", VarianceReducedTree, lambda T: log2(T), _always(4)),
-    Contender("root", Root, lambda T: _root_vectors(T - 1, False), lambda T: _root_operations(T - 1, False)),
+    Contender("tree", BinaryTree, lambda size: log2(size), _always(1)),
+    Contender("tree, best decoder", VarianceReducedTree, lambda size: log2(size), _always(4)),
+    Contender(
+        "root", Root, lambda size: _root_vectors(size - 1, False), lambda size: _root_operations(size - 1, False)
+    ),
     *(_buffered_horizon(buffers) for buffers in (1, 2, 3, 4, 5)),
-    Contender("normalised root", NormalisedRoot, lambda T: T - 1, lambda T: T / 2 + 2),
+    Contender("normalised root", NormalisedRoot, lambda size: size - 1, lambda size: size / 2 + 2),
     Contender(f"banded root, {BANDS}", partial(BandedRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY),
     Contender(
         f"banded inverse root, {BANDS}", partial(BandedInverseRoot, bands=BANDS), _always(BANDS), _always(BANDS), MANY
     ),
-    Contender("no horizon", lambda T: UnboundedToeplitz(), lambda T: T - 2, lambda T: T / 2, "knows no T"),
-    Contender("noise on every item", lambda T: NoisePerItem(), _always(1), _always(1), "knows no T"),
-    Contender("noise on every prefix", lambda T: NoisePerPrefix(T - 1), _always(0), _always(0)),
+    Contender(
+        "no horizon", lambda size: UnboundedToeplitz(), lambda size: size - 2, lambda size: size / 2, "knows no T"
+    ),
+    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "knows no T"),
+    Contender("noise on every prefix", lambda size: NoisePerPrefix(size - 1), _always(0), _always(0)),
 )
 WINDOWS: tuple[Contender, ...] = (
-    Contender("window tree", WindowTree, lambda W: 2 * (log2(W) + 1), _always(3)),
-    Contender("window tree, best decoder", DecodedWindowTree, lambda W: 4 * W, lambda W: 2.5 * log2(W) + 5),
-    Contender("window root", WindowRoot, lambda W: _root_vectors(W, True), lambda W: _root_operations(W, True)),
+    Contender("window tree", WindowTree, lambda size: 2 * (log2(size) + 1), _always(3)),
+    Contender("window tree, best decoder", DecodedWindowTree, lambda size: 4 * size, lambda size: 2.5 * log2(size) + 5),
+    Contender(
+        "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
+    ),
     *(_buffered_window(buffers) for buffers in (1, 2, 3, 4)),
     Contender("noise on every prefix", NoisePerPrefix, _always(0), _always(0)),
-    Contender("noise on every item", lambda W: NoisePerItem(), _always(1), _always(1), "error grows with t"),
+    Contender("noise on every item", lambda size: NoisePerItem(), _always(1), _always(1), "error grows with t"),
 )
 
 
@@ -130,7 +138,7 @@ def window_errors(mechanism: PrefixSums, window: int) -> tuple[float, float]:
     return float(errors.max()), float(errors.mean())
 
 
-def sequences(horizons: Iterable[int] = tuple(2**power for power in range(8, 21))) -> pd.DataFrame:
+def sequences(horizons: Iterable[int] = HORIZONS) -> pd.DataFrame:
     """One row per horizon and mechanism, whole sequences."""
     rows = []
     for horizon in horizons:
@@ -142,7 +150,7 @@ def sequences(horizons: Iterable[int] = tuple(2**power for power in range(8, 21)
     return pd.DataFrame(rows).rename(columns={"size": "T"})
 
 
-def windows(sizes: Iterable[int] = tuple(2**power for power in range(17))) -> pd.DataFrame:
+def windows(sizes: Iterable[int] = SIZES) -> pd.DataFrame:
     """One row per window and mechanism."""
     rows = []
     for window in sizes:

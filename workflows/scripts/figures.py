@@ -18,6 +18,6 @@ with job_log(snakemake.log[0]), TemporaryDirectory() as folder:
         snakemake.output[0],
         costs_file=snakemake.input.costs or None,
         expiry_file=snakemake.input.expiry or None,
-        exact=snakemake.input.exact or None,
+        exact=next(iter(snakemake.input.exact), None),
         experiments=set(Config.model_validate_json(snakemake.config["settings"]).papers[paper].experiments),
     )
