@@ -49,7 +49,7 @@ def league_figure(tables: Tables) -> Figure:
             axis.set(yscale="log", xlabel={"T": "horizon T (rounds)", "W": "window W"}[size])
             axis.set_xscale("log", base=2)
             axis.set(ylabel="mean error / lower bound", title={"T": "whole sequences", "W": "windows"}[size])
-            axis.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.18))
+            axis.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.22))
     return figure
 
 

@@ -25,8 +25,8 @@ CAPTION: Final = (
     "better. A cell is saturated or early by the same rules as in fits."
 )
 SHOWN: Final = (
-    "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response", "ratio",
-    "cell", "runs",
+    "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response",
+    "ratio", "cell", "runs",
 )  # fmt: skip
 
 

@@ -18,7 +18,10 @@ from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.streams import make_stream
+from dpregret.paper_figs.claims_files import load_claims
+from dpregret.workflows.fingerprint import ROOT
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
+from dpregret.workflows.profiles import PAPERS
 
 
 def dense_errors(noise: np.ndarray, protected: int) -> np.ndarray:
@@ -202,3 +205,20 @@ def test_unknown_tables_are_refused_and_known_ones_written(tmp_path: object, mon
     text = (tmp_path / "noise.md").read_text()  # type: ignore[operator]
     assert text.startswith("Least noise.\n\n| T ")
     assert "window root" in text
+
+
+def test_the_chapter_lists_exact_tables_that_there_are() -> None:
+    texts = load_claims(PAPERS / "prefix_sums" / "claims.yaml")
+    assert texts.chapter
+    assert set(texts.exact) <= set(exact.TABLES)
+    assert set(exact.TIMED) <= set(texts.exact)
+
+
+def test_documents_tell_the_measured_gain() -> None:
+    found = pd.read_csv(ROOT / "results/reference/prefix_sums/gains.csv")
+    found = found.loc[(found["learner"] == "wdp-cocop-gaussian") & (found["with"] == "root")]
+    found = found.loc[(found["experiment"] == "window") & (found["stream"] == "random-kink")].set_index("value")
+    least, middle, most = (f"{found.loc[window, 'ratio']:.1f}" for window in (16, 256, 1024))
+    readme, page = (" ".join((ROOT / name).read_text().split()) for name in ("README.md", "docs/lou_cheung_2020.md"))
+    assert f"falls {least}, {middle} and {most} times for W = 16, 256 and 1024" in readme
+    assert f"add {least} to {most} times less regret (W = 16 to 1024)" in page

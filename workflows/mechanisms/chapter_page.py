@@ -3,8 +3,9 @@
 Exact numbers are computed here; measured ones are read from the committed reference of the chapter.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -41,7 +42,14 @@ def standing() -> str:
              f"{row['multiply-adds']:.0f}"]
             for row in frame.to_dict("records")
         ]  # fmt: skip
-        head = [f"{kind} = {size}", "squared sensitivity", "largest error", "mean error", "mean / bound", "vectors kept"]
+        head = [
+            f"{kind} = {size}",
+            "squared sensitivity",
+            "largest error",
+            "mean error",
+            "mean / bound",
+            "vectors kept",
+        ]
         parts.append(table([*head, "multiply-adds"], rows))
     return "\n\n".join(parts)
 
@@ -57,7 +65,7 @@ def curves() -> str:
     return table([f"W = {CURVES_WINDOW}", *names], rows)
 
 
-def _curve(row: dict[object, object]) -> str:
+def _curve(row: Mapping[Any, Any]) -> str:
     return f"{row['kept']}, {row['noise factor']:.3f} ({row['worst age']})"
 
 
@@ -68,29 +76,37 @@ def switches() -> str:
     columns = [name for name in found.columns if name.startswith("no tree beats")]
     rows = [[f"{row['W']:.0f}", f"{row['eps']:g}", *(f"{row[name]:.0f}" for name in columns)]
             for row in found.to_dict("records")]  # fmt: skip
-    return table(["W", "ε", *(name.removeprefix("no tree beats ").removesuffix(" up to d =") for name in columns)], rows)
+    return table(
+        ["W", "ε", *(name.removeprefix("no tree beats ").removesuffix(" up to d =") for name in columns)], rows
+    )
 
 
 def gains() -> str:
-    """Measured gains of the root and the buffers, learner by learner."""
-    found = pd.read_csv(REFERENCE / "gains.csv")
+    """Measured gains of the root and the buffers, learner by learner; of a sweep of T or d, and of eps, the ends."""
+    found = pd.read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""]).fillna({"where": ""})
     found = found.loc[found["with"].isin(["root", "buffers"]) & (found["cell"] == "used")]
+    sweep = found.groupby(["learner", "experiment", "where", "stream"])["value"]
+    ends = (found["value"] == sweep.transform("max")) | (found["value"] == sweep.transform("min"))
+    ends &= ~((found["parameter"] == "horizon") & (found["value"] < sweep.transform("max")))
+    found = found.loc[
+        ((found["parameter"] == "window") & (found["value"] > 1)) | ends & (found["parameter"] != "window")
+    ]
     rows = []
-    keys = ["learner", "experiment", "stream", "parameter", "response", "value", "over"]
-    for where, group in found.groupby(keys, sort=False):
-        learner, experiment, stream, parameter, response, value, _ = (str(each) for each in where)  # type: ignore[union-attr]
-        if "horizon" in experiment and group["value"].iloc[0] < found.loc[found["experiment"] == experiment, "value"].max():
-            continue
+    for _, group in found.groupby(["learner", "experiment", "where", "stream", "value"], sort=False):
         by = {str(row["with"]): row for row in group.to_dict("records")}
-        shown = by.get("root") or by["buffers"]
-        noise = f"{shown['noise']:.3f}" if shown["noise"] == shown["noise"] else "–"
-        rows.append([learner, stream, f"{parameter} {float(value):g}", response.replace("_", " "), noise,
+        first = group.iloc[0]
+        name = {"window": "W", "horizon": "T", "dimension": "d", "epsilon": "ε"}[first["parameter"]]
+        at = f"{name} = {first['value']:g}" if name != "T" else f"T = {first['value']:.0f}"
+        if first["where"]:
+            at += ", " + first["where"].replace("window=", "W = ").replace("epsilon=", "ε = ").removesuffix(".0")
+        noise = f"{first['noise']:.2f}" if pd.notna(first["noise"]) else "–"
+        rows.append([str(first["learner"]), str(first["stream"]), at, str(first["response"]).replace("_", " "), noise,
                      *(_interval(by.get(name)) for name in ("root", "buffers"))])  # fmt: skip
     head = ["learner", "stream", "at", "response", "noise, tree / root", "response, tree / root"]
     return table([*head, "response, tree / buffers"], rows)
 
 
-def _interval(row: "dict[object, object] | None") -> str:
+def _interval(row: Mapping[Any, Any] | None) -> str:
     return f"{row['ratio']:.2f} [{row['ratio_low']:.2f}, {row['ratio_high']:.2f}]" if row else "–"
 
 
@@ -99,8 +115,10 @@ def verdicts() -> str:
     found = pd.read_csv(REFERENCE / "claims.csv", keep_default_na=False)
     rows = []
     for row in found.to_dict("records"):
-        fitted = f"{float(row['fitted']):.3f} [{float(row['fitted_low']):.3f}, {float(row['fitted_high']):.3f}]"
-        what = fitted if row["fitted"] != "" else str(row["reason"])
+        what = str(row["reason"])
+        if row["fitted"] != "":
+            value, low, high = (float(row[f"fitted{end}"]) for end in ("", "_low", "_high"))
+            what = f"{value:.3f} [{low:.3f}, {high:.3f}]"
         rows.append([f"{row['learner']}.{row['variant']}", str(row["response"]), str(row["rate"]),
                      str(row["stream"]), what, str(row["verdict"])])  # fmt: skip
     counts = found["verdict"].value_counts()
