@@ -8,7 +8,7 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +27,8 @@ from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.core.arrays import Array
+from dpregret.workflows.mechanisms import chapter_page
+from dpregret.workflows.mechanisms.chapter_page import table
 from dpregret.workflows.mechanisms.exactness import TABLE
 from dpregret.workflows.mechanisms.own_report import main as audit_command
 
@@ -35,12 +37,6 @@ PAGE = ROOT / "docs" / "window_optimum.md"
 WINDOWS = (1, 4, 16, 64, 256, 4096, 65536)
 HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
 EXAMPLE = "docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def later(mechanism: PrefixSums, window: int) -> Array:
@@ -187,7 +183,7 @@ def example() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "windows": windows, "buffers": buffers, "audited": audited, "ages": ages, "unbiased": unbiased,
-    "sequences": sequences, "costs": costs, "exactness": exactness, "example": example,
+    "sequences": sequences, "costs": costs, "exactness": exactness, "example": example, **chapter_page.PARTS,
 }  # fmt: skip
 
 

@@ -124,10 +124,17 @@ def expiry_files(wildcards):
     return [f"{RESULTS}/{wildcards.paper}/expiry.parquet"] if wanted else []
 
 
+def exact_files(wildcards):
+    """The folder of a chapter's exact tables, where it lists some."""
+    listed = CLAIMS[wildcards.paper].exact
+    return [f"{RESULTS}/{wildcards.paper}/exact"] if listed else []
+
+
 def paper_outputs(paper):
     """Everything that the default run makes for one paper."""
     further = range(2, len(CLAIMS[paper].tables) + 1)
-    names = [*TABLES, "figures"]
+    names = [*TABLES, "figures", *(["exact"] if CLAIMS[paper].exact else [])]
+    names += [f"gains.{form}" for form in ("csv", "md", "html") if CLAIMS[paper].gains]
     names += [
         f"table_{number}.{form}"
         for number in further
