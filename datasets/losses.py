@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import DIRECTION_KINK, LOGISTIC, NORM_KINK, QUADRATIC, SQUARED, LossKernel
 
 # Distances below this are the kink itself: their squares underflow, and lam / floor must stay finite.
 _DISTANCE_FLOOR = 1e-150
@@ -27,6 +28,7 @@ _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 class Quadratic:
     """f(x) = (mu/2) |x - center|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(QUADRATIC, vector="center", constants=("strong_convexity",))
     center: Array
     strong_convexity: float
 
@@ -60,6 +62,7 @@ class Quadratic:
 class DirectionKink:
     """f(x) = |<direction, x - anchor>| + (mu/2) |x - anchor|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(DIRECTION_KINK, "direction", "anchor", constants=("strong_convexity",))
     direction: Array
     anchor: Array
     strong_convexity: float
@@ -109,6 +112,7 @@ class DirectionKink:
 class NormKink:
     """f(x) = weight |x - anchor|_2 + (mu/2) |x - anchor|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(NORM_KINK, anchor="anchor", constants=("strong_convexity", "weight"))
     weight: float
     anchor: Array
     strong_convexity: float
@@ -204,6 +208,7 @@ class RidgeLinear(ABC):
 class RidgeLogistic(RidgeLinear):
     """f(x) = ln(1 + exp(-y <v, x>)) + (mu/2) |x|^2 with labels y in {-1, +1}."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(LOGISTIC, "features", label="labels", constants=("strong_convexity",))
     bend: ClassVar[float] = 0.25
 
     @staticmethod
@@ -243,6 +248,7 @@ class RidgeLogistic(RidgeLinear):
 class RidgeSquared(RidgeLinear):
     """f(x) = (1/2) (y - <v, x>)^2 + (mu/2) |x|^2 with labels y in [-1, 1]."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(SQUARED, "features", label="labels", constants=("strong_convexity",))
     bend: ClassVar[float] = 1.0
 
     @staticmethod

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import DIRECTION_SQUARE, HALF_SPACE, LossKernel
 from dpregret.core.losses import Loss
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import Quadratic
@@ -24,6 +26,7 @@ from dpregret.datasets.losses import Quadratic
 class DirectionSquare:
     """f(x) = (smoothness/2) <direction, x - anchor>^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(DIRECTION_SQUARE, "direction", "anchor", constants=("smoothness",))
     direction: Array
     anchor: Array
     smoothness: float
@@ -62,6 +65,7 @@ class DirectionSquare:
 class HalfSpace:
     """f(x) = max(0, <direction, x - anchor>) / 2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(HALF_SPACE, "direction", "anchor")
     direction: Array
     anchor: Array
 

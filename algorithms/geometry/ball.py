@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import BALL, SetKernel
 
 
 class Ball(NormBall):
     """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "ball"
+    kernel: ClassVar[SetKernel] = SetKernel(BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)

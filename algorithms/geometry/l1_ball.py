@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,12 +14,14 @@ from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold_from_largest
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import L1_BALL, SetKernel
 
 
 class L1Ball(NormBall):
     """{x : |x|_1 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "l1-ball"
+    kernel: ClassVar[SetKernel] = SetKernel(L1_BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)

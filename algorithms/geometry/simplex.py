@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import SIMPLEX, SetKernel
 
 
 def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[Array, Array]:
@@ -34,6 +35,7 @@ class Simplex(ConstraintSet):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
     name = "simplex"
+    kernel: ClassVar[SetKernel] = SetKernel(SIMPLEX, (1.0, 0.0))
 
     def __init__(self, dimension: int):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
