@@ -1,7 +1,7 @@
 """Blocks of rounds in compiled code, for learners, sets and losses that name their kernels (dpregret.core.kernels).
 
-A learner's class names its step, here: which of its arrays the kernel keeps, and the numbers of each round. `observe` in
-the learner's own file is the definition; a subclass that changes what a step stands for has to name one again.
+A learner's class names its step, here: which of its arrays the kernel keeps, and the numbers of each round. `observe`
+in the learner's own file is the definition; a subclass that changes what a step stands for has to name one again.
 """
 
 from collections.abc import Sequence
@@ -10,26 +10,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dpregret.algorithms.privacy import BLOCK
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import (
+    BALL,
     DESCENT,
+    DIRECTION_KINK,
     EXPLICIT,
     FRANK_WOLFE,
     IMPLICIT,
     L1_BALL,
-    BALL,
     LEADER,
     LOCAL,
     LOCAL_VERTEX,
+    NORM_KINK,
     ONLINE_FRANK_WOLFE,
     PROJECTION,
+    QUADRATIC,
     REGULARISED,
+    SQUARED,
     VERTEX,
     Packed,
     kernel_of,
     packed,
 )
 
+PROXIMAL = frozenset({QUADRATIC, DIRECTION_KINK, NORM_KINK, SQUARED})
 _PRICED = 0.002  # CPU seconds spent on pricing an oracle
 
 
@@ -49,11 +55,11 @@ class Step:
     calls: ClassVar[int] = 1
 
     def serves(self, learner: Any, place: int, loss: int | None) -> bool:
-        """Whether the learner, as it is set up, takes this step on the set, and on losses of the kind (None: on some)."""
+        """Whether the learner takes this step, as it is set up, on the set and on losses of a kind (None: on some)."""
         return True
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
-        """What `rounds.play` calls a, b, c, ... in rounds `times` (n,): numbers, (n,), (settings, 1) or (settings, n)."""
+        """What `rounds.play` calls a, b, c, ... in rounds `times` (n,): numbers, (n,), (settings, 1 or n)."""
         raise NotImplementedError
 
 
@@ -64,7 +70,8 @@ class Leader(Step):
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
         """1 / mu and 1 / t; 1 in place of 1 / t where a box is printed without the division."""
-        return 1 / learner.strong_convexity, 1.0 if learner.variant == "printed" and learner.card.windowed else 1 / times
+        undivided = learner.variant == "printed" and learner.card.windowed
+        return 1 / learner.strong_convexity, 1.0 if undivided else 1 / times
 
 
 class Descent(Step):
@@ -124,7 +131,7 @@ class Explicit(Implicit):
         return 1 / (learner.strong_convexity * (times + delay)), 1 / times
 
 
-class OnlineFrankWolfe(Step):
+class ConditionalGradient(Step):
     """The conditional gradient of Hazan & Kale."""
 
     code, sums, start, oracle, tally = ONLINE_FRANK_WOLFE, ("gradient_sum",), "start", VERTEX, "linear_oracles"
@@ -168,7 +175,8 @@ class CompiledRounds:
     def __init__(self, learner: Any, step: Step, kernel: Any):
         from dpregret.core import rounds
 
-        self.learner, self.step, self.loops = learner, step, rounds
+        self.learner, self.step = learner, step
+        self.loops: Any = rounds
         inner = learner.domain.inner
         self.place, self.constants = kernel.code, kernel.numbers(inner)
         settings, runs, self.dimension = learner.point.shape
@@ -177,7 +185,7 @@ class CompiledRounds:
         self.point = np.empty(learner.point.shape)
         self.origin = np.zeros(learner.point.shape)
         self.scales = learner.noise_plan.scales if learner.noise_plan is not None else [0.0] * settings
-        self.rows = 0
+        self.rows, self.pricing = 0, 0.0
 
     @classmethod
     def of(cls, learner: Any) -> "CompiledRounds | None":
@@ -196,12 +204,14 @@ class CompiledRounds:
         return found if found is not None and self.step.serves(self.learner, self.place, found.code) else None
 
     def play(self, losses: Packed, times: Array, units: Sequence[Array], cumulative: Array, norms: Array) -> None:
-        """Rounds `times` (n,) of all settings. units: noise before scaling, (runs, n, d) a setting; none: no rounds.
+        """Rounds `times` (n,) of all settings, within one block.
 
+        units: the block's noise before scaling, (runs, rounds, d) a setting; no rounds where there is none.
         cumulative, norms (settings, runs): sums of losses and of |noise|, added to.
         """
         self._take_over()
         settings, runs, _ = self.point.shape
+        begun = int(times[0] - 1) % BLOCK
         coefficients = np.zeros((5, settings, len(times)))
         for row, number in zip(coefficients, self.step.numbers(self.learner, times), strict=False):
             row[...] = number
@@ -209,7 +219,7 @@ class CompiledRounds:
         for setting, columns in enumerate(coefficients.transpose(1, 2, 0).copy()):
             self.loops.play(
                 loss, place, learner, losses.vectors, losses.anchor, losses.labels, losses.constants, self.constants,
-                columns, units[setting], float(self.scales[setting]), self.point[setting], self.sums[setting],
+                columns, units[setting], begun, float(self.scales[setting]), self.point[setting], self.sums[setting],
                 self.origin[setting], cumulative[setting], norms[setting],
             )  # fmt: skip
         tally = getattr(self.learner.domain, self.step.tally)
@@ -220,6 +230,7 @@ class CompiledRounds:
         """Tell the set's tally how many points its oracle served, at a price measured apart, on the last points."""
         if not self.rows:
             return
+        began = process_time()
         kinds = tuple((0,) * each for each in (self.step.oracle, self.place))
         points = self.point[0]
         repeats, seconds = 1, 0.0
@@ -232,7 +243,7 @@ class CompiledRounds:
         tally = getattr(self.learner.domain, self.step.tally)
         tally.rows += self.rows
         tally.seconds += self.rows * seconds / (repeats * len(points))
-        self.rows = 0
+        self.rows, self.pricing = 0, process_time() - began
 
     def _take_over(self) -> None:
         """Let the learner hold the arrays that the kernel changes, with what it has put in their place since."""
@@ -247,7 +258,7 @@ class CompiledRounds:
             held = getattr(learner, name, None)
             width = self.wide if name == "weights" else self.dimension
             view = self.sums[:, place, :, :width]
-            if held is None or held.base is not self.sums:
+            if held is None or held.base is not self.sums:  # FTAL's appears in its first round
                 view[...] = 0.0 if held is None else held
                 setattr(learner, name, view)
 

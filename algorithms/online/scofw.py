@@ -18,6 +18,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
+from dpregret.algorithms.rounds import FrankWolfe
 from dpregret.core.arrays import Array
 
 
@@ -32,6 +33,7 @@ class StronglyConvexFrankWolfe(Learner):
         variants={"plain": "as published"},
         private=False,
     )
+    kernel = FrankWolfe()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)

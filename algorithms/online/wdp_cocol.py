@@ -37,6 +37,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Terms, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree, root_mean_square_norm
+from dpregret.algorithms.rounds import Local
 from dpregret.core.arrays import Array
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
@@ -46,6 +47,7 @@ class LocalOracleFtal(Learner):
     """LLOO-FTAL of Garber & Hazan 2016, without privacy; subclasses add a noise plan."""
 
     distribution: ClassVar[NoiseDistribution] = "gaussian"
+    kernel = Local()
     card = Card(
         name="lloo-ftal",
         title="LLOO-FTAL",

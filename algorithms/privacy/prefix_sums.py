@@ -114,10 +114,10 @@ class WindowTree(PrefixSums):
 def _arrange(
     units: Array, window: int, base: Array, last: Array, fresh: Array, root: Array, skip: int, noise: Array
 ) -> None:
-    """Trees of `window` rounds each, side by side. All arrays are (runs, rounds, d); base, last, root (runs, d) or empty.
+    """Trees of `window` rounds each, side by side. Arrays are (runs, rounds, d); base, last, root (runs, d) or empty.
 
     Prefix t of a tree is prefix t & (t - 1), or `base`, plus the node that ends at t; `last` replaces the last one.
-    From round `skip` on the suffix of the tree before is added: the same recursion over `fresh`, from `root`, backwards.
+    From round `skip` on the suffix of the tree before is added: the same recursion over `fresh`, backwards from `root`.
     """
     runs, rounds, dimension = units.shape
     for run in range(runs):
@@ -311,7 +311,7 @@ class NoisePlan:
             yield noise
 
     def arranged(self, generators: Sequence[np.random.Generator]) -> Iterator[list[Array]]:
-        """The same blocks before they are scaled: one array (BLOCK, runs, dimension) a setting, shared by equal ones."""
+        """The blocks before they are scaled: one array (BLOCK, runs, dimension) a setting; equal mechanisms share one."""
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         draw = UnitNoise(self.distribution, generators, self.dimension)

@@ -72,9 +72,9 @@ def packed(losses: Sequence[Any], dimension: int) -> Packed | None:
             return None
     vectors = np.stack([getattr(each, kernel.vector) for each in rows]) if kernel.vector else np.zeros((1, dimension))
     labels = np.stack([getattr(each, kernel.label) for each in rows]) if kernel.label else np.zeros(1)
-    vectors = vectors[:, None] if vectors.ndim == 2 else vectors  # noqa: PLR2004
+    vectors = vectors[:, None] if vectors.ndim == 2 else vectors
     labels = labels[:, None] if labels.ndim == 1 else labels
-    if anchor.shape != (dimension,) or vectors.ndim != 3 or vectors.shape[-1] != dimension or labels.ndim != 2:  # noqa: PLR2004
+    if anchor.shape != (dimension,) or vectors.ndim != 3 or vectors.shape[-1] != dimension or labels.ndim != 2:
         return None
     padded = np.array([*constants, 0.0, 0.0], dtype=np.float64)[:2]
     arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in (vectors, anchor, labels)]

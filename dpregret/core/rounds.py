@@ -7,7 +7,6 @@ the processor's first cache for all rounds of the block. Rows are one point (d,)
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 from dpregret.core.kernels import (
     BALL,
@@ -15,8 +14,8 @@ from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
     DIRECTION_SQUARE,
-    IMPLICIT,
     EXPLICIT,
+    IMPLICIT,
     L1_BALL,
     LEADER,
     LOCAL,
@@ -37,8 +36,8 @@ TINY = float(np.finfo(float).tiny)
 
 
 @inlined
-def _value(loss, vector, anchor, label, constants, point, offset):  # type: ignore[no-untyped-def]
-    """f at the point; what `_slopes` needs of it besides, with offset = point - anchor (or - vector) where it is used."""
+def _value(loss, vector, anchor, label, constants, point, offset):
+    """f at the point, and the slope that `_gradient` needs; offset becomes point - anchor (or - vector) if it is used."""
     bend, weight = constants[0], constants[1]
     if loss >= LOGISTIC and loss <= SQUARED:
         score = dot(point, vector)
@@ -66,7 +65,7 @@ def _value(loss, vector, anchor, label, constants, point, offset):  # type: igno
 
 
 @inlined
-def _gradient(loss, vector, anchor, label, constants, point, gradient):  # type: ignore[no-untyped-def]
+def _gradient(loss, vector, anchor, label, constants, point, gradient):
     """Write the gradient at the point; return f there."""
     value, slope = _value(loss, vector, anchor, label, constants, point, gradient)
     bend = constants[0]
@@ -90,8 +89,8 @@ def _gradient(loss, vector, anchor, label, constants, point, gradient):  # type:
 
 
 @inlined
-def _prox(loss, vector, anchor, label, constants, point, step, offset):  # type: ignore[no-untyped-def]
-    """Move the point to argmin step f(x) + |x - point|^2 / 2, for the losses that strongly convex streams are made of."""
+def _prox(loss, vector, anchor, label, constants, point, step, offset):
+    """Move the point to argmin step f(x) + |x - point|^2 / 2, for losses that have it in closed form."""
     bend, weight = constants[0], constants[1]
     shrink = 1.0 + step * bend
     if loss == SQUARED:
@@ -117,8 +116,8 @@ def _prox(loss, vector, anchor, label, constants, point, step, offset):  # type:
 
 
 @inlined
-def _threshold(sizes, total, kept):  # type: ignore[no-untyped-def]
-    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. Only sizes above the last s can count: s grows."""
+def _threshold(sizes, total, kept):
+    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
     largest = sizes[0]
     for k in range(1, len(sizes)):
         largest = max(largest, sizes[k])
@@ -142,7 +141,7 @@ def _threshold(sizes, total, kept):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _project(place, constants, point, first, second):  # type: ignore[no-untyped-def]
+def _project(place, constants, point, first, second):
     """Move the point to the nearest one of the set; first and second are scratch."""
     size = constants[0]
     if place == BALL:
@@ -170,7 +169,7 @@ def _project(place, constants, point, first, second):  # type: ignore[no-untyped
 
 
 @inlined
-def _vertex(place, constants, cost, vertex):  # type: ignore[no-untyped-def]
+def _vertex(place, constants, cost, vertex):
     """Write the cheapest point of the set."""
     size, best = constants[0], 0
     if place == BALL:
@@ -196,7 +195,7 @@ def _vertex(place, constants, cost, vertex):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _sift(scores, heap, top, size):  # type: ignore[no-untyped-def]
+def _sift(scores, heap, top, size):
     """Let the atom at `top` sink in the heap of largest scores, equal ones by their number."""
     atom = heap[top]
     while True:
@@ -216,7 +215,7 @@ def _sift(scores, heap, top, size):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _move_mass(weights, scores, mass, step, taken, heap):  # type: ignore[no-untyped-def]
+def _move_mass(weights, scores, mass, step, taken, heap):
     """weights + step (answer - weights), the answer with `mass` moved from the largest scores to the smallest."""
     best, size = 0, 0
     for k in range(len(weights)):
@@ -242,7 +241,7 @@ def _move_mass(weights, scores, mass, step, taken, heap):  # type: ignore[no-unt
 
 
 @inlined
-def _local(place, constants, radius, step, weights, cost, point, scores, taken, heap):  # type: ignore[no-untyped-def]
+def _local(place, constants, radius, step, weights, cost, point, scores, taken, heap):
     """One step of the given length towards the local oracle's answer, in its weights, and the point they stand for."""
     d = len(point)
     if place == SIMPLEX:
@@ -263,17 +262,18 @@ def _local(place, constants, radius, step, weights, cost, point, scores, taken, 
 
 
 @compiled
-def play(  # type: ignore[no-untyped-def]
-    loss_kind, place_kind, learner_kind, vectors, anchor, labels, loss_constants, set_constants, coefficients, units, scale, point, sums, start,
-    cumulative, norms,
+def play(
+    loss_kind, place_kind, learner_kind, vectors, anchor, labels, loss_constants, set_constants, coefficients, units,
+    begun, scale, point, sums, start, cumulative, norms,
 ):  # fmt: skip
     """Play one setting for len(coefficients) rounds; point, sums, cumulative and norms are changed in place.
 
     loss, place, learner: tuples as long as the number of the kind. A length is part of a type, so each combination is
-    compiled on its own, four times as fast as one loop that asks, and found again on disk. vectors (rounds or 1, runs or 1, d), anchor (d,), labels (rounds or 1, runs or 1): of
-    the losses. coefficients (rounds, 5): of the learner's steps. units (runs, rounds, d) times scale: noise, or no
-    rounds where there is none. point (runs, d), sums (3, runs, at least d), start (runs, d). cumulative, norms (runs,):
-    running sums of losses and of |noise|.
+    compiled on its own, four times as fast as one loop that asks, and found again on disk.
+    vectors (rounds or 1, runs or 1, d), anchor (d,), labels (rounds or 1, runs or 1), loss_constants (2,): the losses.
+    coefficients (rounds, 5): the numbers of the learner's steps. units (runs, rounds, d) from round `begun` on, times
+    scale: noise; no rounds where there is none. point, start (runs, d), sums (3, runs, d or more). cumulative, norms
+    (runs,): running sums of losses and of |noise|.
     """
     loss, place, learner = len(loss_kind), len(place_kind), len(learner_kind)
     rounds, (runs, d), wide = len(coefficients), point.shape, sums.shape[2]
@@ -295,7 +295,7 @@ def play(  # type: ignore[no-untyped-def]
             loss_sum += _gradient(loss, vector, anchor, label, loss_constants, x, gradient)
             if units.shape[1]:
                 for k in range(d):
-                    noise[k] = scale * units[run, now, k]
+                    noise[k] = scale * units[run, begun + now, k]
                 norm_sum += np.sqrt(dot(noise, noise))
             if learner == LEADER:  # a = 1 / mu, b = 1 / t
                 for k in range(d):
@@ -353,7 +353,7 @@ def play(  # type: ignore[no-untyped-def]
 
 
 @compiled
-def serve(oracle_kind, place_kind, set_constants, points, wide, repeats):  # type: ignore[no-untyped-def]
+def serve(oracle_kind, place_kind, set_constants, points, wide, repeats):
     """Ask an oracle for every point (runs, d), again and again: what it costs in `play`."""
     oracle, place, d = len(oracle_kind), len(place_kind), points.shape[1]
     x, cost, weights = np.empty(d), np.empty(d), np.empty(wide)
