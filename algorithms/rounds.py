@@ -69,9 +69,9 @@ class Leader(Step):
     code, sums, stands_for = LEADER, ("total",), ("observe", "leader")
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
-        """1 / mu and 1 / t; 1 in place of 1 / t where a box is printed without the division."""
+        """mu and t; 1 in place of t where a box is printed without the division."""
         undivided = learner.variant == "printed" and learner.card.windowed
-        return 1 / learner.strong_convexity, 1.0 if undivided else 1 / times
+        return learner.strong_convexity, 1.0 if undivided else times
 
 
 class Descent(Step):
@@ -80,16 +80,16 @@ class Descent(Step):
     code = DESCENT
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
-        """The step."""
-        return (1 / (learner.strong_convexity * times),)
+        """mu t and 1: the step from above."""
+        return learner.strong_convexity * times, 1.0
 
 
 class ConstantDescent(Descent):
     """Projected gradient steps of one size."""
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
-        """The step."""
-        return (learner.eta,)
+        """1 and the step."""
+        return 1.0, learner.eta
 
 
 class Regularised(Step):
@@ -98,8 +98,8 @@ class Regularised(Step):
     code, sums, start = REGULARISED, ("gradient_sum",), "start"
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
-        """1 / lambda."""
-        return (1 / learner.regularisation[:, None],)
+        """lambda."""
+        return (learner.regularisation[:, None],)
 
 
 class Implicit(Step):
@@ -113,7 +113,7 @@ class Implicit(Step):
 
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
         """The step, and by how much the noise shrinks."""
-        return 1 / (learner.strong_convexity * times), 1 / times
+        return 1 / (learner.strong_convexity * times), times
 
 
 class Explicit(Implicit):
@@ -128,7 +128,7 @@ class Explicit(Implicit):
     def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
         """The same, the step delayed."""
         delay = np.ceil(learner.problem.smoothness / learner.strong_convexity) - 1
-        return 1 / (learner.strong_convexity * (times + delay)), 1 / times
+        return 1 / (learner.strong_convexity * (times + delay)), times
 
 
 class ConditionalGradient(Step):

@@ -20,6 +20,7 @@ from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoiseDistribution, WindowTree
 from dpregret.algorithms.rounds import FrankWolfe
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 
 class StronglyConvexFrankWolfe(Learner):
@@ -48,8 +49,8 @@ class StronglyConvexFrankWolfe(Learner):
         if noise is not None:
             slope += noise
         direction = self.domain.linear_oracle(slope) - self.point
-        descent = -np.vecdot(slope, direction)
-        curvature = self.strong_convexity * self.round * np.vecdot(direction, direction)
+        descent = -vecdot(slope, direction)
+        curvature = self.strong_convexity * self.round * vecdot(direction, direction)
         step = np.clip(descent / np.maximum(curvature, np.finfo(float).tiny), 0.0, 1.0)
         self.point = self.point + step[..., None] * direction
 

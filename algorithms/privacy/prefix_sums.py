@@ -311,7 +311,7 @@ class NoisePlan:
             yield noise
 
     def arranged(self, generators: Sequence[np.random.Generator]) -> Iterator[list[Array]]:
-        """The blocks before they are scaled: one array (BLOCK, runs, dimension) a setting; equal mechanisms share one."""
+        """The blocks before they are scaled: an array (BLOCK, runs, d) a setting; equal mechanisms share one."""
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         draw = UnitNoise(self.distribution, generators, self.dimension)

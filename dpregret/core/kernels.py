@@ -77,5 +77,5 @@ def packed(losses: Sequence[Any], dimension: int) -> Packed | None:
     if anchor.shape != (dimension,) or vectors.ndim != 3 or vectors.shape[-1] != dimension or labels.ndim != 2:
         return None
     padded = np.array([*constants, 0.0, 0.0], dtype=np.float64)[:2]
-    arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in (vectors, anchor, labels)]
-    return Packed(kernel.code, *arrays, padded)
+    vectors, anchor, labels = (np.ascontiguousarray(each, dtype=np.float64) for each in (vectors, anchor, labels))
+    return Packed(kernel.code, vectors, anchor, labels, padded)

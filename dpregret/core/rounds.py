@@ -37,7 +37,7 @@ TINY = float(np.finfo(float).tiny)
 
 @inlined
 def _value(loss, vector, anchor, label, constants, point, offset):
-    """f at the point, and the slope that `_gradient` needs; offset becomes point - anchor (or - vector) if it is used."""
+    """f at the point, and the slope that `_gradient` needs; offset becomes point - anchor, or - vector, if needed."""
     bend, weight = constants[0], constants[1]
     if loss >= LOGISTIC and loss <= SQUARED:
         score = dot(point, vector)
@@ -217,16 +217,21 @@ def _sift(scores, heap, top, size):
 @inlined
 def _move_mass(weights, scores, mass, step, taken, heap):
     """weights + step (answer - weights), the answer with `mass` moved from the largest scores to the smallest."""
-    best, size = 0, 0
+    best, size, moved = 0, 0, 0.0
     for k in range(len(weights)):
         best = k if scores[k] <= scores[best] else best
         taken[k] = 0.0
-        if weights[k] > 0.0:
-            heap[size] = k
-            size += 1
-    for top in range(size // 2 - 1, -1, -1):
-        _sift(scores, heap, top, size)
-    moved = 0.0
+    if mass < 1.0:
+        for k in range(len(weights)):
+            if weights[k] > 0.0:
+                heap[size] = k
+                size += 1
+        for top in range(size // 2 - 1, -1, -1):
+            _sift(scores, heap, top, size)
+    else:  # all of it
+        for k in range(len(weights)):
+            taken[k] = weights[k]
+            moved += weights[k]
     while size and mass > 0.0:
         atom = heap[0]
         size -= 1
@@ -297,21 +302,21 @@ def play(
                 for k in range(d):
                     noise[k] = scale * units[run, begun + now, k]
                 norm_sum += np.sqrt(dot(noise, noise))
-            if learner == LEADER:  # a = 1 / mu, b = 1 / t
+            if learner == LEADER:  # a = mu, b = t
                 for k in range(d):
-                    total[k] = (total[k] + x[k]) - gradient[k] * a
-                    x[k] = (total[k] - noise[k] * a) * b
+                    total[k] = (total[k] + x[k]) - gradient[k] / a
+                    x[k] = (total[k] - noise[k] / a) / b
                 _project(place, set_constants, x, first, second)
-            elif learner == DESCENT:  # a = step
+            elif learner == DESCENT:  # b / a = step
                 for k in range(d):
-                    x[k] -= gradient[k] * a
+                    x[k] -= gradient[k] * b / a
                 _project(place, set_constants, x, first, second)
-            elif learner == REGULARISED:  # a = 1 / lambda
+            elif learner == REGULARISED:  # a = lambda
                 for k in range(d):
                     total[k] += gradient[k]
-                    x[k] = origin[k] - (total[k] + noise[k]) * a
+                    x[k] = origin[k] - (total[k] + noise[k]) / a
                 _project(place, set_constants, x, first, second)
-            elif learner <= EXPLICIT:  # a = step, b = 1 / t; total is the hidden point
+            elif learner <= EXPLICIT:  # a = step, b = t; total is the hidden point
                 if learner == IMPLICIT:
                     _prox(loss, vector, anchor, label, loss_constants, total, a, gradient)
                 else:
@@ -320,7 +325,7 @@ def play(
                         total[k] -= gradient[k] * a
                 _project(place, set_constants, total, first, second)
                 for k in range(d):
-                    x[k] = total[k] + noise[k] * b
+                    x[k] = total[k] + noise[k] / b
                 _project(place, set_constants, x, first, second)
             elif learner == ONLINE_FRANK_WOLFE:  # a = eta, b = step
                 for k in range(d):
