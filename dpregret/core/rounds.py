@@ -303,9 +303,14 @@ def play(
                     noise[k] = scale * units[run, begun + now, k]
                 norm_sum += np.sqrt(dot(noise, noise))
             if learner == LEADER:  # a = mu, b = t
-                for k in range(d):
-                    total[k] = (total[k] + x[k]) - gradient[k] / a
-                    x[k] = (total[k] - noise[k] / a) / b
+                if a != 1.0:  # divisions are dear, and mu is 1 most of the time
+                    for k in range(d):
+                        total[k] = (total[k] + x[k]) - gradient[k] / a
+                        x[k] = (total[k] - noise[k] / a) / b
+                else:
+                    for k in range(d):
+                        total[k] = (total[k] + x[k]) - gradient[k]
+                        x[k] = (total[k] - noise[k]) / b
                 _project(place, set_constants, x, first, second)
             elif learner == DESCENT:  # b / a = step
                 for k in range(d):

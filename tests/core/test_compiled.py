@@ -50,8 +50,8 @@ def test_a_second_process_compiles_nothing(tmp_path):
     code = PLAY + (
         "from dpregret.core import drawing, rounds\n"
         "each = [rounds.play, drawing.fill_normals]\n"
-        "misses, hits = ([sum(getattr(it.stats, name).values()) for it in each] for name in ('cache_misses', 'cache_hits'))\n"
-        "print(sum(misses), sum(hits))"
+        "stats = [it.stats for it in each]\n"
+        "print(sum(sum(it.cache_misses.values()) for it in stats), sum(sum(it.cache_hits.values()) for it in stats))"
     )
     first = run(code, NUMBA_CACHE_DIR=str(tmp_path))
     second = run(code, NUMBA_CACHE_DIR=str(tmp_path))
