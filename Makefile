@@ -23,7 +23,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -136,6 +136,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+
+processors: setup ## are results the same under four forced processors?
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m dpregret.workflows.processors smoke
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -m dpregret.workflows.schema > workflows/schemas/config.schema.json
