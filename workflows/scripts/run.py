@@ -14,8 +14,7 @@ def prepare() -> None:
     """Load all learners and streams, and the kernels of their rounds."""
     for family in FAMILIES.values():
         _ = family.learners, family.streams
-    compiled = import_module("dpregret.core.compiled")  # a quarter of a second: not where only one job is served
-    getattr(compiled, "warm", lambda: None)()
+    import_module("dpregret.core.compiled").warm()  # a quarter of a second: not where only one job is served
 
 
 def main(asked: Asked) -> None:
