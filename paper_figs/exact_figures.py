@@ -130,12 +130,12 @@ def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> F
                 marker = MARKERS[place % len(MARKERS)]
                 axis.errorbar(
                     part["value"], part["ratio"], reach, color=paint[str(variant)], marker=marker,
-                    label=f"{variant}: {part['response'].iloc[0].replace('_', ' ')}",
+                    label=f"{variant}: regret",
                 )  # fmt: skip
                 axis.plot(part["value"], part["noise"], color=paint[str(variant)], linestyle=DASHED,
                           label=f"{variant}: noise")  # fmt: skip
             _gain_axis(axis, entry, str(own["over"].iloc[0]))
-            axis.set_title(title)
+            axis.set_title(f"{title}: {own['response'].iloc[0]}".replace("_", " "))
             axis.set_ylim(bottom=min(0.9, axis.get_ylim()[0]))
         for axis in axes[len(groups) :]:
             axis.set_visible(False)
