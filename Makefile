@@ -4,7 +4,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CORES ?= 8
+# the processors that this process may use, by its affinity and by the quota of its container; nproc obeys OMP_NUM_THREADS
+CORES ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \
+  quota=$$(awk '$$1 != "max" {print int(($$1 + $$2 - 1) / $$2)}' /sys/fs/cgroup/cpu.max 2>/dev/null || true); \
+  echo $$(( $${quota:-n} < n ? quota : n )))
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
 READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
@@ -20,7 +23,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -45,7 +48,7 @@ $(READY):
 	@$(PIP) --no-build-isolation --require-hashes -r requirements/base.txt
 	@touch $@
 
-reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES=8)
+reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES: all)
 	$(SNAKEMAKE) --cores $(CORES)
 
 report: setup ## write the report of a run: results/report.html
@@ -55,7 +58,7 @@ provenance: setup ## write Snakemake's own report of a finished run: every file 
 	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --benchmark-disable $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
 	@mkdir -p build
@@ -120,7 +123,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
-	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; echo "$$to"; done; done
+	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
+	  [ ! -e "$$from"/gains.csv ] || cp "$$from"/gains.{csv,md} "$$to"; \
+	  [ ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
@@ -131,6 +136,9 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+
+processors: setup ## are results the same under four forced processors?
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m dpregret.workflows.processors smoke
 
 schema: setup ## renew the JSON schema of configurations
 	$(BIN)/python -m dpregret.workflows.schema > workflows/schemas/config.schema.json

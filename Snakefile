@@ -1,5 +1,6 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
+import os
 import shlex
 import sys
 from functools import cache

@@ -2,17 +2,22 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from time import process_time
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.algorithms.privacy import Budget, NoisePlan, Release
+from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
+from dpregret.algorithms.privacy.prefix_sums import by_run
+from dpregret.algorithms.rounds import CompiledRounds, Step
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss as Loss
+from dpregret.core.sums import vecdot
+
+REPORTED = 256  # rounds between two reports of progress
 
 
 class LocalOracle(Protocol):
@@ -154,12 +159,14 @@ class Learner(BaseLearner):
     """Plays `point`, then observes the round's loss. All settings and runs advance together.
 
     State arrays have shape (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings
-    and runs together; `regularisation` is the lambda that a learner was tuned to, one a setting.
+    and runs together; `regularisation` is the lambda that a learner was tuned to, one a setting; `kernel` names
+    the compiled form of `observe` (algorithms/rounds.py), where it has one.
     """
 
     noise_plan: NoisePlan | None = None
     solves: int = 0
     regularisation: Array | None = None
+    kernel: ClassVar[Step | None] = None
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, [setting.budget for setting in settings], runs, variant)
@@ -246,52 +253,92 @@ def play(
     Raises FloatingPointError when a cumulative loss is not finite.
     """
     settings, runs, _ = learner.point.shape
-    cumulative = np.zeros((settings, runs))
+    cumulative, norms = np.zeros((settings, runs)), np.zeros((settings, runs))
     recorded = np.empty((settings, runs, len(checkpoints)))
-    learner.begin(noise_generators)
-    noise = _Noise(learner, noise_generators)
     noise_norms = np.empty_like(recorded)
-    violation = np.zeros(settings)
+    learner.begin(noise_generators)
+    rounds = CompiledRounds.of(learner)
+    violation, now = np.zeros(settings), 0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
+    coming = iter(losses)
     started = process_time()
-    for now, loss, fresh in zip(range(1, max(checkpoints) + 1), losses, noise, strict=False):
-        value, gradient = loss.value_and_gradient(learner.point)
-        cumulative += value
-        learner.round = now
-        if now in where:
-            recorded[:, :, where[now]] = cumulative
-            noise_norms[:, :, where[now]] = noise.total_norm(now) / now
-            violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
-        learner.observe(loss, gradient, fresh)
-        if now % 256 == 0:
-            advance(256)
-    seconds = process_time() - started
+    for noise in _noise(learner, noise_generators):
+        for some in _parts(now, BLOCK, where):
+            chunk = list(islice(coming, some))
+            if not chunk:
+                break
+            begun, before = now % BLOCK, now
+            now += len(chunk)
+            if now in where:
+                violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
+            arrays = rounds.packed(chunk) if rounds is not None else None
+            if rounds is not None and arrays is not None:
+                rounds.play(arrays, np.arange(before + 1.0, now + 1), noise.units, cumulative, norms)
+                learner.round = now
+            else:
+                _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms)
+            if now in where:
+                recorded[:, :, where[now]] = cumulative
+                noise_norms[:, :, where[now]] = norms / now
+        if now % REPORTED == 0:
+            advance(REPORTED)
+        if now >= max(checkpoints) or not chunk:
+            break
+    if rounds is not None:
+        rounds.finish()
+    seconds = process_time() - started - (rounds.pricing if rounds is not None else 0.0)
     if not np.isfinite(recorded).all():
         raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
     return Record(recorded, noise_norms, violation, seconds)
 
 
-class _Noise:
-    """Iterates over the noise of a learner round by round and keeps account of its norms."""
+def _plain(learner: Learner, losses: Sequence[Loss], noise: Array | None, cumulative: Array, norms: Array) -> None:
+    """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d)."""
+    if noise is not None:
+        norms += sum_rows(np.sqrt(vecdot(noise, noise)))
+    for place, loss in enumerate(losses):
+        value, gradient = loss.value_and_gradient(learner.point)
+        cumulative += value
+        learner.round += 1
+        learner.observe(loss, gradient, None if noise is None else noise[place])
 
-    def __init__(self, learner: Learner, generators: Sequence[np.random.Generator]):
-        self.plan, self.generators = learner.noise_plan, generators
-        self.before, self.first = np.zeros(learner.point.shape[:-1]), 0
 
-    def __iter__(self) -> Iterator[Array | None]:
-        if self.plan is None:
-            yield from repeat(None)
-        else:
-            for block in self.plan.blocks(self.generators):
-                self.block = block
-                yield from block
-                self.before = self.total_norm(self.first + len(block))
-                self.first += len(block)
+def _parts(done: int, most: int, checkpoints: Container[int]) -> Iterator[int]:
+    """Lengths that make up the next `most` rounds: a checkpoint is a part of its own."""
+    length = 0
+    for now in range(done + 1, done + most + 1):
+        length += 1
+        if now in checkpoints or now + 1 in checkpoints or now == done + most:
+            yield length
+            length = 0
 
-    def total_norm(self, now: int) -> Array:
-        """Sum of |z_t| over rounds 1..now, (settings, runs); now lies in the current block."""
-        if self.plan is None:
-            return self.before
-        part = self.block[: now - self.first]
-        total: Array = self.before + sum_rows(np.sqrt(np.vecdot(part, part)))
-        return total
+
+@dataclass
+class _Block:
+    """The noise of BLOCK rounds: units (runs, BLOCK, d) a setting, of no rounds where there is none, and scales."""
+
+    units: list[Array]
+    scales: Sequence[float] | None
+
+    def scaled(self, first: int, count: int) -> Array | None:
+        """The noise of some rounds, (count, settings, runs, d); None for a learner without a plan."""
+        if self.scales is None:
+            return None
+        runs, held, dimension = self.units[0].shape
+        noise = np.zeros((count, len(self.units), runs, dimension))
+        if held:
+            for setting, (units, scale) in enumerate(zip(self.units, self.scales, strict=True)):
+                np.multiply(units[:, first : first + count].swapaxes(0, 1), scale, out=noise[:, setting])
+        return noise
+
+
+def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Iterator[_Block]:
+    """The learner's noise, block by block; nothing is drawn where all scales are zero."""
+    plan, (settings, runs, _) = learner.noise_plan, learner.point.shape
+    if plan is None or not any(plan.scales):
+        dimension = learner.point.shape[-1] if plan is None else plan.dimension
+        none = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
+        yield from repeat(none)
+    else:
+        for arranged in plan.arranged(generators):
+            yield _Block([by_run(units) for units in arranged], plan.scales)

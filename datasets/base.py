@@ -11,7 +11,9 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array, sum_rows
+from dpregret.core.drawing import Normals
 from dpregret.core.losses import Loss
+from dpregret.core.sums import vecdot
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""
@@ -139,15 +141,11 @@ class Stream(Source, ABC):
 
 def sphere_blocks(generators: Sequence[np.random.Generator], dimension: int, radius: float = 1.0) -> Iterator[Array]:
     """Endless fresh blocks (BLOCK, runs, d) of vectors uniform on the sphere of the given radius."""
-    shape = (len(generators), BLOCK, dimension)
+    normals = Normals(generators)
     while True:
-        normals = np.empty(shape)
-        for run, generator in enumerate(generators):
-            generator.standard_normal(out=normals[run])
-        scales = np.sqrt(np.vecdot(normals, normals)) / radius
-        block = np.empty((BLOCK, len(generators), dimension))
-        np.divide(normals.swapaxes(0, 1), scales.T[..., None], out=block)
-        yield block
+        block = normals.draw(BLOCK, dimension)
+        block /= (np.sqrt(vecdot(block, block)) / radius)[..., None]
+        yield block.swapaxes(0, 1)
 
 
 def prefix_sums(blocks: Iterator[Array], checkpoints: Sequence[int]) -> Array:

@@ -15,6 +15,8 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import DIRECTION_KINK, LOGISTIC, NORM_KINK, QUADRATIC, SQUARED, LossKernel
+from dpregret.core.sums import vecdot
 
 # Distances below this are the kink itself: their squares underflow, and lam / floor must stay finite.
 _DISTANCE_FLOOR = 1e-150
@@ -27,19 +29,20 @@ _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 class Quadratic:
     """f(x) = (mu/2) |x - center|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(QUADRATIC, vector="center", constants=("strong_convexity",))
     center: Array
     strong_convexity: float
 
     def value(self, points: Array) -> Array:
         """f at the points."""
         offset = points - self.center
-        value: Array = (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        value: Array = (0.5 * self.strong_convexity) * vecdot(offset, offset)
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and mu (x - center)."""
         offset = points - self.center
-        value = (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        value = (0.5 * self.strong_convexity) * vecdot(offset, offset)
         offset *= self.strong_convexity
         return value, offset
 
@@ -60,6 +63,7 @@ class Quadratic:
 class DirectionKink:
     """f(x) = |<direction, x - anchor>| + (mu/2) |x - anchor|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(DIRECTION_KINK, "direction", "anchor", constants=("strong_convexity",))
     direction: Array
     anchor: Array
     strong_convexity: float
@@ -67,15 +71,15 @@ class DirectionKink:
     def value(self, points: Array) -> Array:
         """f at the points."""
         offset = points - self.anchor
-        value: Array = np.abs(np.vecdot(offset, self.direction))
-        value = value + (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        value: Array = np.abs(vecdot(offset, self.direction))
+        value = value + (0.5 * self.strong_convexity) * vecdot(offset, offset)
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and sign(<direction, x - anchor>) direction + mu (x - anchor), with sign(0) = 0."""
         offset = points - self.anchor
-        slope = np.vecdot(offset, self.direction)
-        value = np.abs(slope) + (0.5 * self.strong_convexity) * np.vecdot(offset, offset)
+        slope = vecdot(offset, self.direction)
+        value = np.abs(slope) + (0.5 * self.strong_convexity) * vecdot(offset, offset)
         gradient = np.sign(slope)[..., None] * self.direction
         offset *= self.strong_convexity
         gradient += offset
@@ -84,7 +88,7 @@ class DirectionKink:
     def gradient(self, points: Array) -> Array:
         """Return sign(<direction, x - anchor>) direction + mu (x - anchor), with sign(0) = 0."""
         offset = points - self.anchor
-        gradient: Array = np.sign(np.vecdot(offset, self.direction))[..., None] * self.direction
+        gradient: Array = np.sign(vecdot(offset, self.direction))[..., None] * self.direction
         offset *= self.strong_convexity
         gradient += offset
         return gradient
@@ -96,8 +100,8 @@ class DirectionKink:
         absolute value at the solution.
         """
         offset = points - self.anchor
-        squared = np.vecdot(self.direction, self.direction)
-        sign = np.clip(np.vecdot(offset, self.direction), -step * squared, step * squared)
+        squared = vecdot(self.direction, self.direction)
+        sign = np.clip(vecdot(offset, self.direction), -step * squared, step * squared)
         sign = sign / np.where(squared > 0.0, squared, 1.0)
         offset = offset - sign[..., None] * self.direction
         offset /= 1.0 + step * self.strong_convexity
@@ -109,6 +113,7 @@ class DirectionKink:
 class NormKink:
     """f(x) = weight |x - anchor|_2 + (mu/2) |x - anchor|^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(NORM_KINK, anchor="anchor", constants=("strong_convexity", "weight"))
     weight: float
     anchor: Array
     strong_convexity: float
@@ -116,14 +121,14 @@ class NormKink:
     def value(self, points: Array) -> Array:
         """f at the points."""
         offset = points - self.anchor
-        distance = np.sqrt(np.vecdot(offset, offset))
+        distance = np.sqrt(vecdot(offset, offset))
         value: Array = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and (weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
         offset = points - self.anchor
-        distance = np.sqrt(np.vecdot(offset, offset))
+        distance = np.sqrt(vecdot(offset, offset))
         value = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
         offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
         return value, offset
@@ -131,14 +136,14 @@ class NormKink:
     def gradient(self, points: Array) -> Array:
         """(weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
         offset: Array = points - self.anchor
-        distance = np.sqrt(np.vecdot(offset, offset))
+        distance = np.sqrt(vecdot(offset, offset))
         offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
         return offset
 
     def prox(self, points: Array, step: float) -> Array:
         """Shrink the distance from the anchor by step * weight (not below 0), then divide it by 1 + step mu."""
         offset = points - self.anchor
-        distance = np.sqrt(np.vecdot(offset, offset))
+        distance = np.sqrt(vecdot(offset, offset))
         shrink = np.maximum(1.0 - step * self.weight / np.maximum(distance, _DISTANCE_FLOOR), 0.0)
         offset *= (shrink / (1.0 + step * self.strong_convexity))[..., None]
         result: Array = offset + self.anchor
@@ -180,21 +185,21 @@ class RidgeLinear(ABC):
 
     def value(self, points: Array) -> Array:
         """f at the points."""
-        value: Array = self.loss(np.vecdot(points, self.features), self.labels)
-        value = value + (0.5 * self.strong_convexity) * np.vecdot(points, points)
+        value: Array = self.loss(vecdot(points, self.features), self.labels)
+        value = value + (0.5 * self.strong_convexity) * vecdot(points, points)
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and phi'(<features, x>) features + mu x."""
-        scores = np.vecdot(points, self.features)
-        value = self.loss(scores, self.labels) + (0.5 * self.strong_convexity) * np.vecdot(points, points)
+        scores = vecdot(points, self.features)
+        value = self.loss(scores, self.labels) + (0.5 * self.strong_convexity) * vecdot(points, points)
         gradient = self.slope(scores, self.labels)[..., None] * self.features
         gradient += self.strong_convexity * points
         return value, gradient
 
     def gradient(self, points: Array) -> Array:
         """phi'(<features, x>) features + mu x."""
-        scores = np.vecdot(points, self.features)
+        scores = vecdot(points, self.features)
         gradient: Array = self.slope(scores, self.labels)[..., None] * self.features
         gradient += self.strong_convexity * points
         return gradient
@@ -204,6 +209,7 @@ class RidgeLinear(ABC):
 class RidgeLogistic(RidgeLinear):
     """f(x) = ln(1 + exp(-y <v, x>)) + (mu/2) |x|^2 with labels y in {-1, +1}."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(LOGISTIC, "features", label="labels", constants=("strong_convexity",))
     bend: ClassVar[float] = 0.25
 
     @staticmethod
@@ -230,8 +236,8 @@ class RidgeLogistic(RidgeLinear):
         root of margin = a + b sigma(-margin), a = y <v, point> / k, b = step |v|^2 / k.
         """
         shrink = 1.0 + step * self.strong_convexity
-        least = self.labels * np.vecdot(points, self.features) / shrink
-        margin = _logistic_root(least, step * np.vecdot(self.features, self.features) / shrink)
+        least = self.labels * vecdot(points, self.features) / shrink
+        margin = _logistic_root(least, step * vecdot(self.features, self.features) / shrink)
         pull = (step * self.labels) * expit(-margin)
         result: Array = pull[..., None] * self.features
         result += points
@@ -243,6 +249,7 @@ class RidgeLogistic(RidgeLinear):
 class RidgeSquared(RidgeLinear):
     """f(x) = (1/2) (y - <v, x>)^2 + (mu/2) |x|^2 with labels y in [-1, 1]."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(SQUARED, "features", label="labels", constants=("strong_convexity",))
     bend: ClassVar[float] = 1.0
 
     @staticmethod
@@ -269,8 +276,8 @@ class RidgeSquared(RidgeLinear):
         The score at the solution is s = (<v, point> + b y) / (k + b), b = step |v|^2.
         """
         shrink = 1.0 + step * self.strong_convexity
-        width = step * np.vecdot(self.features, self.features)
-        score = (np.vecdot(points, self.features) + width * self.labels) / (shrink + width)
+        width = step * vecdot(self.features, self.features)
+        score = (vecdot(points, self.features) + width * self.labels) / (shrink + width)
         result: Array = (step * (self.labels - score))[..., None] * self.features
         result += points
         result /= shrink

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss
+from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
 from dpregret.datasets.losses import RidgeLinear, RidgeLogistic, RidgeSquared
@@ -80,12 +81,12 @@ class PoolStream(Stream):
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         center = self.domain.center()
-        at_center = self.family.loss(self.features @ center, self.labels)
-        at_center = at_center + 0.5 * self.strong_convexity * (center @ center)
+        at_center = self.family.loss(vecdot(self.features, center), self.labels)
+        at_center = at_center + 0.5 * self.strong_convexity * vecdot(center, center)
         points = np.tile(center, (len(generators), 1))
         rows: list[tuple[Array, Array, Array]] = []
         for checkpoint, counts in zip(checkpoints, self._counts(generators, checkpoints), strict=True):
-            stay = np.vecdot(counts, at_center)
+            stay = vecdot(counts, at_center)
             points, values, gaps = minimise_pool(
                 self.family,
                 self.features,
@@ -120,8 +121,8 @@ class RidgeLogisticPool(PoolStream):
         generator = np.random.default_rng(np.random.SeedSequence([_LOGISTIC, pool_seed]))
         features = _unit_features(generator, pool_size, domain.dimension)
         direction = domain.target() - domain.center()
-        direction = direction / np.sqrt(direction @ direction)
-        positive = generator.random(pool_size) < expit(signal * (features @ direction))
+        direction = direction / np.sqrt(vecdot(direction, direction))
+        positive = generator.random(pool_size) < expit(signal * vecdot(features, direction))
         examples = Examples(features, np.where(positive, 1.0, -1.0))
         super().__init__(domain, strong_convexity, examples, RidgeLogistic)
 
@@ -156,7 +157,7 @@ class Lasso(PoolStream):
         truth = np.zeros(dimension)
         places = generator.choice(dimension, size=nonzero, replace=False)
         truth[places] = generator.choice([-1.0, 1.0], size=nonzero) * (truth_norm / nonzero)
-        labels = np.clip(features @ truth + noise * generator.standard_normal(pool_size), -1.0, 1.0)
+        labels = np.clip(vecdot(features, truth) + noise * generator.standard_normal(pool_size), -1.0, 1.0)
         super().__init__(domain, strong_convexity, Examples(features, labels), RidgeSquared)
 
 
@@ -164,7 +165,7 @@ def _unit_features(generator: np.random.Generator, size: int, dimension: int) ->
     if size < 1:
         raise ValueError(f"pool_size must be at least 1, got {size}")
     normals = generator.standard_normal((size, dimension))
-    features: Array = normals / np.sqrt(np.vecdot(normals, normals))[:, None]
+    features: Array = normals / np.sqrt(vecdot(normals, normals))[:, None]
     return features
 
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import DIRECTION_SQUARE, HALF_SPACE, LossKernel
 from dpregret.core.losses import Loss
+from dpregret.core.sums import vecdot
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import Quadratic
 
@@ -24,18 +27,19 @@ from dpregret.datasets.losses import Quadratic
 class DirectionSquare:
     """f(x) = (smoothness/2) <direction, x - anchor>^2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(DIRECTION_SQUARE, "direction", "anchor", constants=("smoothness",))
     direction: Array
     anchor: Array
     smoothness: float
 
     def value(self, points: Array) -> Array:
         """f at the points."""
-        value: Array = 0.5 * self.smoothness * np.vecdot(self.direction, points - self.anchor) ** 2
+        value: Array = 0.5 * self.smoothness * vecdot(self.direction, points - self.anchor) ** 2
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """f and smoothness <direction, x - anchor> direction."""
-        offset = np.vecdot(self.direction, points - self.anchor)
+        offset = vecdot(self.direction, points - self.anchor)
         return 0.5 * self.smoothness * offset**2, self.smoothness * offset[..., None] * self.direction
 
     def gradient(self, points: Array) -> Array:
@@ -45,9 +49,7 @@ class DirectionSquare:
     def prox(self, points: Array, step: float) -> Array:
         """Point - step smoothness <direction, point - anchor> direction / (1 + step smoothness |direction|^2)."""
         weight = step * self.smoothness
-        offset = np.vecdot(self.direction, points - self.anchor) / (
-            1 + weight * np.vecdot(self.direction, self.direction)
-        )
+        offset = vecdot(self.direction, points - self.anchor) / (1 + weight * vecdot(self.direction, self.direction))
         moved: Array = points - weight * offset[..., None] * self.direction
         return moved
 
@@ -62,12 +64,13 @@ class DirectionSquare:
 class HalfSpace:
     """f(x) = max(0, <direction, x - anchor>) / 2."""
 
+    kernel: ClassVar[LossKernel] = LossKernel(HALF_SPACE, "direction", "anchor")
     direction: Array
     anchor: Array
 
     def value(self, points: Array) -> Array:
         """f at the points."""
-        value: Array = 0.5 * np.maximum(np.vecdot(self.direction, points - self.anchor), 0.0)
+        value: Array = 0.5 * np.maximum(vecdot(self.direction, points - self.anchor), 0.0)
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
@@ -81,8 +84,8 @@ class HalfSpace:
 
     def prox(self, points: Array, step: float) -> Array:
         """The point moved against the direction by step/2, but not beyond the border."""
-        square = np.vecdot(self.direction, self.direction)
-        beyond = np.maximum(np.vecdot(self.direction, points - self.anchor), 0.0) / square
+        square = vecdot(self.direction, self.direction)
+        beyond = np.maximum(vecdot(self.direction, points - self.anchor), 0.0) / square
         moved: Array = points - np.minimum(beyond, step / 2)[..., None] * self.direction
         return moved
 

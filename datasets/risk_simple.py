@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from dpregret.core.arrays import Array
+from dpregret.core.losses import KINK, SQUARE, RiskRule
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
 
@@ -74,6 +75,22 @@ class NormKinkRisk(EmpiricalRisk):
             apart *= (share / np.maximum(np.sqrt(np.vecdot(apart, apart)), _FLOOR))[..., None]
             total += apart
         return total
+
+    @property
+    def rule(self) -> RiskRule:
+        """The gradient as numbers."""
+        atoms = [np.broadcast_to(self.anchor + atom, self.offset.shape) for _, atom in self.atoms]
+        return RiskRule(KINK, np.array([share for share, _ in self.atoms]), np.stack(atoms))
+
+    @property
+    def record_rule(self) -> RiskRule:
+        """Gradients of records as numbers: every record is one of three atoms, see `atom_of`."""
+        atoms = [self.anchor + sign * self.offset for sign in (0.0, 1.0, -1.0)]
+        return RiskRule(KINK, np.ones(3), np.stack(atoms))
+
+    def atom_of(self, records: np.ndarray) -> np.ndarray:
+        """Which atom of `record_rule` each record is."""
+        return np.where(records < self.pairs, 1, np.where(records < 2 * self.pairs, 2, 0))
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """Unit vectors away from the records; records 0..pairs-1 are at +, pairs..2 pairs-1 at -, then the majority."""
@@ -143,6 +160,11 @@ class QuadraticRisk(EmpiricalRisk):
         slope: Array = points - self.mean
         slope *= self.strong_convexity
         return slope
+
+    @property
+    def rule(self) -> RiskRule:
+        """The gradient as numbers."""
+        return RiskRule(SQUARE, np.array([self.strong_convexity]), self.mean[None, None])
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """Return mu (theta - a_i)."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss
+from dpregret.core.sums import vecdot
 from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
 
@@ -51,7 +52,7 @@ class _QuadraticStream(Stream):
 
         def cumulative(points: Array) -> Array:
             shift = points - self.anchor
-            squares = rounds * (np.vecdot(shift, shift) + self.spread**2) - 2.0 * np.vecdot(shift, sums)
+            squares = rounds * (vecdot(shift, shift) + self.spread**2) - 2.0 * vecdot(shift, sums)
             total: Array = 0.5 * self.strong_convexity * squares
             return total
 
@@ -110,7 +111,7 @@ class Drift(_QuadraticStream):
         cycles, rest = np.divmod(np.asarray(checkpoints), self.period)
         started = segment * np.arange(DRIFT_CENTERS)
         visits = cycles[:, None] * segment + np.clip(rest[:, None] - started, 0, segment)
-        sums = np.einsum("ck,krd->crd", visits.astype(np.float64), self._offsets(generators))
+        sums = (visits.astype(np.float64)[:, :, None, None] * self._offsets(generators)).sum(axis=1)
         return self._from_offset_sums(sums, checkpoints)
 
 
@@ -141,8 +142,8 @@ class RandomKink(Stream):
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         shift = self.domain.center() - self.anchor
         blocks = sphere_blocks(generators, self.dimension)
-        stay = prefix_sums((np.abs(np.vecdot(block, shift)) for block in blocks), checkpoints)
-        stay += 0.5 * self.strong_convexity * (shift @ shift) * np.asarray(checkpoints)[:, None]
+        stay = prefix_sums((np.abs(vecdot(block, shift)) for block in blocks), checkpoints)
+        stay += 0.5 * self.strong_convexity * vecdot(shift, shift) * np.asarray(checkpoints)[:, None]
         return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
 
 

@@ -31,8 +31,8 @@ EDGE: Final = "at the edge"
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
-    "window": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp", "best_loss": "best_loss",
-    "length": "length",
+    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
+    "best_loss": "best_loss", "length": "length",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -96,6 +96,8 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "log_slope":
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
     rows["response"] = _response(rows, frame, claim)
+    if claim.response == "noise" and claim.bound == "explicit":
+        rows["bound"] = rows["noise_floor"] if "noise_floor" in rows.columns else np.nan
     return _pivot(rows, claim)
 
 
@@ -327,11 +329,20 @@ def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> flo
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
-    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1) or ln mu."""
+    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W or ln mu."""
     variable = values
+    if claim.parameter == "landau":
+        variable = landau(values)
     if claim.parameter in ("window", "experts"):
         variable = np.log2(values) + (claim.parameter == "window")
     return np.asarray(np.log(variable), dtype=np.float64)
+
+
+def landau(windows: Array) -> Array:
+    """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
+    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
+    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
+    return found
 
 
 def direction(claim: Claim) -> int:

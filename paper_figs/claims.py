@@ -17,14 +17,16 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
 ]  # fmt: skip
-WITHOUT_EXPERIMENT = ("costs", "expiry")
+EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
+"""Figures of exact tables, with the tables that they draw."""
+WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
-WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead")
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width")
-ONLINE_ONLY = ("horizon", "window", "experts", "best_loss", "length")
+ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length")
 
 
 class Strict(BaseModel):
@@ -129,8 +131,11 @@ class Claim(Strict):
         linear = (("horizon", "regret"), ("samples", "excess"))
         if self.type == "linear" and (self.parameter, self.response) not in linear:
             raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
-        if self.type == "below" and (self.bound != "explicit" or self.response not in ("regret", "excess")):
-            raise ValueError("type below needs bound explicit and response regret or excess")
+        bounded = ("noise",) if self.side == "lower" else ("regret", "excess")
+        if self.type == "below" and (self.bound != "explicit" or self.response not in bounded):
+            raise ValueError(
+                "type below needs bound explicit and response regret or excess; with side lower, response noise"
+            )
         if self.response == "overhead" and self.counterpart is None:
             raise ValueError("response overhead needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
@@ -245,8 +250,34 @@ class FigureEntry(Strict):
     @property
     def name(self) -> str:
         """Stem of the figure's files."""
-        names = {"costs": "oracle_costs", "expiry": "loss_by_age", self.experiment: self.type}
+        names = {"costs": "oracle_costs", "expiry": "loss_by_age", **dict(zip(EXACT, EXACT, strict=True))}
+        names[self.experiment] = self.type
         return names.get(self.type, f"{self.type}_{self.experiment}".replace("-", "_"))
+
+
+class Gain(Strict):
+    """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
+
+    `over` is the variant in the numerator. Everything else as in a claim; a row per stream and value of `parameter`.
+    """
+
+    learner: str
+    over: str
+    variants: tuple[str, ...] = Field(min_length=1)
+    experiment: str
+    parameter: Parameter
+    response: Response = "regret"
+    where: Where = Field(default_factory=dict)
+    varies: tuple[str, ...] = ()
+    counterpart: Counterpart | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "over" in data or not isinstance(data.get("learner"), str):
+            return data
+        learner, _, over = data["learner"].partition(".")
+        return {**data, "learner": learner, "over": over}
 
 
 class ClaimsFile(Strict):
@@ -255,6 +286,8 @@ class ClaimsFile(Strict):
     `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
     the words of tables, and the response of claims that name none. `cite` is the paper's short name, `about` what it
     is about in a few sentences, `glossary` its symbols with their meaning.
+    `chapter`: no paper but a chapter of ours, whose claims are not counted among those of papers. `exact`: tables that
+    are computed and not measured, each with its caption. `gains`: what a further table sets side by side.
     """
 
     paper: str
@@ -262,7 +295,10 @@ class ClaimsFile(Strict):
     cite: str = ""
     about: str = ""
     glossary: dict[str, str] = Field(default_factory=dict)
+    chapter: bool = False
     problem: Literal["online", "erm"] = "online"
+    exact: dict[str, str] = Field(default_factory=dict)
+    gains: tuple[Gain, ...] = ()
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = Field(min_length=1)
     figures: tuple[FigureEntry, ...] = ()

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from dpregret.paper_figs import comparison_figures, regret_figures, risk_figures
+from dpregret.paper_figs import comparison_figures, exact_figures, regret_figures, risk_figures
 from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
+from dpregret.paper_figs.claims import EXACT, Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import exponent_series, printed_pairs, series_of
 from dpregret.paper_figs.figure_style import (
@@ -38,11 +38,12 @@ def write_figures(
     costs_file: Path | str | None = None,
     expiry_file: Path | str | None = None,
     experiments: Collection[str] | None = None,
+    exact: Path | str | None = None,
 ) -> list[Path]:
     """Draw the figures that `paper`, a folder of YAML files, lists and runs allow, as PDF and PNG; return the paths.
 
     `costs_file` (Parquet: set, dimension, operation, seconds, calls) and `expiry_file` (Parquet: window, age,
-    mu_gdp) feed the figures of oracle costs and of the loss by age.
+    mu_gdp) feed the figures of oracle costs and of the loss by age, `exact` is the folder of exact tables (CSV).
     """
     runs, claims = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml")
     if experiments is not None:
@@ -51,7 +52,7 @@ def write_figures(
     paths = []
     for entry in claims.figures:
         try:
-            figure = _draw(runs, claims, entry, files.get(entry.type))
+            figure = _draw(runs, claims, entry, exact if entry.type in EXACT else files.get(entry.type))
         except NotRun:
             continue
         paths += save(figure, Path(out_dir) / entry.name)
@@ -63,6 +64,11 @@ def _draw(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path
         if file is None:
             raise NotRun(f"no file for the figure of type {entry.type}")
         return FILE_FIGURES[entry.type](pd.read_parquet(file))
+    if entry.type in EXACT:
+        paths = {name: Path(file or "") / f"{name}.csv" for name in EXACT[entry.type]}
+        if missing := [str(path) for path in paths.values() if not path.exists()]:
+            raise NotRun(f"no exact table {missing[0]}")
+        return EXACT_FIGURES[entry.type]({name: pd.read_csv(path) for name, path in paths.items()})
     return RUN_FIGURES[entry.type](runs, claims, entry)
 
 
@@ -88,12 +94,16 @@ def _exponent(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Fig
 FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
     "costs": regret_figures.costs_figure, "expiry": regret_figures.age_figure,
 }  # fmt: skip
+EXACT_FIGURES: Final[Mapping[str, Callable[[exact_figures.Tables], Figure]]] = {
+    "league": exact_figures.league_figure, "ages": exact_figures.ages_figure, "map": exact_figures.map_figure,
+}  # fmt: skip
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "regret": _regret, "printed": _printed, "exponent": _exponent,
     "sweep": lambda runs, claims, entry: comparison_figures.sweep_figure(runs, entry, claims.response),
     "bounds": lambda runs, claims, entry: comparison_figures.bounds_figure(runs, entry, claims.response),
     "winners": lambda runs, claims, entry: comparison_figures.winners_figure(runs, entry),
     "overhead": lambda runs, claims, entry: comparison_figures.overhead_figure(runs, entry),
+    "gain": exact_figures.gain_figure,
     "tuning": lambda runs, claims, entry: comparison_figures.tuning_figure(runs, claims, entry),
     "collapse": lambda runs, claims, entry: risk_figures.collapse_figure(runs, entry.experiment),
     "width": lambda runs, claims, entry: risk_figures.width_figure(runs, entry.experiment),
@@ -130,7 +140,8 @@ def exponent_figure(
         axes[1].axhline(0.0, color="0.3", linewidth=0.8)
         axes[1].set_title("zero: grows like the bound; above: outgrows it")
         for axis in axes if parameter not in LENGTHS else ():
-            value_ticks(axis.xaxis, np.concatenate([np.exp(coordinate(claim, cells.values)) for claim, cells in drawn]))
+            values = np.concatenate([np.exp(coordinate(claim, cells.values)) for claim, cells in drawn])
+            value_ticks(axis.xaxis, np.round(values, 2) if parameter == "landau" else values)
         readable_log(axes[0].yaxis)
         legend_below(figure, axes[0], 3)
     return figure

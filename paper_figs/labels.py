@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Parameter = Literal[
-    "horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "mu", "best_loss", "length"
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "mu", "best_loss", "length"
 ]
 Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 
@@ -30,12 +30,12 @@ class Words:
 
 
 _SYMBOLS: Final = {
-    "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "epsilon": "eps",
-    "mu": "mu_gdp", "best_loss": "L*", "length": "k",
+    "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "landau": "G_W",
+    "epsilon": "eps", "mu": "mu_gdp", "best_loss": "L*", "length": "k",
 }  # fmt: skip
 _AXES: Final = {
     "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",
-    "window": "window: log2 W + 1",
+    "window": "window: log2 W + 1", "landau": "window: Landau's constant G_W",
     "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu", "best_loss": "loss of the best expert L*",
     "length": "rounds k that tell the experts apart",
 }  # fmt: skip

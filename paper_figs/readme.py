@@ -66,18 +66,20 @@ def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> boo
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
-    """One row per paper of the reference: claims by verdict, errata and how many of them were measured.
+    """One row per paper of the reference: claims by verdict, errata and how many of them were measured. No chapters.
 
     `papers` holds a folder for each paper, whose claims file knows how it is cited.
     """
     rows = []
     for file in sorted(reference.glob("*/claims.csv")):
         paper = file.parent.name
+        texts = load_claims(papers / paper / "claims.yaml")
+        if texts.chapter:
+            continue
         counts = pd.read_csv(file)["verdict"].value_counts()
         errata = pd.read_csv(file.parent / "errata.csv")
-        title = load_claims(papers / paper / "claims.yaml").cite or paper
         rows.append({
-            "paper": f"[{title}](docs/{paper}.md)", "claims": str(counts.sum()),
+            "paper": f"[{texts.cite or paper}](docs/{paper}.md)", "claims": str(counts.sum()),
             **{verdict: str(counts.get(verdict, 0)) for verdict in ORDER if verdict != NOT_RUN},
             "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
         })  # fmt: skip

@@ -35,11 +35,12 @@ OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability")
 """Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
-    "clipped",
+    "clipped", "noise_floor",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
 its standard error, whether the iterations were cut. Of experts: number of draws, and a lower bound of the stream. Of
-regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped."""
+regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of Gaussian sums: a
+lower bound on the mean norm of the noise."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

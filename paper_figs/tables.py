@@ -25,7 +25,7 @@ from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
 
-EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "width", "epsilon", "best_loss")
+EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss")
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
 ALIAS: Final = {"window": "W", "mu": "eps"}
 """Symbols that are shorter in tables than in laws."""

@@ -153,19 +153,28 @@ def decide(
 
 
 def _judge_below(claim: Claim, cells: Cells) -> Judgement:
+    """Below an explicit upper bound in every cell, or above an explicit lower one in every asymptotic cell."""
     if not np.isfinite(cells.bounds).all():
         return Judgement(INCONCLUSIVE, "the runs carry no explicit bound")
+    shown, lower = _shown_cells(cells), claim.side == "lower"
+    cells = cells.fitted() if lower else cells
     count = len(cells.values)
+    if not count:
+        return replace(shown, reason="no cell is asymptotic")
     means = [fits.mean_interval(cells.responses[:, cell], count) for cell in range(count)]
     ratios = np.array([estimate.value for estimate in means]) / cells.bounds
-    shown, noun = _shown_cells(cells), "excess" if claim.response == "excess" else "regret"
-    above = [f"{value:g}" for value, mean, bound in zip(cells.values, means, cells.bounds, strict=True)
-             if mean.low > bound]  # fmt: skip
-    if above:
-        return replace(shown, verdict=VIOLATED, reason=f"mean {noun} above the bound at {'; '.join(above)}")
-    if FAILED not in cells.status and all(mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)):
-        reason = f"at most {ratios.max():.3g} of the bound in {count} cells"
-        return replace(shown, verdict=REPRODUCED, reason=reason)
+    noun = {"excess": "excess", "noise": "noise"}.get(claim.response, "regret")
+    breaks = [mean.high < bound if lower else mean.low > bound for mean, bound in zip(means, cells.bounds, strict=True)]
+    keeps = [
+        mean.low >= bound if lower else mean.high <= bound for mean, bound in zip(means, cells.bounds, strict=True)
+    ]
+    broken = [f"{value:g}" for value, breaking in zip(cells.values, breaks, strict=True) if breaking]
+    if broken:
+        side = "below" if lower else "above"
+        return replace(shown, verdict=VIOLATED, reason=f"mean {noun} {side} the bound at {'; '.join(broken)}")
+    if FAILED not in cells.status and all(keeps):
+        most = f"at least {ratios.min():.4g}" if lower else f"at most {ratios.max():.3g}"
+        return replace(shown, verdict=REPRODUCED, reason=f"{most} of the bound in {count} cells")
     return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
@@ -240,7 +249,7 @@ def _listed(values: Sequence[float] | Array) -> str:
 def rate_text(claim: Claim) -> str:
     """The claimed rate in plain text, such as `T^0.5 ln(T/delta)^2`, or what else is claimed."""
     if claim.type == "below":
-        return "<= explicit bound"
+        return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
     if claim.type == "private":
         return "delivered eps <= eps"
     rate = _rate(claim)

@@ -17,13 +17,14 @@ MODULES = sorted(
     path for folder in (ROOT / "dpregret" / "core", *(ROOT / each for each in FOLDERS)) for path in folder.rglob("*.py")
 )
 FAMILIES = {path.parent.name for path in (ROOT / "algorithms").glob("*/__init__.py")} - {"privacy", "geometry"}
-LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "privacy", "geometry")))
+LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "rounds", "privacy", "geometry")))
 MAY_IMPORT = {
     "core": (),
     "algorithms": (),
     "algorithms.privacy": ("core",),
     "algorithms.geometry": ("core",),
-    "algorithms.learner": ("core", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.rounds": ("core", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.learner": ("core", "algorithms.rounds", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": ("core", "algorithms.learner"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
     "datasets": ("core",),

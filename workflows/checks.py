@@ -32,12 +32,12 @@ def semantic_problems(config: Config, checked: Checked | None = None) -> Iterato
         parts: list[tuple[KeyPath, tuple[object, ...], Callable[[], Iterator[Mistake]]]]
         parts = [(("oracle_costs",), (settings.oracle_costs,), partial(_oracle_costs, settings.oracle_costs))]
         for name, experiment in settings.experiments.items():
-            content = experiment, config.allow_few_cells
-            parts.append((("experiments", name), content, partial(experiment_mistakes, *content)))
-        for path, content, look in parts:
+            look = partial(experiment_mistakes, experiment, config.allow_few_cells)
+            parts.append((("experiments", name), look.args, look))
+        for path, content, faults in parts:
             if checked is not None and checked.knows(*content):
                 continue
-            found = list(look())
+            found = list(faults())
             if checked is not None and not found:
                 checked.add(*content)
             for below, message in found:

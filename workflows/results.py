@@ -10,14 +10,13 @@ import pandas as pd
 from dpregret.core.files import atomic_write
 
 
-def link_files(files: Iterable[str], folder: Path) -> Path:
+def link_files(files: Iterable[Path], folder: Path) -> Path:
     """Link results files ``.../EXPERIMENT/NAME.parquet`` below ``folder`` and return it.
 
     The folder of results may also hold files of experiments and learners that the configuration no longer has;
     what is linked is exactly what a table may read.
     """
-    for name in files:
-        path = Path(name).resolve()
+    for path in map(Path.resolve, files):
         link = folder / path.parent.name / path.name
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(path)

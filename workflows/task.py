@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 import logging
-import resource
+import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,11 @@ from pathlib import Path
 from dpregret.core.files import atomic_write
 from dpregret.workflows.config import Config
 from dpregret.workflows.job_log import job_log
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 STARTED = time.monotonic()
 COLUMNS = ("s", "cpu_time", "max_rss")  # seconds, CPU seconds with those of processes that it waited for, megabytes
@@ -62,6 +67,11 @@ class Asked:
     def paths(self, key: str) -> list[Path]:
         """All values of a key, files."""
         return [Path(value) for value in self.values[key]]
+
+    @property
+    def output(self) -> Path:
+        """The file to write, the first of several that go into one folder."""
+        return self.paths("output")[0]
 
     @property
     def settings(self) -> Config:
@@ -120,14 +130,15 @@ def record_of(log: Path) -> Path:
 
 
 def write_record(path: Path, seconds: float) -> None:
-    """Write what this process has taken so far, in Snakemake's words for it."""
-    parts = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    spent = sum(part.ru_utime + part.ru_stime for part in parts)
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    memory = max(part.ru_maxrss for part in parts) / unit
+    """Write what this process has taken so far, in the words of Snakemake's benchmarks."""
+    spent, memory = time.process_time(), math.nan
+    if resource is not None:
+        parts = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        spent = sum(part.ru_utime + part.ru_stime for part in parts)
+        memory = max(part.ru_maxrss for part in parts) / (1 << 20 if sys.platform == "darwin" else 1 << 10)
     with atomic_write(path) as temporary:
-        lines: Iterable[str] = ("\t".join(COLUMNS), f"{seconds:.4f}\t{spent:.4f}\t{memory:.2f}")
-        temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        names = "\t".join(COLUMNS)
+        temporary.write_text(f"{names}\n{seconds:.4f}\t{spent:.4f}\t{memory:.2f}\n", encoding="utf-8")
 
 
 def main() -> None:

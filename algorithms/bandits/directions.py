@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dpregret.algorithms.bandits.kernels import normalise
 from dpregret.algorithms.privacy import unit_noise
 from dpregret.core.arrays import Array
 
@@ -34,8 +35,6 @@ class Directions:
 
 def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
     """Directions uniform on the unit sphere, (runs, rounds, n); a run draws from its own generator, round by round."""
-    from dpregret.algorithms.bandits.kernels import normalise
-
     sphere = np.ascontiguousarray(unit_noise("gaussian", generators, rounds, dimension).swapaxes(0, 1))
     normalise(sphere)
     return sphere

@@ -46,6 +46,19 @@ def descend(kind: int, whole: Whole, real: Array, points: Array, goals: Array, a
 
 
 @compiled
+def in_coordinates(vectors: Array, basis: Array) -> Array:
+    """Vectors (settings, runs, n) of the hull in coordinates of the set, by a basis (d, n): vectors @ basis.T."""
+    settings, runs, hull = vectors.shape
+    found = np.zeros((settings, runs, len(basis)))
+    for setting in range(settings):
+        for run in range(runs):
+            for j in range(len(basis)):
+                for k in range(hull):
+                    found[setting, run, j] += vectors[setting, run, k] * basis[j, k]
+    return found
+
+
+@compiled
 def normalise(normals: Array) -> None:
     """Divide the rows of (runs, rounds, n) by their lengths, in place."""
     runs, rounds, dimension = normals.shape

@@ -34,6 +34,7 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.bandits.directions import Directions
+from dpregret.algorithms.bandits.kernels import descend, in_coordinates, play_rounds
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
@@ -131,7 +132,7 @@ class NoisyLeader(BanditLearner):
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved = np.zeros(len(self.budgets))
         fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
-        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)
+        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)  # line 8
         for _ in range(self.batches):  # line 3
             estimate = np.zeros_like(gradient_sum)  # line 5
             for rounds in self._pieces():  # line 6
@@ -158,10 +159,8 @@ class NoisyLeader(BanditLearner):
         rule = getattr(losses, "rule", None)
         if rule is None:
             return self.query_plainly(losses, point, sphere)
-        from dpregret.algorithms.bandits.kernels import play_rounds
-
-        around = self.basis.T.copy(), self.zeta, self.low, self.high
-        played, seen, clipped = play_rounds(*rule, point, sphere, *around)
+        basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
+        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zeta, self.low, self.high)
         return played, (self.hull / self.zeta) * seen, clipped
 
     def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
@@ -176,7 +175,7 @@ class NoisyLeader(BanditLearner):
 
     def step(self, point: Array, released: Array) -> Array:
         """argmin over the (shrunk) set of |x - x_0|^2/2 + eta <s, x>."""
-        goal = self.center - self.eta * (released @ self.basis.T)
+        goal = self.center - self.eta * in_coordinates(released, self.basis)
         if self.by_projection:
             return self._within(self.domain.project(self._without(goal)))
         return self._within(self.descend(self._without(point), self._without(goal)))
@@ -194,8 +193,6 @@ class NoisyLeader(BanditLearner):
         rule = self.domain.vertex_rule
         if rule is None:
             return self.conditional_gradient(start, goal)
-        from dpregret.algorithms.bandits.kernels import descend
-
         started = process_time()
         points, goals = start.reshape(-1, start.shape[-1]).copy(), goal.reshape(-1, start.shape[-1])
         served = descend(*rule, points, goals, self.tolerance * self.diameter**2, self.batch)

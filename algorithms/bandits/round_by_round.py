@@ -20,6 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.bandits.base import LossSource, Record
+from dpregret.algorithms.bandits.kernels import in_coordinates
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
@@ -89,4 +90,4 @@ class Fkm(ThakurtaSmithGaussian):
         """One projected step with the newest estimate."""
         newest = released - self.before
         self.before = released.copy()
-        return self._within(self.domain.project(self._without(point - self.eta * (newest @ self.basis.T))))
+        return self._within(self.domain.project(self._without(point - self.eta * in_coordinates(newest, self.basis))))

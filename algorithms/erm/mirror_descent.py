@@ -24,16 +24,19 @@ Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact
             sigma and eta are those of the T in use.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.geometry import gaussian_width, make_potential
+from dpregret.algorithms.geometry import Ball, ConstraintSet, CountedSet, gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
@@ -123,26 +126,53 @@ class MirrorDescent(ErmLearner):
         potential, lengths = self.potential, [plan.iterations for plan in self.plans]
         states = np.tile(potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
-        units = normals(generators, self.domain.dimension)
+        units, descend = Normals(generators, self.domain.dimension), self._compiled() or self._descend
         for begun, end in pairwise([0, *sorted(set(lengths))]):
             rows = [row for row, length in enumerate(lengths) if length >= end]
-            state, output = states[rows], released[rows]
-            noise = np.array([self.plans[row].noise for row in rows])[:, None, None]
-            steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)[..., None, None]
-            silent = not noise.any()
-            for step in steps:  # line 3
-                point = potential.point(state)
-                output = output + point if self.averaged else point
-                gradient = self.risk.gradient(point)
-                if not silent:
-                    gradient = gradient + noise * next(units)
-                state = potential.step(state, step * gradient)  # line 4
+            noise = np.array([self.plans[row].noise for row in rows])
+            steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)
+            state, output = descend(states[rows], released[rows], steps, noise, units)
             states[rows], released[rows] = state, output
         if self.averaged:
             released /= np.array(lengths, dtype=float)[:, None, None]  # line 5
         if not np.isfinite(released).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
+
+    def _descend(self, state: Array, output: Array, steps: Array, noise: Array, units: Normals) -> tuple[Array, Array]:
+        """Some steps (T, settings) of all rows: the last state, and what the iterates add to the output."""
+        for step in steps[..., None, None]:  # line 3
+            point = self.potential.point(state)
+            output = output + point if self.averaged else point
+            gradient = self.risk.gradient(point)
+            if noise.any():
+                gradient = gradient + noise[:, None, None] * units.take(1)[0]
+            state = self.potential.step(state, step * gradient)  # line 4
+        return state, output
+
+    def _compiled(self) -> Descend | None:
+        """`_descend` in compiled loops: Euclidean steps on a ball, for a risk that has a rule."""
+        rule, ball = getattr(self.risk, "rule", None), plain_ball(self.domain)
+        if rule is None or ball is None or self.potential_name != "euclidean":
+            return None
+        from dpregret.algorithms.erm.descent_kernels import descend
+
+        every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
+
+        def steps_on_ball(
+            state: Array, output: Array, steps: Array, noise: Array, units: Normals
+        ) -> tuple[Array, Array]:
+            started, done = process_time(), 0
+            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
+            while done < len(steps):
+                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *state.shape[1:]))
+                chunk = steps[done : done + len(some)] if len(some) else steps
+                descend(*told, state, output, averaged, chunk, noise, some, every)
+                done += len(chunk)
+            count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
+            return state, output
+
+        return steps_on_ball
 
     def iterations(self) -> list[int]:
         """T of each setting."""
@@ -178,11 +208,35 @@ class MirrorDescent(ErmLearner):
         return self.potential.maximum / (step * plan.iterations) + drift
 
 
-def normals(generators: Sequence[np.random.Generator], dimension: int) -> Iterator[Array]:
+class Normals:
     """Endless standard normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only."""
-    rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
-    while True:
-        yield from unit_noise("gaussian", generators, rounds, dimension)
+
+    def __init__(self, generators: Sequence[np.random.Generator], dimension: int):
+        self.generators, self.dimension = generators, dimension
+        self.rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
+        self._left = np.empty((0, len(generators), dimension))
+
+    def take(self, most: int) -> Array:
+        """Those of the next rounds, at least one and at most `most`: (rounds, runs, dimension)."""
+        if not len(self._left):
+            self._left = unit_noise("gaussian", self.generators, self.rounds, self.dimension)
+        taken, self._left = self._left[:most], self._left[most:]
+        return taken
+
+
+Descend = Callable[[Array, Array, Array, Array, Normals], tuple[Array, Array]]
+
+
+def plain_ball(domain: ConstraintSet) -> Ball | None:
+    """The ball that a set is, if it projects as balls do."""
+    inner = domain.inner if type(domain) is CountedSet else domain
+    return inner if type(inner) is Ball else None
+
+
+def count_projections(domain: ConstraintSet, rows: int, seconds: float) -> None:
+    """What a compiled loop projected; its seconds are those of the whole loop."""
+    if isinstance(domain, CountedSet):
+        domain.projections.add(rows, seconds)
 
 
 def _log_over_delta(number: float, budget: Budget) -> float:

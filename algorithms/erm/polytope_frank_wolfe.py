@@ -19,7 +19,7 @@ Deviations  printed: T = (Gamma n eps / (L1 |C|_1))^(2/3), Laplace scale L1 |C|_
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -50,8 +50,8 @@ class QuadraticRisk(Protocol):
 class CornerFrankWolfe(PrivateFrankWolfe):
     """Private choice among the corners of a polytope.
 
-    On l1 balls and simplices a squared loss keeps its gradient by Gram columns: O(p) a step, whatever n; hence a
-    higher cap on T than elsewhere.
+    On l1 balls and simplices a squared loss keeps its gradient by Gram columns (`_along_axes`): O(p) a step, whatever
+    n; hence a higher cap on T than elsewhere.
     Raises ValueError for a set whose corners are not listed, and where delta = 0.
     """
 
@@ -113,8 +113,12 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         return [scale * unit for scale in self.scales]
 
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
+        if isinstance(self.corners, AxisCorners) and isinstance(self.risk, QuadraticRisk):
+            return self._along_axes(self.corners, self.risk, setting, rounds, generators)
+        return self._plainly(setting, rounds, generators)
+
+    def _plainly(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
-        gradient_after = self._gradient_keeper(points)
         gradient = self.risk.gradient(points)
         noise = self._score_noise(self.scales[setting], rounds, generators)
         for now in range(1, rounds):  # line 2
@@ -124,7 +128,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
             chosen = np.argmin(scores, axis=-1)  # line 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
-            gradient = gradient_after(gradient, chosen, step)
+            gradient = self.risk.gradient(points)
         return points  # line 6
 
     def _score_noise(self, scale: float, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
@@ -135,21 +139,24 @@ class CornerFrankWolfe(PrivateFrankWolfe):
             noise *= scale
             yield from noise
 
-    def _gradient_keeper(self, points: Array) -> Callable[[Array, np.ndarray, float], Array]:
-        """Gradient after a step, from the one before: for a quadratic risk by one column of its Gram matrix."""
-        corners, risk = self.corners, self.risk
-        if not (isinstance(corners, AxisCorners) and isinstance(risk, QuadraticRisk)):
-            return lambda gradient, chosen, step: self.risk.gradient(points)
-        columns, constant = risk.gram_columns, risk.gradient(np.zeros_like(points))
+    def _along_axes(
+        self,
+        corners: AxisCorners,
+        risk: QuadraticRisk,
+        setting: int,
+        rounds: int,
+        generators: Sequence[np.random.Generator],
+    ) -> Array:
+        """`_plainly`, compiled: grad = G theta - c with -c = grad L(0), so that a step changes it by a column of G."""
+        from dpregret.algorithms.erm.kernels import cheapest_corner, follow
 
-        def keep(gradient: Array, chosen: np.ndarray, step: float) -> Array:
-            # grad = G theta - c with -c = grad L(0): the convex combination of G theta and G s, plus -c
-            coordinate, length = corners.axis(chosen)
-            gradient *= 1 - step
-            column = columns(coordinate)
-            column *= (step * length)[:, None]
-            gradient += column
-            gradient += step * constant
-            return gradient
-
-        return keep
+        points = np.tile(self.domain.center(), (self.runs, 1))
+        constant, gradient = (self.risk.gradient(each) for each in (np.zeros_like(points), points))
+        chosen, silent = np.zeros(self.runs, dtype=np.int64), np.zeros((self.runs, 0))
+        noise = self._score_noise(self.scales[setting], rounds, generators)
+        for now in range(1, rounds):
+            drawn = next(noise) if self.scales[setting] > 0 else silent
+            cheapest_corner(gradient, drawn, corners.l1_norm, corners.signed, chosen)
+            columns = risk.gram_columns(chosen % corners.dimension)
+            follow(points, gradient, columns, constant, chosen, corners.l1_norm, self._step(now, rounds))
+        return points

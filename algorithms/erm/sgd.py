@@ -16,20 +16,31 @@ Deviations  corrected: full gradients, so no sampling; noise and T of mirror_des
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar
+from time import process_time
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan, count_projections, plain_ball
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.core.arrays import Array
+from dpregret.core.losses import RiskRule
 
 ORDERS = (*range(2, 17), *range(18, 33, 2), 40, 48, 64, 96, 128)
 CHUNK = 256
+
+
+class RecordRules(Protocol):
+    """A risk whose records a compiled loop knows."""
+
+    record_rule: RiskRule
+
+    def atom_of(self, records: np.ndarray) -> np.ndarray:
+        """Which atom of the rule each record is."""
 
 
 class NoisySgd(MirrorDescent):
@@ -84,18 +95,41 @@ class NoisySgd(MirrorDescent):
         """All settings take as many steps, draw the same records and share their unit noises."""
         points = np.tile(self.domain.center(), (len(self.plans), self.runs, 1))
         noise = np.array([plan.noise for plan in self.plans])[:, None, None]
+        compiled = self._compiled_samples()
         steps = np.stack([plan.steps for plan in self.plans], axis=1)[:-1, :, None, None]  # theta_T needs T - 1
         for begun in range(0, len(steps), CHUNK):
             chunk = steps[begun : begun + CHUNK]
             draws = [_draws(generator, self.risk.samples, self.domain.dimension) for generator in generators]
             records = np.stack([each[0] for each in draws], axis=1)
             units = np.stack([each[1] for each in draws], axis=1)
+            if compiled is not None:
+                points = compiled(points, chunk[..., 0, 0], records[: len(chunk)], units[: len(chunk)])
+                continue
             for step, record, unit in zip(chunk, records, units, strict=False):
                 gradient = np.stack([self.risk.record_gradient(each, record) for each in points])
                 points = self.domain.project(points - step * (gradient + noise * unit))
         if not np.isfinite(points).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return points
+
+    def _compiled_samples(self) -> Callable[[Array, Array, np.ndarray, Array], Array] | None:
+        """The steps of a chunk in compiled loops: on a ball, for a risk whose records have a rule."""
+        rule, ball = getattr(self.risk, "record_rule", None), plain_ball(self.domain)
+        if rule is None or ball is None:
+            return None
+        from dpregret.algorithms.erm.descent_kernels import descend
+
+        noise, risk = np.array([plan.noise for plan in self.plans]), cast("RecordRules", self.risk)
+
+        def steps_on_ball(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
+            started, moved = process_time(), points.copy()
+            chosen = risk.atom_of(records)
+            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
+            descend(*told, moved, np.empty_like(moved), False, steps, noise, units, chosen)
+            count_projections(self.domain, len(steps) * points.shape[0] * points.shape[1], process_time() - started)
+            return moved
+
+        return steps_on_ball
 
     def delivered_epsilon(self) -> list[float]:
         """Exact Gaussian DP; sampled: what the Renyi accountant certifies."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import BALL, SetKernel
+from dpregret.core.sums import vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -24,6 +26,7 @@ class Ball(NormBall):
     """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "ball"
+    kernel: ClassVar[SetKernel] = SetKernel(BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
@@ -35,11 +38,11 @@ class Ball(NormBall):
 
     def reach(self, point: Array) -> float:
         """|point|_2 + radius, exact."""
-        return float(np.sqrt(point @ point)) + self.radius
+        return float(np.sqrt(vecdot(point, point))) + self.radius
 
     def linear_oracle(self, cost: Array) -> Array:
         """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
-        norms = np.sqrt(np.vecdot(cost, cost))[..., None]
+        norms = np.sqrt(vecdot(cost, cost))[..., None]
         zero = norms == 0.0
         points: Array = cost * (-self.radius / np.where(zero, 1.0, norms))
         points[..., :1] += self.radius * zero
@@ -54,13 +57,13 @@ class Ball(NormBall):
 
     def project(self, points: Array) -> Array:
         """Scale to the sphere by radius / max(|x|_2, radius); points inside come back unchanged, bit by bit."""
-        norms = np.sqrt(np.vecdot(points, points))
+        norms = np.sqrt(vecdot(points, points))
         scaled: Array = points * (self.radius / np.maximum(norms, self.radius))[..., None]
         return scaled
 
     def norm(self, points: Array) -> Array:
         """|x|_2."""
-        norms: Array = np.sqrt(np.vecdot(points, points))
+        norms: Array = np.sqrt(vecdot(points, points))
         return norms
 
     def cvxpy_norm(self, variable: Any) -> Any:
@@ -94,12 +97,12 @@ class BallLocalOracle(LocalOracle):
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
         """Points (..., d) that minimise the cost within `radius` of the points `weights`, inside the ball."""
         points, cost = same_shape(weights, cost)
-        norms = np.sqrt(np.vecdot(cost, cost))
+        norms = np.sqrt(vecdot(cost, cost))
         nonzero = norms > 0.0
         inverse = nonzero / np.where(nonzero, norms, 1.0)
-        steps = radius * nonzero
-        squares = np.vecdot(points, points)
-        slopes = np.vecdot(points, cost) * inverse
+        steps: Array = np.asarray(radius * nonzero, dtype=np.float64)
+        squares = vecdot(points, points)
+        slopes = vecdot(points, cost) * inverse
         limit = self._set_radius
         stays_inside = squares - 2.0 * steps * slopes + steps**2 <= limit**2
         within_reach = squares + 2.0 * limit * slopes + limit**2 <= steps**2
@@ -114,13 +117,13 @@ class BallLocalOracle(LocalOracle):
     def _on_both_spheres(self, points: Array, steps: Array, unit_costs: Array) -> Array:
         """Lowest points of the intersection of the two spheres; points (n, d), steps (n,), unit costs (n, d)."""
         limit = self._set_radius
-        squares = np.vecdot(points, points)
+        squares = vecdot(points, points)
         distances = np.sqrt(squares)
         axes = points / distances[..., None]
         along = np.clip((limit**2 + squares - steps**2) / (2.0 * distances), -limit, limit)
         across = np.sqrt(limit**2 - along**2)
-        normals = unit_costs - np.vecdot(unit_costs, axes)[..., None] * axes
-        lengths = np.sqrt(np.vecdot(normals, normals))
+        normals = unit_costs - vecdot(unit_costs, axes)[..., None] * axes
+        lengths = np.sqrt(vecdot(normals, normals))
         # Parallel cost and point: the two spheres touch, across is rounding and the direction is irrelevant.
         across /= np.maximum(lengths, np.finfo(float).tiny)
         answers: Array = along[..., None] * axes - across[..., None] * normals

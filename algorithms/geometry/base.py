@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
-from scipy.linalg import null_space
 
 from dpregret.core.arrays import Array
 
@@ -61,6 +60,11 @@ class ConstraintSet(ABC):
     reference_tolerance: float = 1e-10
     """Relative gap that a conic solver reaches on `cvxpy_constraints`."""
 
+    def __init_subclass__(cls, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if "linear_oracle" in vars(cls) and "vertex_rule" not in vars(cls):
+            cls.vertex_rule = ConstraintSet.vertex_rule  # type: ignore[method-assign]  # a parent's does what its oracle does
+
     @property
     @abstractmethod
     def vertex_count(self) -> int | float:
@@ -102,11 +106,18 @@ class ConstraintSet(ABC):
         return np.zeros((0, self.dimension))
 
     def hull_basis(self) -> Array:
-        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns."""
+        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns.
+
+        Raises ValueError where rows of `equalities` depend on each other.
+        """
+        from dpregret.algorithms.geometry.orthogonal import orthogonal_to
+
         rows = self.equalities()
         if not len(rows):
             return np.eye(self.dimension)
-        basis: Array = null_space(rows)
+        basis = orthogonal_to(np.ascontiguousarray(rows, dtype=np.float64))
+        if not basis.size:
+            raise ValueError(f"the equalities of the set {self.name!r} depend on each other, or leave one point")
         return basis
 
     def inner_radius(self) -> float:

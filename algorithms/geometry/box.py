@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import BOX, SetKernel
 
 
 class Box(ConstraintSet):
     """[lower, upper]^dimension; by default [-1, 1]^d / sqrt(d), the cube inscribed in the unit ball."""
 
     name = "box"
+    kernel: ClassVar[SetKernel] = SetKernel(BOX, ("lower", "upper"))
 
     def __init__(self, dimension: int, *, lower: float | None = None, upper: float | None = None):
         self.dimension = checked_dimension(self.name, dimension)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold_from_largest
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import L1_BALL, SetKernel
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -24,6 +25,7 @@ class L1Ball(NormBall):
     """{x : |x|_1 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "l1-ball"
+    kernel: ClassVar[SetKernel] = SetKernel(L1_BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)

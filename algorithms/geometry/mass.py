@@ -15,7 +15,7 @@ def move_mass(weights: Array, scores: Array, mass: float | Array) -> Array:
     the weights. Atoms that lose nothing keep their weight exactly.
     """
     weights, scores = same_shape(weights, scores)
-    order = np.argsort(-scores, axis=-1)
+    order = np.argsort(-scores, axis=-1, kind="stable")  # equal scores by their place, on every processor
     ordered = np.take_along_axis(weights, order, axis=-1)
     left_to_move = np.asarray(mass)[..., None] - (np.cumsum(ordered, axis=-1) - ordered)
     removed = np.minimum(np.maximum(left_to_move, 0.0), ordered)
@@ -31,7 +31,7 @@ def exchange_mass(weights: Array, scores: Array, mass: float | Array, rank: int)
     weights, scores: (..., k); mass: (...,) or a number; the weights sum to `rank`.
     """
     weights, scores = same_shape(weights, scores)
-    order = np.argsort(scores, axis=-1)
+    order = np.argsort(scores, axis=-1, kind="stable")
     held = np.take_along_axis(weights, order, axis=-1)
     room = 1.0 - held
     filled = np.cumsum(room, axis=-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import SIMPLEX, SetKernel
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -38,6 +39,7 @@ class Simplex(ConstraintSet):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
     name = "simplex"
+    kernel: ClassVar[SetKernel] = SetKernel(SIMPLEX, (1.0, 0.0))
 
     def __init__(self, dimension: int):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)

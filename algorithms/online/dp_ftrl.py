@@ -30,6 +30,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.rounds import Regularised
 from dpregret.core.arrays import Array
 
 MULTIPLES = {
@@ -48,6 +49,7 @@ class FollowTheRegularisedLeader(Learner):
     """What both regularisations share (see dp_ftrl_lipschitz.py). `regularisation` is lambda, one a setting."""
 
     regularisation: Array
+    kernel = Regularised()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)

@@ -13,6 +13,7 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss
+from dpregret.algorithms.rounds import Leader
 from dpregret.core.arrays import Array
 
 
@@ -27,6 +28,7 @@ class FollowTheApproximateLeader(Learner):
         variants={"plain": "as published"},
         private=False,
     )
+    kernel = Leader()
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""

@@ -11,6 +11,7 @@ Guarantee   Gradient descent: regret <= (L^2 / (2 mu)) (1 + ln T). Frank-Wolfe: 
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss
+from dpregret.algorithms.rounds import ConditionalGradient, Descent
 from dpregret.core.arrays import Array
 
 
@@ -25,6 +26,7 @@ class OnlineGradientDescent(Learner):
         variants={"plain": "as published"},
         private=False,
     )
+    kernel = Descent()
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """One projected gradient step of size 1 / (mu t)."""
@@ -49,6 +51,7 @@ class OnlineFrankWolfe(Learner):
         private=False,
         anytime=False,
     )
+    kernel = ConditionalGradient()
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """One conditional gradient step."""

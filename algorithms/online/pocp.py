@@ -29,6 +29,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
+from dpregret.algorithms.rounds import Explicit, Implicit
 from dpregret.core.arrays import Array
 
 VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
@@ -45,6 +46,7 @@ class PocpIgd(Learner):
         variants=VARIANTS,
         anytime=False,
     )
+    kernel = Implicit()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
@@ -81,6 +83,7 @@ class PocpGiga(PocpIgd):
         reference="Generalised infinitesimal gradient ascent",
         needs=frozenset({"smooth"}),
     )
+    kernel = Explicit()
 
     def _step(self, loss: Loss) -> Array:
         delay = math.ceil(self.problem.smoothness / self.strong_convexity) - 1

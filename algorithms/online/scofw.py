@@ -19,7 +19,9 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.rounds import FrankWolfe
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 VARIANTS = {"corrected": "tight calibration"}
 
@@ -35,6 +37,7 @@ class StronglyConvexFrankWolfe(Learner):
         variants={"plain": "as published"},
         private=False,
     )
+    kernel = FrankWolfe()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
@@ -49,8 +52,8 @@ class StronglyConvexFrankWolfe(Learner):
         if noise is not None:
             slope += noise
         direction = self.domain.linear_oracle(slope) - self.point
-        descent = -np.vecdot(slope, direction)
-        curvature = self.strong_convexity * self.round * np.vecdot(direction, direction)
+        descent = -vecdot(slope, direction)
+        curvature = self.strong_convexity * self.round * vecdot(direction, direction)
         step = np.clip(descent / np.maximum(curvature, np.finfo(float).tiny), 0.0, 1.0)
         self.point = self.point + step[..., None] * direction
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.rounds import ConstantDescent
 from dpregret.core.arrays import Array
 
 
@@ -28,6 +29,7 @@ class SmallLossDescent(Learner):
         needs=frozenset({"smooth", "best-loss"}),
         convex=True,
     )
+    kernel = ConstantDescent()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)

@@ -40,6 +40,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.rounds import Local
 from dpregret.core.arrays import Array
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
@@ -49,6 +50,7 @@ class LocalOracleFtal(Learner):
     """LLOO-FTAL of Garber & Hazan 2016, without privacy; subclasses add a noise plan."""
 
     distribution: ClassVar[NoiseDistribution] = "gaussian"
+    kernel = Local()
     card = Card(
         name="lloo-ftal",
         title="LLOO-FTAL",

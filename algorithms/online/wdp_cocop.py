@@ -28,6 +28,7 @@ from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.rounds import Leader
 from dpregret.core.arrays import Array
 
 VARIANTS = {
@@ -41,6 +42,7 @@ class WdpCocopGamma(FollowTheApproximateLeader):
     """Option I: norm-Gamma noise, pure window epsilon-DP."""
 
     distribution: ClassVar[NoiseDistribution] = "gamma"
+    kernel = Leader()
     card = Card(
         name="wdp-cocop-gamma",
         title="WDP-COCOP (Gamma)",

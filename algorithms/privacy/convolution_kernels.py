@@ -52,6 +52,17 @@ def _four_twice(
 
 
 @compiled
+def _first_four_twice(
+    into: Array, later: Array, new: Array, a: Array, b: Array, c: Array, d: Array,
+    p: float, q: float, r: float, s: float,
+) -> None:  # fmt: skip
+    for at in range(len(into)):
+        aa, bb, cc = a[at], b[at], c[at]
+        into[at] = fused(s, d[at], fused(r, cc, fused(q, bb, p * aa)))
+        later[at] = fused(s, cc, fused(r, bb, fused(q, aa, p * new[at])))
+
+
+@compiled
 def add_product(matrix: Array, rows: Array, into: Array) -> None:
     """into += matrix @ rows; matrix: (n, m), rows: (m, width)."""
     terms = matrix.shape[1]
@@ -81,19 +92,21 @@ def convolve(lags: Array, ring: Array, first: int, into: Array) -> None:
     pairs, fours = rounds - rounds % 2, len(lags) - len(lags) % 4
     for low in range(0, into.shape[1], PANEL):
         high = min(low + PANEL, into.shape[1])
-        for t in range(rounds):
+        for t in range(pairs if fours else 0, rounds):
             into[t, low:high] = 0.0
         for t in range(0, pairs, 2):
             for j in range(0, fours, 4):
                 at = first + t - j - 3
                 at += len(ring) if at < 0 else 0
                 at -= len(ring) if at >= len(ring) else 0
-                _four_twice(
-                    into[t, low:high], into[t + 1, low:high], _columns(ring, at + 4, low, high),
-                    _columns(ring, at + 3, low, high), _columns(ring, at + 2, low, high),
-                    _columns(ring, at + 1, low, high), _columns(ring, at, low, high),
-                    lags[j], lags[j + 1], lags[j + 2], lags[j + 3],
-                )  # fmt: skip
+                into_now, into_next, new = into[t, low:high], into[t + 1, low:high], _columns(ring, at + 4, low, high)
+                a, b = _columns(ring, at + 3, low, high), _columns(ring, at + 2, low, high)
+                c, d = _columns(ring, at + 1, low, high), _columns(ring, at, low, high)
+                p, q, r, s = lags[j], lags[j + 1], lags[j + 2], lags[j + 3]
+                if j:
+                    _four_twice(into_now, into_next, new, a, b, c, d, p, q, r, s)
+                else:
+                    _first_four_twice(into_now, into_next, new, a, b, c, d, p, q, r, s)
         for t in range(rounds):
             for j in range(fours if t < pairs else 0, len(lags)):
                 _one(into[t, low:high], ring[(first + t - j) % len(ring), low:high], lags[j])

@@ -1,5 +1,7 @@
 """The compiled walk of a threshold test along a query that grows by the losses of successive rounds."""
 
+import math
+
 import numpy as np
 
 from dpregret.core.arrays import Array
@@ -12,9 +14,9 @@ FAR = 60.0  # in units of the noise: further below the threshold a query halts w
 def _rate(epsilon: float, gap: float) -> float:
     """`AboveThreshold.rates` of one query."""
     if np.isinf(epsilon):
-        return np.inf if gap < 0 else 0.0
+        return math.inf if gap < 0 else 0.0
     scaled = gap * (epsilon / 4)
-    return -np.log1p(-0.5 * np.exp(-scaled)) if scaled >= 0 else np.log(2.0) - scaled
+    return -math.log1p(-0.5 * math.exp(-scaled)) if scaled >= 0 else math.log(2.0) - scaled
 
 
 @compiled

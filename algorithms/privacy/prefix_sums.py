@@ -21,6 +21,7 @@ import numpy as np
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, root_mean_square_norm
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
 
@@ -121,27 +122,59 @@ class WindowTree(PrefixSums):
         return _ShortWindow(self.window) if self.window <= BLOCK else _LongWindow(self.window)
 
 
+@compiled
+def _arrange(
+    units: Array, window: int, base: Array, last: Array, fresh: Array, root: Array, skip: int, noise: Array
+) -> None:
+    """Trees of `window` rounds each, side by side. Arrays are (runs, rounds, d); base, last, root (runs, d) or empty.
+
+    Prefix t of a tree is prefix t & (t - 1), or `base`, plus the node that ends at t; `last` replaces the last one.
+    From round `skip` on the suffix of the tree before is added: the same recursion over `fresh`, backwards from `root`.
+    """
+    runs, rounds, dimension = units.shape
+    for run in range(runs):
+        for first in range(0, rounds, window):
+            for now in range(1, window + 1):
+                older, place = now & (now - 1), first + now - 1
+                for k in range(dimension):
+                    before = noise[run, first + older - 1, k] if older else (base[run, k] if len(base) else 0.0)
+                    noise[run, place, k] = units[run, place, k] + before
+            if len(last):
+                for k in range(dimension):
+                    noise[run, first + window - 1, k] = last[run, k]
+            if first >= skip and fresh.shape[1]:
+                for k in range(dimension):
+                    fresh[run, first, k] = root[run, k] if len(root) else 0.0
+                for now in range(window):
+                    older, place = now & (now - 1), first + window - 1 - now
+                    for k in range(dimension):
+                        if now:
+                            fresh[run, first + now, k] += fresh[run, first + older, k]
+                        noise[run, place, k] += fresh[run, first + now, k]
+
+
+def by_run(block: Array) -> Array:
+    """(rounds, runs, d) -> (runs, rounds, d), a view where the numbers of a run lie together."""
+    return np.ascontiguousarray(block.swapaxes(0, 1))
+
+
+_NONE, _NO_ROUNDS = np.empty((0, 0)), np.empty((0, 0, 0))
+
+
 class _ShortWindow:
-    """Window of at most one block: all trees of the block at once, laid out (position, tree, runs, d)."""
+    """Window of at most one block: all trees of the block at once."""
 
     def __init__(self, window: int):
         self.window, self.first = window, True
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
-        nodes = np.zeros((self.window + 1, BLOCK // self.window, *units.shape[1:]))
-        nodes[1:] = self._by_position(units)
-        noise = prefix_noise(nodes)[1:].swapaxes(0, 1).reshape(units.shape)
-        if self.window > 1:
-            suffix = self._by_position(fresh(BLOCK)).copy()
-            suffix[0] = 0.0  # the suffix after the last position is empty
-            older = prefix_noise(suffix)[::-1].swapaxes(0, 1).reshape(units.shape)
-            start = self.window if self.first else 0  # the first tree has none before it
-            noise[start:] += older[start:]
+        own = by_run(units)
+        noise = np.empty_like(own)
+        further = by_run(fresh(BLOCK)) if self.window > 1 else _NO_ROUNDS
+        skip = self.window if self.first else 0  # the first tree has none before it
+        _arrange(own, self.window, _NONE, _NONE, further, _NONE, skip, noise)
         self.first = False
-        return noise
-
-    def _by_position(self, units: Array) -> Array:
-        return units.reshape(BLOCK // self.window, self.window, *units.shape[1:]).swapaxes(0, 1)
+        return noise.swapaxes(0, 1)
 
 
 class _LongWindow:
@@ -154,27 +187,23 @@ class _LongWindow:
         self.first = True
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
-        shape = units.shape[1:]
+        own = by_run(units)
+        noise, shape = np.empty_like(own), (self.levels, own.shape[0], own.shape[2])
         if self.done == 0:
-            self.prefix = np.zeros((self.levels, *shape))
-            self.suffix = np.zeros((self.levels, *shape))
-        nodes = np.empty((BLOCK + 1, *shape))
-        nodes[0] = self.prefix.sum(axis=0)
-        nodes[1:] = units
-        noise = prefix_noise(nodes)[1:]
+            self.prefix, self.suffix = np.zeros(shape), np.zeros(shape)
+        base = self.prefix.sum(axis=0)
         ended = _trailing_zeros(self.done + 1)
         self.prefix[:ended] = 0.0
-        self.prefix[ended] = units[-1]
-        noise[-1] = self.prefix.sum(axis=0)
-        if not self.first:
-            noise += self._suffix(fresh)
+        self.prefix[ended] = own[:, -1]
+        fine, root = (_NO_ROUNDS, _NONE) if self.first else self._suffix(fresh)
+        _arrange(own, BLOCK, base, self.prefix.sum(axis=0), fine, root, 0, noise)
         self.done += 1
         if self.done == self.blocks:
             self.done, self.first = 0, False
-        return noise
+        return noise.swapaxes(0, 1)
 
-    def _suffix(self, fresh: Fresh) -> Array:
-        """Noise of what is left of the window before: whole blocks ahead (coarse), and this block's rest (fine)."""
+    def _suffix(self, fresh: Fresh) -> tuple[Array, Array]:
+        """Noise of what is left of the window before: this block's nodes (fine), and whole blocks ahead (coarse)."""
         if self.done == 0:
             opened = self.levels - 1
         else:  # one block less is left: the lowest node in use opens into its children
@@ -182,9 +211,7 @@ class _LongWindow:
             self.suffix[opened] = 0.0
         if opened:
             self.suffix[:opened] = fresh(opened)
-        fine = fresh(BLOCK)
-        fine[0] = self.suffix.sum(axis=0)
-        return prefix_noise(fine)[::-1]
+        return by_run(fresh(BLOCK)), self.suffix.sum(axis=0)
 
 
 def _trailing_zeros(number: int) -> int:
@@ -299,10 +326,18 @@ class NoisePlan:
             silence = np.zeros(shape)
             while True:
                 yield silence
+        for arranged in self.arranged(generators):
+            noise = np.empty(shape)
+            for setting, units in enumerate(arranged):
+                np.multiply(units, self.scales[setting], out=noise[:, setting])
+            yield noise
+
+    def arranged(self, generators: Sequence[np.random.Generator]) -> Iterator[list[Array]]:
+        """The blocks before they are scaled: an array (BLOCK, runs, d) a setting; equal mechanisms share one."""
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
-        # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         draw = UnitNoise(self.distribution, generators, self.dimension)
+        # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
         while True:
             units = draw(BLOCK)
@@ -310,10 +345,7 @@ class NoisePlan:
                 mechanism: arrange(units, fresh)
                 for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
             }
-            noise = np.empty(shape)
-            for setting, mechanism in enumerate(self.mechanisms):
-                np.multiply(arranged[mechanism], self.scales[setting], out=noise[:, setting])
-            yield noise
+            yield [arranged[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
         """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""

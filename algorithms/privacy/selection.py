@@ -119,24 +119,23 @@ def selection_noise(
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
     generators: one per run, or a `Joint` one.
     """
+    noise = np.empty((len(generators), rounds, candidates))
     if isinstance(generators, Joint):
-        drawn = _draw_noise(distribution, generators[0], (rounds * len(generators), candidates))
-        return drawn.reshape(rounds, len(generators), candidates)
-    noise = np.empty((rounds, len(generators), candidates))
-    for run, generator in enumerate(generators):
-        noise[:, run] = _draw_noise(distribution, generator, (rounds, candidates))
-    return noise
+        _fill(distribution, generators[0], noise)
+    else:
+        for own, generator in zip(noise, generators, strict=True):
+            _fill(distribution, generator, own)
+    return noise.swapaxes(0, 1)
 
 
-def _draw_noise(distribution: SelectionNoise, generator: np.random.Generator, shape: tuple[int, int]) -> Array:
-    sizes: Array = generator.standard_exponential(shape)
+def _fill(distribution: SelectionNoise, generator: np.random.Generator, noise: Array) -> None:
+    from dpregret.algorithms.privacy.signs import turn
+
+    generator.standard_exponential(out=noise)
     if distribution == "gumbel":
-        np.log(sizes, out=sizes)
-        return sizes
-    bits = np.frombuffer(generator.bytes(-(-sizes.size // 8)), dtype=np.uint8)
-    signs = np.unpackbits(bits, count=sizes.size).reshape(shape)
-    sizes *= 1.0 - 2.0 * signs
-    return sizes
+        np.log(noise, out=noise)
+    else:
+        turn(noise.ravel(), np.frombuffer(generator.bytes(-(-noise.size // 8)), dtype=np.uint8))
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

@@ -22,6 +22,16 @@ def window_lower_bound(window: int, rounds: int) -> float:
     return max(0.0, 1 - (window - 1) / rounds) * window_optimum(window)
 
 
+def norm_floor(window: int, rounds: int, dimension: int) -> float:
+    """Mean norm of d-dimensional noise from which on `window_lower_bound` is shown, in units of sensitivity / mu.
+
+    A normal vector of standard deviation s a coordinate has mean norm k s, k = sqrt(2) Gamma((d+1)/2) / Gamma(d/2). So
+    the mean variance is at least the square of (mean norm / k), and equal where the variance is constant in time.
+    """
+    unit = math.sqrt(2) * math.exp(math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2))
+    return unit * math.sqrt(window_lower_bound(window, rounds))
+
+
 def unbiased_lower_bound(window: int, rounds: int, mu: float) -> float:
     """The same for any unbiased window mu-GDP mechanism: times mu^2 / (e^(mu^2) - 1) (Hammersley-Chapman-Robbins)."""
     return window_lower_bound(window, rounds) * mu**2 / math.expm1(mu**2)

@@ -155,3 +155,21 @@ def fill_gammas(generators: Addresses, shape: float, out: Array) -> None:
     for run in range(runs):
         for now in range(rounds):
             out[run, now] = gamma(generators[run], shape)
+
+
+class Normals:
+    """Independent N(0, 1) of all runs, one generator a run."""
+
+    def __init__(self, generators: Sequence[np.random.Generator]):
+        self.generators = generators
+        self._addresses = addresses(generators)
+
+    def draw(self, rounds: int, dimension: int) -> Array:
+        """Fresh numbers (runs, rounds, dimension): those of `standard_normal((rounds, dimension))` of each."""
+        drawn = np.empty((len(self.generators), rounds, dimension))
+        if self._addresses is not None:
+            fill_normals(self._addresses, drawn)
+        else:  # somebody's own kind of generators
+            for own, generator in zip(drawn, self.generators, strict=True):
+                generator.standard_normal(out=own)
+        return drawn

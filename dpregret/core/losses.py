@@ -40,6 +40,21 @@ class LossRule(NamedTuple):
     offsets: Array
 
 
+KINK, SQUARE = range(2)
+
+
+class RiskRule(NamedTuple):
+    """The gradient of an empirical risk as numbers, so that a compiled loop can follow it.
+
+    kind: KINK, sum of share (x - atom) / |x - atom|; SQUARE, sum of share (x - atom). shares (atoms,), atoms (atoms,
+    runs, p): axes of length 1 broadcast.
+    """
+
+    kind: int
+    shares: Array
+    atoms: Array
+
+
 class LossBatch(Protocol):
     """Losses of consecutive rounds that a bandit may ask for at points, of all runs.
 

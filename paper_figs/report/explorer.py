@@ -23,6 +23,7 @@ LABELS: Final = {
 }  # fmt: skip
 CHARTED: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "experts": "dimension", "mu": "epsilon", "width": "dimension",
+    "landau": "window",
 }  # fmt: skip
 """Swept parameter -> variable of the chart, where the names differ."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
+from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.runs import crashes, read_runs
 from dpregret.paper_figs.verdicts import ORDER, REPRODUCED
 
@@ -45,17 +45,6 @@ MEANING: Final = {
 
 class ReportError(ValueError):
     """A folder of results that cannot be shown; the message is one line."""
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table of text with its caption."""
-
-    name: str
-    title: str
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 def write_report(
@@ -108,15 +97,6 @@ def vega_scripts() -> list[str]:
         (assets / name / f"{name}.js").read_text(encoding="utf-8") for name in ("vega", "vega-lite", "vega-embed")
     )
     return [re.sub(r"//# sourceMappingURL=\S+", "", script).replace("</script", r"<\/script") for script in scripts]
-
-
-def read_captioned(path: Path, title: str) -> TextTable:
-    """Read a Markdown table below its caption."""
-    text = path.read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    caption = text.split("|", 1)[0].strip()
-    rows = [tuple(cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
-    return TextTable(slug(path.stem), title, caption, rows[0], tuple(rows[2:]))
 
 
 def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:

@@ -19,7 +19,7 @@ OTHER: Final = "other"
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the first screen tells about a run. Times are those of its jobs, as Snakemake measured them."""
+    """What the first screen tells about a run. Times are those of its jobs, as each recorded them."""
 
     profile: str
     config: str

@@ -6,8 +6,8 @@ import base64
 import io
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.errata_page import Section
 from dpregret.paper_figs.report.explorer import CHARTED
+from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.verdicts import ORDER
 
@@ -95,6 +96,7 @@ class PaperView:
     errata: Section
     effects: tuple[Record, ...]
     costs: tuple[Record, ...]
+    further: tuple[TextTable, ...]
 
 
 def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
@@ -111,7 +113,17 @@ def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
         views, figures, errata,
         tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
+        tuple(_further(folder, claims)),
     )  # fmt: skip
+
+
+def _further(folder: Path, claims: ClaimsFile) -> Iterator[TextTable]:
+    """Gains and exact tables of a chapter, as far as they are written out."""
+    titles = {folder / "gains.md": "What is gained"} if claims.gains else {}
+    titles |= {folder / "exact" / f"{name}.md": f"Exact: {name}" for name in claims.exact}
+    for path, title in titles.items():
+        if path.exists():
+            yield replace(read_captioned(path, title), name=f"{claims.paper}-{path.stem}")
 
 
 def records(path: Path) -> tuple[Record, ...]:

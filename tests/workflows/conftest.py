@@ -1,4 +1,6 @@
 import copy
+import fcntl
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,9 +65,23 @@ def write_settings(root: Path, settings: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout in which `slow_settings` have been run."""
-    checkout = make_checkout(tmp_path_factory.mktemp("finished"))
+    """A checkout in which `slow_settings` have been run, once for all workers of pytest-xdist."""
+    base = tmp_path_factory.getbasetemp()
+    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished"
+    done = root.with_suffix(".done")
+    with root.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            checkout = make_checkout(root)
+            write_settings(checkout.root, slow_settings())
+            run = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
+            assert run.returncode == 0, run.stdout + run.stderr
+            done.touch()
+    return Checkout(root)
+
+
+@pytest.fixture
+def mine(checkout: Checkout) -> Checkout:
+    """A checkout with the same settings, not run yet."""
     write_settings(checkout.root, slow_settings())
-    done = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
-    assert done.returncode == 0, done.stdout + done.stderr
     return checkout

@@ -19,6 +19,7 @@ from dpregret.workflows.config import (
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.profiles import PROFILES, profile_path
 from dpregret.workflows.schema import file_schema
+from dpregret.workflows.task import read_settings
 
 Write = Callable[[Any], Path]
 
@@ -290,3 +291,16 @@ def test_schema_is_current_and_describes_what_the_file_may_hold() -> None:
         "like",
         *(each.alias or name for name, each in OnlineExperiment.model_fields.items()),
     }
+
+
+def test_what_jobs_read_is_kept_under_the_name_of_its_content(
+    settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path
+) -> None:
+    config = load_config(write(settings))
+    file = config.keep(tmp_path / "settings")
+    assert read_settings(file) == config
+    assert config.keep(tmp_path / "settings") == file
+    settings["seed"] = 8
+    other = load_config(write(settings)).keep(tmp_path / "settings")
+    assert {path.name for path in (tmp_path / "settings").iterdir()} == {file.name, other.name}
+    assert read_settings(other).seed == 8

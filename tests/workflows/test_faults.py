@@ -36,12 +36,6 @@ def numbers(root: Path) -> pd.DataFrame:
     return frame.drop(columns=[name for name in frame.columns if name.startswith("seconds")]).reset_index(drop=True)
 
 
-@pytest.fixture
-def mine(finished: Any, checkout: Any) -> Any:
-    shutil.copy(finished.root / "mine.yaml", checkout.root)
-    return checkout
-
-
 @pytest.mark.parametrize("cores", ["1", "4"])
 def test_tables_do_not_depend_on_the_number_of_cores(finished: Any, mine: Any, cores: str) -> None:
     done = mine.snakemake(*MINE, "--cores", cores)

@@ -194,20 +194,20 @@ def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Ar
 
 
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Buffers begin anew with every block of draws; the changed item is the last one of the first block."""
-    window, block = WindowBuffers(16, 1), unit_noise("gaussian", [generator], 2 * BLOCK, runs)
+    """Buffers begin anew with every block of 12 rounds; the changed item is the last one of the first block."""
+    window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 24, runs)
     arrange = window.arranger()
-    drawn = arrange(block[:BLOCK], _nothing)
-    later = (window.arranger() if planted else arrange)(block[BLOCK:], _nothing)
-    told = np.concatenate([drawn[-16:], later[:15]])[:, 0].T  # to the last round that protects the item
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(31) >= 15, item, 0.0))
+    drawn = arrange(units[:12], _nothing)
+    later = (window.arranger() if planted else arrange)(units[12:], _nothing)
+    told = np.concatenate([drawn, later[:7]])[:, 0].T  # to the last round that protects the item
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(19) >= 11, item, 0.0))
 
 
 def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Noise that goes one round before its item may; item 5 is protected until round 6."""
     window = WindowRoot(2)
     arrange = WindowRoot(1).arranger() if planted else window.arranger()
-    told = arrange(unit_noise("gaussian", [generator], BLOCK, runs), _nothing)[:6, 0].T
+    told = arrange(unit_noise("gaussian", [generator], 6, runs), _nothing)[:, 0].T
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 

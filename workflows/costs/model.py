@@ -51,7 +51,7 @@ def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds
 
 
 def fit_runs(folders: Sequence[Path]) -> Rates:
-    """Rates of all families from the benchmark files of finished runs (results, results/ci)."""
+    """Rates of all families from the CPU seconds that jobs of finished runs recorded (results, results/ci)."""
     table = pd.DataFrame([line for folder in folders for line in _measured(folder)])
     rates: Rates = {}
     for family, part in table.groupby("family"):
@@ -65,7 +65,7 @@ def _measured(results: Path) -> Iterator[dict[str, object]]:
         file = results / "benchmark" / job.paper / job.experiment / f"{job.learner}.{job.variant}.tsv"
         if file.exists():
             family, counted = counts(config, job)
-            seconds = float(pd.read_csv(file, sep="\t")["s"].iloc[0])
+            seconds = float(pd.read_csv(file, sep="\t")["cpu_time"].iloc[0])
             yield {"family": family, "learner": job.learner, "counts": counted, "seconds": seconds}
 
 

@@ -19,6 +19,7 @@ from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, Plain,
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Learner, Record, Setting
+    from dpregret.algorithms.privacy import NoisePlan
     from dpregret.core.arrays import Array
     from dpregret.datasets.base import Comparator, Source, Stream
     from dpregret.workflows.audits.neighbours import Audited
@@ -342,6 +343,8 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
         return np.broadcast_to(table, losses.shape).ravel()
 
     tuning = {} if learner.regularisation is None else {"regularisation": spread(learner.regularisation)}
+    if plan is not None and plan.distribution == "gaussian":
+        tuning["noise_floor"] = spread(_noise_floor(learner, plan, cell))
     setting, run, checkpoint = (index.ravel() for index in np.indices(losses.shape))
     return pd.DataFrame(
         {
@@ -365,3 +368,15 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
             **tuning,
         }
     )
+
+
+def _noise_floor(learner: Learner, plan: NoisePlan, cell: Cell) -> Array:
+    """Least mean norm of Gaussian noise that protects the window, (settings, checkpoints)."""
+    from dpregret.algorithms.privacy.window_bound import norm_floor
+
+    windows = [setting.window for setting in learner.settings]
+    floors = [
+        [line.sensitivity / line.mu() * norm_floor(window, rounds, plan.dimension) for rounds in cell.checkpoints]
+        for line, window in zip(plan.releases(), windows, strict=True)
+    ]
+    return np.array(floors)

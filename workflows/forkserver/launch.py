@@ -41,6 +41,7 @@ def launch(folder: Path = Path(".snakemake")) -> subprocess.Popen[bytes] | None:
     for left in folder.glob(f"{PREFIX}*"):  # of a run that was killed together with its server
         shutil.rmtree(left, ignore_errors=True)
     path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
+    place = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
@@ -52,7 +53,9 @@ def launch(folder: Path = Path(".snakemake")) -> subprocess.Popen[bytes] | None:
                 stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=[listener.fileno()], start_new_session=True,
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             )  # fmt: skip
-    except OSError:  # no such sockets on this file system
+    except OSError:  # no such sockets on this file system, or a path too long for one
+        if place is not None:
+            shutil.rmtree(place, ignore_errors=True)
         return None
     os.environ[ADDRESS] = str(place / "s")
     atexit.register(end, server)

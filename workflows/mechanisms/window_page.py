@@ -8,14 +8,16 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.convolution import Buffered, Direct, RootSums
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
@@ -25,6 +27,9 @@ from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.core.arrays import Array
+from dpregret.workflows.mechanisms import chapter_page
+from dpregret.workflows.mechanisms.chapter_page import table
+from dpregret.workflows.mechanisms.exactness import TABLE
 from dpregret.workflows.mechanisms.own_report import main as audit_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,12 +37,6 @@ PAGE = ROOT / "docs" / "window_optimum.md"
 WINDOWS = (1, 4, 16, 64, 256, 4096, 65536)
 HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
 EXAMPLE = "docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def later(mechanism: PrefixSums, window: int) -> Array:
@@ -68,6 +67,47 @@ def buffers() -> str:
         ratios = [each.nodes_per_item * each.symbol().square_sum() / landau(window) ** 2 for each in made]
         rows.append([f"{window}", *(f"{ratio:.3f}" for ratio in ratios), f"{2 * (window.bit_length())}"])
     return table(["W", "1 buffer", "2", "3", "4", "vectors that the tree keeps"], rows)
+
+
+def costs() -> str:
+    """Vectors kept beside a block, and multiply-adds."""
+    rows = []
+    for window in (16, 64, 256, 1024, 4096, 65536):
+        cells = [f"{window}"]
+        for mechanism in (WindowRoot(window), Root(window + 1), WindowBuffers(window)):
+            made = mechanism.arranger()
+            if isinstance(made, RootSums):
+                decays = len(made.decays)
+                cells += [f"{decays + made.back}", f"{len(made.first) + 2 * decays + len(made.shares)}"]
+            elif isinstance(made, Buffered):
+                cells += [f"{len(made.poles)}", f"{2 * len(made.poles)}"]
+            else:
+                assert isinstance(made, Direct)
+                cells += [f"{len(made.lags) - 1}", f"{len(made.lags)}"]
+        rows.append([*cells, f"{2 * window.bit_length()}"])
+    head = ["W", "window root: vectors", "multiply-adds", "root over T = W + 1: vectors", "multiply-adds"]
+    return table([*head, "3 window buffers: vectors", "multiply-adds", "window tree: vectors"], rows)
+
+
+def exactness() -> str:
+    """The committed measurement of `exactness.py`."""
+    found = pd.read_csv(TABLE)
+    rows = []
+    for row in found.to_dict("records"):
+        rows.append([
+            row["mechanism"], str(row["window"]), f"{row['epsilon']:g}",
+            str(row["scale"]) + (f" / 2^{row['bits']}" if row["bits"] else ""), f"{row['deviation_ratio']:.3f}",
+            f"{row['regret_floating']:.1f}", f"{row['regret_exact']:.1f}",
+            f"{row['regret_ratio']:.3f} ± {row['half_width']:.3f}", f"{row['cpu_ratio']:.1f}",
+        ])  # fmt: skip
+    head = ["mechanism", "W", "ε", "scale, grid units", "standard deviation, exact / floating", "regret, floating"]
+    last, low, high = found.iloc[-1], found.min(numeric_only=True) - 1, found.max(numeric_only=True) - 1
+    return table([*head, "regret, exact", "ratio, 95 % interval", "CPU of the play, ratio"], rows) + (
+        f"\n\nT = {last.horizon}, {last.runs} runs. A release-grade mechanism would pay {low.deviation_ratio:.1%} to "
+        f"{high.deviation_ratio:.1%} in standard deviation and {low.regret_ratio:.1%} to {high.regret_ratio:.1%} "
+        f"in regret. A number of exact noise takes {last.number_ns:.0f} ns of CPU, one in floating point "
+        f"{last.floating_number_ns:.1f} ns.\n"
+    )
 
 
 def audited() -> str:
@@ -143,7 +183,7 @@ def example() -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "windows": windows, "buffers": buffers, "audited": audited, "ages": ages, "unbiased": unbiased,
-    "sequences": sequences, "example": example,
+    "sequences": sequences, "costs": costs, "exactness": exactness, "example": example, **chapter_page.PARTS,
 }  # fmt: skip
 
 

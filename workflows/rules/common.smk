@@ -44,19 +44,21 @@ TRUST_CAPTIONS = {
 }
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)
+EXEC = "exec " if os.name == "posix" else ""  # signals for the shell then reach the job
 CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 
 def task(script, arguments):
     """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"exec {PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output[0]:q}} {arguments}"
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
 
 
 @cache
 def run_need(*job):
     """Minutes and megabytes that the size of a run predicts; only who sends jobs or counts memory has to know."""
     counted = {"mem_mb", "runtime"} & set(workflow.resource_settings.resources)
-    if not workflow.is_main_process or (workflow.local_exec and not counted):
+    sent = workflow.resource_settings.nodes is not None or not workflow.local_exec
+    if not workflow.is_main_process or not (sent or counted):
         return RUN_MINUTES, RUN_MB
     from dpregret.workflows.costs.model import asked
 
@@ -122,10 +124,17 @@ def expiry_files(wildcards):
     return [f"{RESULTS}/{wildcards.paper}/expiry.parquet"] if wanted else []
 
 
+def exact_files(wildcards):
+    """The folder of a chapter's exact tables, where it lists some."""
+    listed = CLAIMS[wildcards.paper].exact
+    return [f"{RESULTS}/{wildcards.paper}/exact"] if listed else []
+
+
 def paper_outputs(paper):
     """Everything that the default run makes for one paper."""
     further = range(2, len(CLAIMS[paper].tables) + 1)
-    names = [*TABLES, "figures"]
+    names = [*TABLES, "figures", *(["exact"] if CLAIMS[paper].exact else [])]
+    names += [f"gains.{form}" for form in ("csv", "md", "html") if CLAIMS[paper].gains]
     names += [
         f"table_{number}.{form}"
         for number in further

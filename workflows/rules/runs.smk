@@ -54,6 +54,23 @@ rule expiry:
         task("expiry", f"--settings {SETTINGS}")
 
 
+# What a chapter computes without a run.
+rule exact:
+    output:
+        directory(f"{RESULTS}/{{paper}}/exact"),
+    log:
+        f"{RESULTS}/log/{{paper}}/exact.log",
+    conda:
+        "../envs/bench.yaml"
+    params:
+        captions=lambda wildcards: CLAIMS[wildcards.paper].exact,
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.mechanisms.exact", "exact.py"
+        ),
+    shell:
+        task("exact", "--paper {wildcards.paper}")
+
+
 # The last word on a paper: fails when a learner crashed, after the tables have said so.
 rule complete:
     input:

@@ -45,11 +45,31 @@ rule further_table:
         )
 
 
+# What another mechanism buys the same learner: a chapter's own table.
+rule gains:
+    input:
+        runs=run_files,
+    output:
+        [f"{RESULTS}/{{paper}}/gains.{form}" for form in ("csv", "md", "html")],
+    log:
+        f"{RESULTS}/log/{{paper}}/gains.log",
+    conda:
+        "../envs/bench.yaml"
+    params:
+        settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        code=lambda wildcards: fingerprint.figures_fingerprint(
+            "gains.py", wildcards.paper
+        ),
+    shell:
+        task("gains", "--paper {wildcards.paper} --runs {input.runs:q}")
+
+
 rule figures:
     input:
         runs=run_files,
         costs=cost_files,
         expiry=expiry_files,
+        exact=exact_files,
     output:
         report(
             directory(f"{RESULTS}/{{paper}}/figures"),
@@ -71,7 +91,7 @@ rule figures:
         task(
             "figures",
             f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}}"
-            " --costs {input.costs:q} --expiry {input.expiry:q}",
+            " --costs {input.costs:q} --expiry {input.expiry:q} --exact {input.exact:q}",
         )
 
 

@@ -11,4 +11,4 @@ __all__ = ["main", "prepare"]
 def main(asked: Asked) -> None:
     """--family --seed --runs --output"""
     found = family_rows(asked.one("family"), int(asked.one("seed")), int(asked.one("runs")))
-    write_parquet(found, asked.path("output"))
+    write_parquet(found, asked.output)

@@ -10,12 +10,10 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--audit --planted --reference --output"""
-    tables = [pd.read_csv(asked.path(name)) for name in ("audit", "planted")]
-    wrong = faults(*tables, pd.read_csv(asked.path("reference")))
+    audit, planted, reference = (pd.read_csv(asked.path(name)) for name in ("audit", "planted", "reference"))
+    wrong = faults(audit, planted, reference)
     if wrong:
         logging.error("the audit found\n%s", "\n".join(wrong))
         raise SystemExit(1)
-    report = (
-        f"{len(tables[0])} private learner variants audited: every ledger holds; {len(tables[1])} planted bugs caught\n"
-    )
-    asked.path("output").write_text(report)
+    report = f"{len(audit)} private learner variants audited: every ledger holds; {len(planted)} planted bugs caught\n"
+    asked.output.write_text(report)

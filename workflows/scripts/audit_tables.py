@@ -6,4 +6,4 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--families --planted --output"""
-    write_audit(asked.paths("families"), asked.path("planted"), asked.path("output").parent)
+    write_audit(asked.paths("families"), asked.path("planted"), asked.output.parent)

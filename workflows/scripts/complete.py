@@ -19,4 +19,4 @@ def main(asked: Asked) -> None:
             "crashed, without a number in the tables; the logs of these jobs tell more:\n%s", "\n".join(broken)
         )
         raise SystemExit(1)
-    asked.path("output").write_text(f"{len(runs)} jobs ended well\n")
+    asked.output.write_text(f"{len(runs)} jobs ended well\n")

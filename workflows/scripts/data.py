@@ -8,4 +8,4 @@ def main(asked: Asked) -> None:
     """--name --output"""
     name = asked.one("name")
     prepare = expert_data.prepare if name in expert_data.TASKS else bundled.prepare
-    prepare(name, asked.path("output"))
+    prepare(name, asked.output)

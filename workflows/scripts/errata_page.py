@@ -7,4 +7,4 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--papers --output"""
-    write_errata_page(asked.path("output").parent, asked.values["papers"], PAPERS)
+    write_errata_page(asked.output.parent, asked.values["papers"], PAPERS)

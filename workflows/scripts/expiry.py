@@ -6,4 +6,4 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--settings --output"""
-    loss_by_age(asked.settings, asked.path("output"))
+    loss_by_age(asked.settings, asked.output)

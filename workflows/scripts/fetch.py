@@ -6,6 +6,6 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--name --output"""
-    source, folder = find_source(asked.one("name")), asked.path("output").parent
+    source, folder = find_source(asked.one("name")), asked.output.parent
     fetch(source, folder)
     convert(source, folder)

@@ -10,8 +10,8 @@ from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
-    """--paper --settings --runs --costs --expiry --output"""
-    paper, output = asked.one("paper"), asked.path("output")
+    """--paper --settings --runs --costs --expiry --exact --output"""
+    paper, output = asked.one("paper"), asked.output
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         write_figures(
@@ -20,5 +20,6 @@ def main(asked: Asked) -> None:
             output,
             costs_file=next(iter(asked.paths("costs")), None),
             expiry_file=next(iter(asked.paths("expiry")), None),
+            exact=next(iter(asked.paths("exact")), None),
             experiments=set(asked.settings.papers[paper].experiments),
         )

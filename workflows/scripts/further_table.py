@@ -16,7 +16,7 @@ def main(asked: Asked) -> None:
         write_further_table(
             link_files(asked.paths("runs"), Path(folder)),
             PAPERS / paper,
-            asked.path("output").parent,
+            asked.output.parent,
             int(asked.one("number")),
             experiments=set(asked.settings.papers[paper].experiments),
         )

@@ -16,4 +16,4 @@ def main(asked: Asked) -> None:
     logging.info("comparison with %s\n%s", asked.one("reference"), printed.getvalue())
     if code:
         raise SystemExit(code)
-    asked.path("output").write_text(printed.getvalue())
+    asked.output.write_text(printed.getvalue())

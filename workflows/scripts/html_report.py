@@ -11,7 +11,7 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--settings --hashes --shown --output"""
-    config, page = asked.settings, asked.path("output")
+    config, page = asked.settings, asked.output
     with TemporaryDirectory() as folder:
         for paper in config.papers:
             below = page.parent / paper / "runs"

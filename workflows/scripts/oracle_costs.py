@@ -6,4 +6,4 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--paper --settings --output"""
-    measure_costs(asked.settings, asked.one("paper"), asked.path("output"))
+    measure_costs(asked.settings, asked.one("paper"), asked.output)

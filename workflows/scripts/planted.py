@@ -10,4 +10,4 @@ __all__ = ["main", "prepare"]
 
 def main(asked: Asked) -> None:
     """--seed --repeats --output"""
-    write_parquet(planted_rows(int(asked.one("seed")), int(asked.one("repeats"))), asked.path("output"))
+    write_parquet(planted_rows(int(asked.one("seed")), int(asked.one("repeats"))), asked.output)

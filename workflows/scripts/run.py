@@ -24,7 +24,7 @@ def main(asked: Asked) -> None:
     run_job(
         config=asked.settings,
         **labels,
-        output=asked.path("output"),
+        output=asked.output,
         data_dir=Path("datasets/cache"),
         host=next(iter(asked.paths("host")), None),
     )

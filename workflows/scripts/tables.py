@@ -16,6 +16,6 @@ def main(asked: Asked) -> None:
         write_tables(
             link_files(asked.paths("runs"), Path(folder)),
             PAPERS / paper,
-            asked.path("output").parent,
+            asked.output.parent,
             experiments=set(asked.settings.papers[paper].experiments),
         )

@@ -6,4 +6,4 @@ from dpregret.workflows.task import Asked
 
 def main(asked: Asked) -> None:
     """--simulations --output"""
-    write_validation(asked.path("output").parent, int(asked.one("simulations")))
+    write_validation(asked.output.parent, int(asked.one("simulations")))

@@ -7,8 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.algorithms.geometry import Ball, ConstraintSet, make_set
 from dpregret.algorithms.geometry.base import UnsupportedSet
+from dpregret.algorithms.geometry.orthogonal import orthogonal_to
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, SpanningTrees
 from dpregret.core.arrays import Array
@@ -123,3 +124,25 @@ def test_projections_are_those_of_the_solver(name: str) -> None:
 def test_impossible_dimensions(name: str, dimension: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_set(name, dimension)
+
+
+@pytest.mark.parametrize(("count", "dimension"), [(1, 2), (3, 7), (6, 7), (8, 40)])
+def test_orthogonal_columns_span_what_rows_leave(count: int, dimension: int) -> None:
+    """Rows with leading zeros among them, where the first entry of a mirror decides nothing but its sign."""
+    rows = np.random.default_rng(2).standard_normal((count, dimension))
+    for given in (rows, np.triu(rows, 1), rows * 1e9, np.ones((1, dimension))):
+        basis = orthogonal_to(given)
+        assert basis.shape == (dimension, dimension - len(given))
+        np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-14)
+        np.testing.assert_allclose(given @ basis, 0.0, atol=1e-14 * np.abs(given).max() * dimension)
+
+
+def test_dependent_rows_are_refused() -> None:
+    """A basis of what they leave would have more columns than anybody expects."""
+
+    class Doubled(Ball):
+        def equalities(self) -> Array:
+            return np.array([[1.0, 2.0, 3.0], [-2.0, -4.0, -6.0]])
+
+    with pytest.raises(ValueError, match="depend on each other"):
+        Doubled(3).hull_basis()

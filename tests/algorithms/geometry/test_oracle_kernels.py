@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_oracles import plain_vertex
 
-from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry import Ball, CountedSet, make_set
 from dpregret.algorithms.geometry.dag import layered_edges
 from dpregret.algorithms.geometry.flow import FlowPolytope
 from dpregret.algorithms.geometry.oracle_kernels import vertices
@@ -72,3 +72,14 @@ def test_counted_sets_hand_their_rule_through_and_count_on_request() -> None:
     assert counted.vertex_rule == counted.inner.vertex_rule
     counted.linear_oracles.add(7, 0.5)
     assert (counted.linear_oracles.calls, counted.linear_oracles.rows, counted.linear_oracles.seconds) == (1, 7, 0.5)
+
+
+def test_an_oracle_of_ones_own_loses_the_parents_rule() -> None:
+    """Or else a compiled loop would go on with the parent's oracle."""
+
+    class Opposite(Ball):
+        def linear_oracle(self, cost: np.ndarray) -> np.ndarray:
+            return super().linear_oracle(-cost)
+
+    assert Ball(3).vertex_rule is not None
+    assert Opposite(3).vertex_rule is None

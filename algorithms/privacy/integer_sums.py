@@ -1,0 +1,176 @@
+"""Running sums released from whole numbers alone: what a mechanism needs before its noise may be called exact.
+
+Vectors are rounded to a grid (`Grid`), what is measured of them is a whole number, the noise is discrete Gaussian
+(`discrete_gaussian.py`), and the sums that a learner sees are computed from the measurements: floating point only
+processes what was already released. Privacy unit: one item of the last `window`, replaced by another.
+
+  WholeWindowTree   measured are the sums of the nodes of the window tree (`prefix_sums.WindowTree`).
+  WholeWindowRoot   measured is y_t = sum_{j<W} k_j v_{t-j} + e_t with k_j = f_j 2^bits, rounded; expired items are
+                    exact, as in the tree. With h = 1 / ((1 - x) k(x) 2^-bits) mod x^W, sum_{j<W} h_j y_{t-j} 2^-bits is
+                    the sum of the last W items, plus known multiples of expired ones, which are taken off, plus
+                    sum_{j<W} h_j e_{t-j} 2^-bits.
+
+The noise of the root must not be formed first: f_1 = 1/2, so the fraction of the sum of round 2 tells whether e_1 is
+even, and with the sum of round 1 whether the first item is. The root lives in the decoding.
+
+Price: an item moves by at most 2 radius, the measurements by `squared_sensitivity` = 4 radius^2 nodes in squared l2
+norm, which is squared_sensitivity / (2 s^2)-zCDP.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpregret.algorithms.privacy.budget import Budget
+from dpregret.algorithms.privacy.discrete_gaussian import LARGEST, Whole, fill, whole_scale
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, WindowTree
+from dpregret.algorithms.privacy.series import root_coefficients, running_sum_strategy
+from dpregret.core.arrays import Array
+
+FINEST = 16  # most bits after the point of the root's coefficients
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Vectors of norm at most `lipschitz` in multiples of step = 2^floor(log2 lipschitz) 2^-bits.
+
+    Rounded at random to the next multiple below or above, coordinate by coordinate, with the right mean: norm at most
+    lipschitz / step + sqrt(dimension), which is enforced in whole numbers. A longer one is halved towards zero until
+    it fits, so the bound holds whatever came in; one that is not finite counts as zero.
+    """
+
+    lipschitz: float
+    dimension: int
+    bits: int = 10
+
+    @property
+    def step(self) -> float:
+        """A power of two: dividing by it is exact."""
+        return float(2.0 ** (math.floor(math.log2(self.lipschitz)) - self.bits))
+
+    @property
+    def squared_radius(self) -> int:
+        """The longest admitted vector, squared."""
+        return math.floor((self.lipschitz / self.step + math.sqrt(self.dimension)) ** 2)
+
+    def round(self, vectors: Array, chances: Array) -> Whole:
+        """Multiples of the step; chances: uniform on [0, 1), shape of the vectors (..., dimension)."""
+        scaled = np.nan_to_num(vectors / self.step, nan=0.0, posinf=0.0, neginf=0.0)
+        most = math.isqrt(self.squared_radius) + 1
+        rounded = np.floor(np.clip(scaled, -most, most) + chances).astype(np.int64)
+        while (long := np.square(rounded).sum(axis=-1) > self.squared_radius).any():
+            rounded[long] = np.sign(rounded[long]) * (np.abs(rounded[long]) >> 1)
+        return rounded
+
+
+class WholeSums(ABC):
+    """Feed it whole vectors (runs, dimension), one a round; it answers with the running sum that may be released."""
+
+    nodes: float  # squared l2 norm of what an item of length 1 moves, in measured units
+
+    def __init__(self, window: int, budget: Budget, grid: Grid, generators: Sequence[np.random.Generator]):
+        self.window, self.grid, self.generators = window, grid, list(generators)
+        self.scale = whole_scale(budget, self.squared_sensitivity(grid))
+        self.done = 0
+        shape = (len(generators), grid.dimension)
+        self.expired = np.zeros(shape, dtype=np.int64)  # sum of the items that are older than the window
+        self.recent = np.zeros((2 * window, *shape), dtype=np.int64)  # by round, modulo the length
+        self._stock, self._used = np.zeros((0, *shape), dtype=np.int64), 0
+
+    @abstractmethod
+    def squared_sensitivity(self, grid: Grid) -> int:
+        """Of all that is measured of one item, a whole number."""
+
+    @abstractmethod
+    def _sum(self, item: Whole) -> Array:
+        """The released sum after this item, in grid units."""
+
+    def observe(self, item: Whole) -> Array:
+        """The running sum of all items so far, in the units of the vectors, with noise."""
+        gone = self.done - self.window
+        if gone >= 0:
+            self.expired += self.recent[gone % len(self.recent)]
+        self.recent[self.done % len(self.recent)] = item
+        released = self._sum(item)
+        self.done += 1
+        return released * self.grid.step
+
+    def noise(self) -> Whole:
+        """One fresh vector a run, (runs, dimension)."""
+        if self._used == len(self._stock):
+            self._stock, self._used = fill(self.generators, self.scale, BLOCK, self.grid.dimension), 0
+        self._used += 1
+        return np.asarray(self._stock[self._used - 1])
+
+
+class WholeWindowTree(WholeSums):
+    """Every node's sum is measured when its last item has come. The window must be a power of two."""
+
+    def __init__(self, window: int, budget: Budget, grid: Grid, generators: Sequence[np.random.Generator]):
+        self.nodes = WindowTree(window).nodes_per_item
+        super().__init__(window, budget, grid, generators)
+        self.open = [np.zeros_like(self.expired) for _ in range(self.nodes)]  # by level, the sum of the unfinished node
+        self.this: dict[tuple[int, int], Whole] = {}  # (first position, length) -> measured sum
+        self.last: dict[tuple[int, int], Whole] = {}
+
+    def squared_sensitivity(self, grid: Grid) -> int:
+        """(log2 W + 1) (2 radius)^2."""
+        return int(self.nodes) * 4 * grid.squared_radius
+
+    def _sum(self, item: Whole) -> Array:
+        position = self.done % self.window + 1
+        if position == 1:
+            self.last, self.this = self.this, {}
+        for level, node in enumerate(self.open):
+            node += item
+            if position % (length := 1 << level) == 0:
+                self.this[position - length, length] = node + self.noise()
+                node[...] = 0
+        total = self.expired.copy()
+        at = position
+        while at:  # the nodes of this block, from the last to the first
+            length = at & -at
+            total += self.this[at - length, length]
+            at -= length
+        at = position
+        while self.last and at < self.window:  # those that are left of the block before
+            length = at & -at
+            total += self.last[at, length]
+            at += length
+        return total.astype(float)
+
+
+class WholeWindowRoot(WholeSums):
+    """Weighted sums of the last items are measured, and decoded."""
+
+    def __init__(self, window: int, budget: Budget, grid: Grid, generators: Sequence[np.random.Generator]):
+        for bits in range(FINEST, -1, -1):
+            self.bits = bits
+            self.weights = np.rint(root_coefficients(window) * 2**bits).astype(np.int64)
+            if whole_scale(budget, self.squared_sensitivity(grid)) <= LARGEST:
+                break
+        self.nodes = float(np.square(self.weights).sum()) / 4**self.bits
+        super().__init__(window, budget, grid, generators)
+        known = self.weights / 2**self.bits
+        self.decoding = running_sum_strategy(known, window)
+        self.beyond = np.convolve(self.decoding, known)[window:]  # what decoding adds of items W, W + 1, ... rounds old
+        self.measured = np.zeros((window, *self.expired.shape), dtype=np.int64)
+
+    def squared_sensitivity(self, grid: Grid) -> int:
+        """sum_j k_j^2 (2 radius)^2."""
+        return sum(int(each) ** 2 for each in self.weights) * 4 * grid.squared_radius
+
+    def _sum(self, item: Whole) -> Array:
+        back = np.arange(2 * self.window)
+        items = self.recent[(self.done - back) % len(self.recent)]
+        self.measured[self.done % self.window] = (
+            np.einsum("j,jrd->rd", self.weights, items[: self.window]) + self.noise()
+        )
+        measured = self.measured[(self.done - back[: self.window]) % self.window]
+        decoded = np.einsum("j,jrd->rd", self.decoding, measured.astype(float)) / 2**self.bits
+        old = items[self.window : 2 * self.window - 1].astype(float)
+        found: Array = decoded + (self.expired - np.einsum("j,jrd->rd", self.beyond, old))
+        return found

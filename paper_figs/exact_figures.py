@@ -1,0 +1,150 @@
+"""Figures of exact tables and of gains: the league beside its bounds, loss by age, maps, what a mechanism buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+
+from dpregret.paper_figs.cells import LENGTHS, NotRun
+from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
+from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, colours, legend_below, look, panels
+from dpregret.paper_figs.gains import gains
+from dpregret.paper_figs.labels import REGRET
+
+Tables = Mapping[str, pd.DataFrame]
+WORST: Final = 60.0
+"""Mechanisms that stay above so many times the bound would flatten all others."""
+FEWEST: Final = 4
+"""Sizes at which a mechanism must be below that to be drawn."""
+SHOWN_WINDOW: Final = 64
+DRAWN_MAP: Final = ((2**12, 256), (2**16, 256), (2**16, 4096))
+"""(T, W) of the panels of the map."""
+
+
+def league_figure(tables: Tables) -> Figure:
+    """Mean error over the lower bound, whole sequences against T and windows against W."""
+    with look():
+        figure, axes = panels(2)
+        for axis, (name, size) in zip(axes, (("sequences", "T"), ("windows", "W")), strict=True):
+            table = tables[name]
+            table = table.loc[np.isfinite(table["mean / bound"])]
+            most = table.groupby("mechanism")["mean / bound"].transform("min")
+            table = table.loc[(most < WORST) & (table["mean / bound"] < WORST)]
+            table = table.groupby("mechanism", sort=False).filter(lambda own: len(own) >= FEWEST)
+            mechanisms = list(dict.fromkeys(table["mechanism"]))
+            paint = colours(mechanisms)
+            for place, mechanism in enumerate(mechanisms):
+                own = table.loc[table["mechanism"] == mechanism]
+                axis.plot(
+                    own[size], own["mean / bound"], color=paint[mechanism], marker=MARKERS[place % len(MARKERS)],
+                    label=mechanism, linestyle=DASHED if place >= 10 else "-",
+                )  # fmt: skip
+            axis.axhline(1.0, color="0.3", linewidth=0.8)
+            axis.set(yscale="log", xlabel={"T": "horizon T (rounds)", "W": "window W"}[size])
+            axis.set_xscale("log", base=2)
+            axis.set(ylabel="mean error / lower bound", title={"T": "whole sequences", "W": "windows"}[size])
+            axis.legend(ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.22))
+    return figure
+
+
+def ages_figure(tables: Tables) -> Figure:
+    """Squared loss by age for one window, and curves of expiry that a mechanism might be asked to keep."""
+    ages = tables["ages"]
+    ages = ages.loc[ages["W"] == SHOWN_WINDOW]
+    mechanisms = list(dict.fromkeys(ages["mechanism"]))
+    paint = colours(mechanisms)
+    with look():
+        figure, axes = panels(2)
+        for axis, windows, title in ((axes[0], 1, "while it is protected"), (axes[1], 16, "after expiry")):
+            for mechanism in mechanisms:
+                own = ages.loc[(ages["mechanism"] == mechanism) & (ages["age"] < windows * SHOWN_WINDOW)]
+                age = (own["age"] + 1) / SHOWN_WINDOW
+                axis.plot(age, own["loss"], color=paint[mechanism], label=mechanism)
+            seen = np.linspace(1 / SHOWN_WINDOW, windows, 400)
+            for label, style, curve in (
+                ("g linear", ":", seen), ("g = 1 + log2 after W", DASHED, 1 + np.log2(np.maximum(1.0, seen))),
+            ):  # fmt: skip
+                axis.plot(seen, curve, color=GREY, linestyle=style, label=label)
+            axis.set(xlabel="age of the item, windows", ylabel="squared loss (protected: 1)")
+            axis.set_title(f"W = {SHOWN_WINDOW}, {title}")
+        axes[1].set_ylim(0.0, 8.0)
+        legend_below(figure, axes[0], 5)
+    return figure
+
+
+def map_figure(tables: Tables) -> Figure:
+    """The learner of least explicit bound by d and eps, a panel a pair (T, W)."""
+    bounds = tables["bounds"]
+    learners = [name for name in bounds.columns if name not in ("T", "W", "d", "eps")]
+    best = bounds[learners].to_numpy().argmin(axis=1)
+    bounds = bounds.assign(best=best)
+    paint = colours(learners)
+    with look():
+        figure, axes = panels(len(DRAWN_MAP))
+        for axis, (horizon, window) in zip(axes, DRAWN_MAP, strict=True):
+            own = bounds.loc[(bounds["T"] == horizon) & (bounds["W"] == window)]
+            grid = own.pivot(index="d", columns="eps", values="best")
+            axis.imshow(
+                grid.to_numpy(), origin="lower", aspect="auto", cmap=ListedColormap([paint[name] for name in learners]),
+                vmin=-0.5, vmax=len(learners) - 0.5,
+            )  # fmt: skip
+            tree = own.assign(tree_wins=own["noise on every gradient"] < own["tree"])
+            marks = tree.pivot(index="d", columns="eps", values="tree_wins").to_numpy()
+            for row, column in zip(*np.nonzero(marks), strict=True):
+                axis.plot(column, row, marker="x", color="0.1", markersize=5)
+            axis.set_xticks(range(len(grid.columns)), [f"{value:g}" for value in grid.columns])
+            axis.set_yticks(range(len(grid.index)), [f"{value:g}" for value in grid.index])
+            axis.grid(visible=False)
+            axis.set(xlabel="privacy budget eps", ylabel="dimension d", title=f"T = {horizon}, W = {window}")
+        for number, name in enumerate(learners):
+            if (best == number).any():
+                axes[0].plot([], [], marker="s", linestyle="", color=paint[name], label=f"least bound: {name}")
+        axes[0].plot([], [], marker="x", linestyle="", color="0.1", label="noise on every gradient beats the tree")
+        legend_below(figure, axes[0], 4)
+    return figure
+
+
+def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:
+    """Ratios of noise (dashed) and regret with intervals, a panel a learner, stream and budget; raises NotRun."""
+    asked = [gain for gain in claims.gains if (gain.experiment, gain.parameter) == (entry.experiment, entry.parameter)]
+    groups = []
+    for gain in asked:
+        found = gains(runs, claims.model_copy(update={"gains": (gain,)}))
+        where = ", ".join(f"{key} = {value:g}" for key, value in gain.where.items() if not isinstance(value, str))
+        groups += [(f"{learner}, {stream}" + (f", {where}" if where else ""), own)
+                   for (learner, stream), own in found.groupby(["learner", "stream"], sort=True)]  # fmt: skip
+    if not groups:
+        raise NotRun(f"no gain of {entry.experiment} has rows")
+    paint = colours(list(dict.fromkeys(name for _, own in groups for name in own["with"])))
+    with look():
+        figure, axes = panels(min(2, len(groups)), -(-len(groups) // 2))
+        for axis, (title, own) in zip(axes, groups, strict=False):
+            for place, (variant, part) in enumerate(own.groupby("with", sort=True)):
+                reach = np.abs(part[["ratio_low", "ratio_high"]].to_numpy().T - part["ratio"].to_numpy())
+                marker = MARKERS[place % len(MARKERS)]
+                axis.errorbar(
+                    part["value"], part["ratio"], reach, color=paint[str(variant)], marker=marker,
+                    label=f"{variant}: {part['response'].iloc[0].replace('_', ' ')}",
+                )  # fmt: skip
+                axis.plot(part["value"], part["noise"], color=paint[str(variant)], linestyle=DASHED,
+                          label=f"{variant}: noise")  # fmt: skip
+            _gain_axis(axis, entry, str(own["over"].iloc[0]))
+            axis.set_title(title)
+            axis.set_ylim(bottom=min(0.9, axis.get_ylim()[0]))
+        for axis in axes[len(groups) :]:
+            axis.set_visible(False)
+        legend_below(figure, axes[0], 6)
+    return figure
+
+
+def _gain_axis(axis: Axes, entry: FigureEntry, over: str) -> None:
+    axis.axhline(1.0, color="0.3", linewidth=0.8)
+    axis.set_xscale("log", base=2)
+    label = "window W" if entry.parameter == "window" else REGRET.axes[entry.parameter or LENGTHS[0]]
+    axis.set(xlabel=label, ylabel=f"{over} / other mechanism")

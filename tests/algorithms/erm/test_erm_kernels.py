@@ -1,0 +1,100 @@
+"""Compiled steps of private Frank-Wolfe are those of the definition, bit by bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.kernels import cheapest_corner
+from dpregret.algorithms.erm.noisy_descent import NoisyGradientDescent
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
+from dpregret.algorithms.erm.selection import AxisCorners
+from dpregret.algorithms.erm.sgd import NoisySgd
+from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry.counted import SolvedSet
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.signs import turn
+from dpregret.datasets.risks import make_risk
+
+
+@pytest.mark.parametrize("signed", [True, False])
+@pytest.mark.parametrize(("runs", "dimension"), [(1, 2), (3, 7), (5, 130)])
+def test_the_chosen_corner_is_the_first_of_smallest_score(signed: bool, runs: int, dimension: int) -> None:
+    """With noise, without any, and with ties of both."""
+    generator, corners = np.random.default_rng(1), AxisCorners(dimension, 1.7, signed)
+    for draw in (generator.standard_normal, lambda shape: generator.integers(-1, 2, shape).astype(float)):
+        for columns in (0, corners.count):
+            gradient, noise = draw((runs, dimension)), draw((runs, columns))
+            chosen = np.empty(runs, dtype=np.int64)
+            cheapest_corner(gradient, noise, 1.7, signed, chosen)
+            scores = corners.scores(gradient) + (noise if columns else 0.0)
+            np.testing.assert_array_equal(chosen, np.argmin(scores, axis=1))
+
+
+@pytest.mark.parametrize("size", [1, 8, 29, 1000])
+def test_signs_are_the_bits_in_their_order(size: int) -> None:
+    """The highest bit of the first byte turns the first entry."""
+    generator = np.random.default_rng(2)
+    sizes, bits = generator.random(size), generator.integers(0, 256, -(-size // 8), dtype=np.uint8)
+    turned = sizes.copy()
+    turn(turned, bits)
+    np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))
+
+
+@pytest.mark.parametrize(("set_name", "risk"), [("l1-ball", "lasso-easy"), ("l1-ball", "hetero-consensus")])
+@pytest.mark.parametrize("variant", ["corrected", "printed", "balanced"])
+@pytest.mark.parametrize("epsilon", [1.0, np.inf])
+def test_steps_along_axes_are_plain_steps(set_name: str, risk: str, variant: str, epsilon: float) -> None:
+    """The same corners; the gradient that follows differs from the fresh one by rounding only."""
+    domain, runs, rounds = make_set(set_name, 33), 3, 200
+    problem = ErmProblem(domain, make_risk(risk, domain, 2**14, [np.random.default_rng(each) for each in range(runs)]))
+    learner: Any = CornerFrankWolfe(problem, [Budget(epsilon, 1e-6)], runs, variant)
+    followed, plain = (
+        descend(0, rounds, [np.random.default_rng([3, run]) for run in range(runs)])
+        for descend in (learner._descend, learner._plainly)
+    )
+    np.testing.assert_allclose(followed, plain, rtol=0, atol=1e-12)
+
+
+DESCENTS = [
+    (NoisyGradientDescent, "corrected", "norm-kink-risk"), (NoisyGradientDescent, "printed", "norm-kink-risk"),
+    (NoisyGradientDescent, "corrected", "quadratic-risk"), (NoisyStronglyConvexDescent, "corrected", "quadratic-risk"),
+    (NoisyStronglyConvexDescent, "printed", "quadratic-risk"), (NoisySgd, "corrected", "norm-kink-risk"),
+    (NoisySgd, "sampled", "norm-kink-risk"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "variant", "risk"), DESCENTS)
+@pytest.mark.parametrize(("dimension", "samples"), [(1, 37), (7, 250)])
+def test_descents_on_a_ball_are_plain_descents(
+    kind: Any, variant: str, risk: str, dimension: int, samples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings of different lengths, one of them silent: the same points on the same draws, as many projections."""
+    monkeypatch.setattr(kind, "MAX_ITERATIONS", 700)
+    monkeypatch.setattr(kind, "MAX_SAMPLES", 700, raising=False)
+    released, projected = [], []
+    for compiled in (True, False):
+        domain = CountedSet(make_set("ball", dimension))
+        data = make_risk(risk, domain, samples, [np.random.default_rng([4, each]) for each in range(3)])
+        silent = 1e9 if variant == "sampled" else np.inf  # without any noise it meets kinks, where slopes jump
+        budgets = [Budget(epsilon, 1e-6) for epsilon in (0.5, 8.0, silent)]
+        learner = kind(ErmProblem(domain, data), budgets, 3, variant)
+        assert learner._compiled() is not None
+        if not compiled:
+            monkeypatch.setattr(learner, "_compiled", lambda: None)
+            monkeypatch.setattr(learner, "_compiled_samples", lambda: None, raising=False)
+        released.append(learner.fit([np.random.default_rng([5, each]) for each in range(3)]))
+        projected.append(domain.projections.rows)
+    np.testing.assert_allclose(released[0], released[1], rtol=0, atol=1e-12)
+    assert projected[0] == projected[1] > 0
+
+
+def test_sets_that_project_otherwise_are_not_compiled() -> None:
+    """A ball served by a general solver stays with the solver; so does every other set."""
+    for domain in (SolvedSet(make_set("ball", 3)), CountedSet(make_set("l1-ball", 3))):
+        data = make_risk("norm-kink-risk", domain, 50, [np.random.default_rng(1)])
+        assert NoisyGradientDescent(ErmProblem(domain, data), [Budget(1.0, 1e-6)], 1, "corrected")._compiled() is None

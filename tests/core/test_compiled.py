@@ -1,0 +1,75 @@
+"""Kernels give the same bits on every processor, and are kept on disk without going stale."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAY = """
+import hashlib, numpy as np
+from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.streams import make_stream
+def rngs(seed): return [np.random.default_rng([seed, run]) for run in range(3)]
+found = hashlib.sha256()
+for name, variant, place in (("wdp-cocop-gamma", "corrected", "ball"), ("wdp-cocol-gaussian", "practical", "simplex")):
+    domain = make_set(place, 29)
+    stream = make_stream("random-kink", domain, strong_convexity=0.7)
+    problem = Problem(CountedSet(domain), 200, stream.lipschitz, 0.7, stream.smoothness)
+    learner = learners("online")[name](problem, [Setting(16, Budget(4.0, 1e-6))], 3, variant)
+    record = play(learner, stream.rounds(rngs(1), 200), rngs(2), [100, 200])
+    for each in (learner.point, record.losses, record.noise_norms):
+        found.update(each.tobytes())
+print(found.hexdigest())
+"""
+
+
+def run(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=ROOT,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
+def test_bits_do_not_depend_on_the_target():
+    """With and without vectors of four, and where a multiplication and an addition could be fused."""
+    targets = ("generic", "haswell") if "avx2" in Path("/proc/cpuinfo").read_text() else ("generic", "nehalem")
+    assert len({run(PLAY, NUMBA_CPU_NAME=each, NUMBA_CPU_FEATURES="")[0] for each in targets}) == 1
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    code = PLAY + (
+        "from dpregret.core import drawing, rounds\n"
+        "each = [rounds.play, drawing.fill_normals]\n"
+        "stats = [it.stats for it in each]\n"
+        "print(sum(sum(it.cache_misses.values()) for it in stats), sum(sum(it.cache_hits.values()) for it in stats))"
+    )
+    first = run(code, NUMBA_CACHE_DIR=str(tmp_path))
+    second = run(code, NUMBA_CACHE_DIR=str(tmp_path))
+    assert first[0] == second[0]
+    assert int(first[1]) > 0
+    assert int(second[1]) == 0
+    assert int(second[2]) > 0
+
+
+def test_the_folder_of_compiled_code_is_named_after_the_kernels(tmp_path):
+    code = (
+        "import dpregret.core.compiled as it, pathlib\n"
+        "print(it._cache().name)\n"
+        "names = list(it.kernel_modules())\n"
+        "assert 'dpregret.core.rounds' in names and 'dpregret.algorithms.privacy.noise' in names\n"
+        "it.kernel_modules = lambda: iter(names[1:])\n"
+        "print(it._cache().name)"
+    )
+    both = run(code)
+    assert both[0] != both[1]
+    assert len(both[0]) == 16

@@ -1,0 +1,157 @@
+"""Gains, Landau's constant as a swept variable, and explicit lower bounds on noise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from dpregret.algorithms.privacy.series import landau as landau_of
+from dpregret.paper_figs.cells import collect_cells, coordinate, landau
+from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.exact_figures import gain_figure
+from dpregret.paper_figs.gains import gains, ratio, write_gains
+from dpregret.paper_figs.planted import Sweep, make_claim
+from dpregret.paper_figs.readme import verdict_table
+from dpregret.paper_figs.verdicts import judge, rate_text
+
+WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)
+CONSTANTS = np.array([landau_of(int(window)) for window in WINDOWS])
+PAPER = """\
+title: A chapter
+chapter: true
+claims: [{id: one, source: us, learner: wdp-cocop-gamma.root, experiment: window, stream: norm-kink, parameter: landau,
+  rate: G_W, says: it grows}]
+gains: [{learner: wdp-cocop-gamma.corrected, variants: [root, absent], experiment: window, parameter: window}]
+tables:
+  - {caption: A table., reference: {experiment: window, stream: norm-kink}, rows: [{id: a, label: a, group: derived,
+    learner: wdp-cocop-gamma.root, privacy: p, neighbouring: n, operation: o, bound_text: b}]}
+"""
+
+
+def sweep(factor: float, variant: str = "root", noise: float = 1.0, **settings: object) -> pd.DataFrame:
+    """Regret factor * G_W sqrt(T), noise `noise` * G_W."""
+    constant = dict(zip(WINDOWS, CONSTANTS, strict=True))
+    frame = Sweep(
+        lambda checkpoints, value: factor * constant[value] * np.sqrt(checkpoints), variant=variant, parameter="window",
+        values=WINDOWS, experiment="window", **settings,
+    ).frame()  # fmt: skip
+    law = frame["window"].map(lambda window: constant[float(window)])
+    spread = 1 + 0.01 * np.sin(frame["run"] + 1.0)
+    return frame.assign(noise_norm=noise * law * spread, noise_floor=law)
+
+
+def claim(**changes: object) -> Claim:
+    return make_claim(variant="root", experiment="window", parameter="landau", rate="G_W", **changes)
+
+
+def test_landaus_constant_is_that_of_the_mechanisms() -> None:
+    assert landau(np.array([1.0, 2.0, 7.0, 4096.0])) == pytest.approx([landau_of(each) for each in (1, 2, 7, 4096)])
+    assert np.exp(coordinate(claim(), np.array(WINDOWS))) == pytest.approx(CONSTANTS)
+
+
+def test_a_response_like_landaus_constant_is_told_from_one_like_a_tree() -> None:
+    runs = sweep(1.0)
+    found = judge(runs, claim(scope="instance"))
+    assert found.verdict == "reproduced"
+    assert found.fitted == pytest.approx(1.0, abs=1e-9)
+    noise = judge(runs, claim(response="noise", tol=0.02, tol_reason="exact", scope="instance"))
+    assert noise.verdict == "reproduced"
+    tree = judge(runs, claim(response="noise", scope="instance").model_copy(update={"parameter": "window"}))
+    assert tree.fitted < 0.75  # against log2 W + 1 the same noise has another power
+
+
+@pytest.mark.parametrize(
+    ("noise", "verdict", "reason"),
+    [(1.1, "reproduced", "of the bound in 5 cells"), (0.9, "violated", "mean noise below the bound at 1; 4; 16"),
+     (1.0, "inconclusive", "contains the bound")],
+)  # fmt: skip
+def test_noise_is_held_against_an_explicit_lower_bound(noise: float, verdict: str, reason: str) -> None:
+    bounded = make_claim(
+        variant="root", experiment="window", parameter="window", rate=None, type="below", side="lower",
+        bound="explicit", response="noise",
+    )  # fmt: skip
+    found = judge(sweep(1.0, noise=noise), bounded)
+    assert found.verdict == verdict
+    assert reason in found.reason
+    assert rate_text(bounded) == ">= explicit bound"
+    unknown = judge(sweep(1.0).drop(columns="noise_floor"), bounded)
+    assert (unknown.verdict, unknown.reason) == ("inconclusive", "the runs carry no explicit bound")
+
+
+@pytest.mark.parametrize(("side", "response"), [("lower", "regret"), ("upper", "noise")])
+def test_explicit_bounds_have_a_side(side: str, response: str) -> None:
+    with pytest.raises(ValidationError, match="with side lower, response noise"):
+        make_claim(rate=None, type="below", bound="explicit", side=side, response=response)
+
+
+def test_ratio_of_means_and_its_interval() -> None:
+    generator = np.random.default_rng(5)
+    first = generator.normal(10, 1, 16)
+    exact = ratio(first, first / 4)
+    assert (exact.value, exact.low, exact.high) == pytest.approx((4, 4, 4))
+    held = 0
+    for _ in range(400):
+        common = generator.normal(0, 1, 16)
+        above, below = (mean + common + generator.normal(0, 0.5, 16) for mean in (12.0, 6.0))
+        estimate = ratio(above, below)
+        held += estimate.low <= 2 <= estimate.high
+    assert 0.91 < held / 400 < 0.98
+
+
+def test_gains_of_a_chapter(tmp_path: Path) -> None:
+    runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
+    for (variant,), rows in runs.groupby(["variant"]):
+        (tmp_path / "window").mkdir(exist_ok=True)
+        rows.to_parquet(tmp_path / "window" / f"a.{variant}.parquet")
+    folder = tmp_path / "chapter"
+    folder.mkdir()
+    (folder / "claims.yaml").write_text(PAPER)
+    write_gains(tmp_path / "window", folder, tmp_path / "out")
+    found = pd.read_csv(tmp_path / "out" / "gains.csv")
+    assert list(found["value"]) == list(WINDOWS)  # the absent variant has no row
+    assert found["ratio"].to_numpy() == pytest.approx(3.0)
+    assert found["noise"].to_numpy() == pytest.approx(5.0)
+    assert (found["with"] == "root").all()
+    assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "out" / "gains.md").read_text()
+
+
+def test_gains_are_drawn_with_what_the_noise_predicts() -> None:
+    runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
+    texts = ClaimsFile.model_validate({
+        "paper": "chapter", "title": "A chapter", "claims": [],
+        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
+                   "parameter": "window"}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+        "figures": [{"type": "gain", "experiment": "window", "parameter": "window"}],
+    })  # fmt: skip
+    axis = gain_figure(runs, texts, texts.figures[0]).axes[0]
+    drawn = [line.get_ydata() for line in axis.get_lines() if len(np.atleast_1d(line.get_ydata())) == len(WINDOWS)]
+    assert any(np.allclose(each, 5.0) for each in drawn)
+    assert any(np.allclose(each, 3.0) for each in drawn)
+
+
+def test_saturated_cells_of_a_gain_are_marked() -> None:
+    runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
+    texts = ClaimsFile.model_validate({
+        "paper": "chapter", "title": "A chapter", "claims": [],
+        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
+                   "parameter": "window"}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+    })  # fmt: skip
+    assert set(gains(runs, texts)["cell"]) == {"saturated"}
+    assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
+
+
+def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:
+    for name, text in (("a_2020", PAPER.replace("chapter: true\n", "")), ("ours", PAPER)):
+        (tmp_path / "papers" / name).mkdir(parents=True)
+        (tmp_path / "papers" / name / "claims.yaml").write_text(text)
+        (tmp_path / "reference" / name).mkdir(parents=True)
+        pd.DataFrame({"verdict": ["reproduced"]}).to_csv(tmp_path / "reference" / name / "claims.csv")
+        pd.DataFrame({"erratum": [], "status": []}).to_csv(tmp_path / "reference" / name / "errata.csv")
+    found = verdict_table(tmp_path / "reference", tmp_path / "papers")
+    assert list(found["paper"]) == ["[a_2020](docs/a_2020.md)"]

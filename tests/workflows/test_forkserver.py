@@ -1,0 +1,235 @@
+"""One interpreter for many jobs: each ends by itself, whatever the others do, and nothing outlives the run."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+from checkout import Checkout
+
+from dpregret.workflows.forkserver import launch
+from dpregret.workflows.forkserver.client import ask
+from dpregret.workflows.task import Asked, record_of
+
+PLAYED = """
+import {imports}
+def run_job(config, paper, experiment, learner, variant, output, data_dir):
+    if learner == "{learner}":
+        {fault}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(f"{{os.getppid()}} {{os.getcwd()}} {{os.environ['TOLD']}}")
+"""
+RUNS = Path("results/mine/lou_cheung_2020/runs/horizon")
+MINE = ("--config", "profile=mine.yaml", "--cores", "2", "--until", "run")
+FAULTS = {
+    "kill": ("os.kill(os.getpid(), 9)", 137),
+    "exit": ("os._exit(5)", 5),
+    "crash": ("ctypes.string_at(0)", 139),
+    "raise": ("raise MemoryError('planted')", 1),
+}
+
+
+@pytest.fixture
+def plant(checkout: Checkout, settings: dict[str, Any]) -> Callable[[str], None]:
+    """Replace what a run does: one of three learners meets a fault, the others write a line."""
+    experiment = settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]
+    experiment["learners"] = {"wdp-cocop-gamma": ["corrected"], "ftal": ["plain"], "ogd": ["plain"]}
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    def plant_fault(fault: str) -> None:
+        text = PLAYED.format(imports="ctypes, os, time", learner="ftal", fault=fault)
+        (checkout.root / "workflows" / "job.py").write_text(text)
+
+    return plant_fault
+
+
+def start(checkout: Checkout) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        checkout.command(*MINE), cwd=checkout.root, env={**checkout.environment, "TOLD": "x=y\nz"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def servers(root: Path) -> list[int]:
+    """Processes of this checkout that are no Snakemake: servers, their jobs and their clients."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes()
+            if b"forkserver" in words and (folder / "cwd").resolve() == root.resolve():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition: Any, what: str, seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s"
+        time.sleep(0.05)
+
+
+def contents(checkout: Checkout) -> dict[str, str]:
+    return {path.name: path.read_text() for path in (checkout.root / RUNS).glob("*.parquet")}
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize(("fault", "code"), FAULTS.values(), ids=FAULTS)
+def test_a_job_that_dies_touches_no_other(
+    checkout: Checkout, plant: Callable[[str], None], fault: str, code: int
+) -> None:
+    plant(fault)
+    process = start(checkout)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    assert f"exit status {code}" in said or f"exit code {code}" in said or code == 1, said
+    found = contents(checkout)
+    assert sorted(found) == ["ogd.plain.parquet", "wdp-cocop-gamma.corrected.parquet"]
+    parents = {text.split()[0] for text in found.values()}
+    assert len(parents) == 1, "both are children of one server"
+    assert {text.split(" ", 1)[1] for text in found.values()} == {f"{checkout.root} x=y\nz"}
+    wait_for(lambda: not servers(checkout.root), "the end of the server")
+    assert not list((checkout.root / ".snakemake").glob("jobs-*"))
+
+
+@pytest.mark.workflow
+def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Callable[[str], None]) -> None:
+    plant("open('hangs', 'w').write(str(os.getpid())); time.sleep(600)")
+    process = start(checkout)
+    wait_for((checkout.root / "hangs").exists, "the hanging job")
+    wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
+    words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
+    (client,) = [each for each, line in words.items() if b"client.py" in line]
+    os.kill(client, signal.SIGTERM)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "143" in said
+    assert not Path(f"/proc/{(checkout.root / 'hangs').read_text()}").exists()
+
+
+@pytest.mark.workflow
+@pytest.mark.parametrize("killed", ["snakemake", "server", "client"])
+def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
+    checkout: Checkout, plant: Callable[[str], None], killed: str
+) -> None:
+    plant("open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)")
+    process = start(checkout)
+    wait_for((checkout.root / "hangs").exists, "the hanging job")
+    wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
+    before = contents(checkout)
+    job = int((checkout.root / "hangs").read_text())
+    words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
+    kinds = {"client": b"client.py", "server": b"forkserver.server"}
+    victims = [each for each, line in words.items() if kinds.get(killed, b"no") in line and each != job]
+    (checkout.root / "go").touch()
+    os.kill(victims[0] if victims else process.pid, signal.SIGKILL)
+    process.communicate(timeout=60)
+    wait_for(lambda: not servers(checkout.root), "the end of the server and its job")
+    assert not Path(f"/proc/{job}").exists()
+    if killed == "server":  # the client has done the job by itself
+        assert process.returncode == 0
+        assert contents(checkout)["ftal.plain.parquet"].split()[0] not in before["ogd.plain.parquet"].split()
+        return
+    assert process.returncode != 0
+    again = start(checkout)
+    said, _ = again.communicate(timeout=120)
+    assert again.returncode == 0, said
+    after = contents(checkout)
+    assert {name: after[name] for name in before} == before
+    assert len(after) == 3
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[bytes]"]:
+    monkeypatch.chdir(tmp_path)
+    assert launch.launch(tmp_path / ("long" * 20)) is None, "no address is that long"
+    assert list((tmp_path / ("long" * 20)).iterdir()) == []
+    started = launch.launch(Path(".snakemake"))
+    assert started is not None
+    yield started
+    launch.end(started)
+
+
+def test_the_folder_is_private_and_goes_with_the_server(server: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    (folder,) = (tmp_path / ".snakemake").glob("jobs-*")
+    assert folder.stat().st_mode & 0o777 == 0o700
+    address = os.environ[launch.ADDRESS]
+    assert len(address) < 100
+    launch.end(server)
+    assert server.returncode == 0
+    assert not folder.exists()
+    assert launch.ADDRESS not in os.environ
+    assert ask(address, ["gate"]) is None, "nobody is there"
+
+
+def test_every_script_can_be_served(server: "subprocess.Popen[bytes]", tmp_path: Path) -> None:
+    """Imports of all scripts leave the server without a thread; a job without its files fails with a log."""
+    scripts = sorted((Path(launch.ROOT) / "workflows" / "scripts").glob("[!_]*.py"))
+    assert len(scripts) >= 16
+    for script in scripts:
+        log = tmp_path / "results" / "log" / f"{script.stem}.log"
+        assert ask(os.environ[launch.ADDRESS], [script.stem, "--log", str(log)]) == 1, script.stem
+        assert "KeyError" in log.read_text()
+    assert ask(os.environ[launch.ADDRESS], ["no_such_script", "--log", "log/x.log"]) == 1
+    assert "threads" not in (tmp_path / ".snakemake" / "jobs.log").read_text()
+
+
+@pytest.mark.workflow
+def test_edited_code_is_never_served(checkout: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(checkout.root)
+    program = (
+        "import os\n"
+        "from dpregret.workflows.forkserver import client, launch\n"
+        "server, words = launch.launch(), ['gate', '--log', 'log/x.log']\n"
+        "print(client.ask(os.environ[launch.ADDRESS], words))\n"
+        "open('paper_figs/gate.py', 'a').write('# edited')\n"
+        "print(client.ask(os.environ[launch.ADDRESS], words))\n"
+    )
+    done = subprocess.run(
+        [*checkout.command()[:1], "-c", program], env=checkout.environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", "None"]
+
+
+@pytest.mark.workflow
+def test_a_job_records_its_time_and_memory(checkout: Checkout, plant: Callable[[str], None]) -> None:
+    plant("sum(range(3 * 10**7))")
+    process = start(checkout)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    tables = {
+        path.name: pd.read_csv(path, sep="\t").iloc[0]
+        for path in (checkout.root / "results/mine/benchmark/lou_cheung_2020/horizon").glob("*.tsv")
+    }
+    assert len(tables) == 3
+    worked, idle = tables["ftal.plain.tsv"], tables["ogd.plain.tsv"]
+    assert idle["cpu_time"] < worked["cpu_time"] <= 1.1 * worked["s"] + 0.1
+    assert 20 < worked["max_rss"] < 2000
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [([], "give a script's name"), (["x y", "--log", "l"], "give a script's name"), (["run"], "--log"),
+     (["run", "value", "--log", "l"], "'value': a value without a key")],
+)  # fmt: skip
+def test_words_that_are_no_job(words: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Asked.parse(words)
+
+
+def test_words_of_a_job() -> None:
+    asked = Asked.parse(["tables", "--runs", "a", "b c", "--costs", "--log", "results/log/p/t.log"])
+    assert (asked.name, asked.values["runs"], asked.paths("costs")) == ("tables", ["a", "b c"], [])
+    assert asked.path("log") == Path("results/log/p/t.log")
+    assert record_of(asked.path("log")) == Path("results/benchmark/p/t.tsv")
+    assert record_of(Path("log/results/log/w.plain.log")) == Path("log/results/benchmark/w.plain.tsv")
+    with pytest.raises(ValueError, match="too many values"):
+        asked.one("runs")

@@ -1,0 +1,224 @@
+"""The league, curves of expiry and maps against brute force: dense matrices of small and odd sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
+from dpregret.algorithms.privacy.banded_root import BandedRoot
+from dpregret.algorithms.privacy.budget import gaussian_mu
+from dpregret.algorithms.privacy.buffers import WindowBuffers
+from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, WindowTree
+from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
+from dpregret.core.errors import ConfigError
+from dpregret.datasets.streams import make_stream
+from dpregret.paper_figs.claims_files import load_claims
+from dpregret.workflows.fingerprint import ROOT
+from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
+from dpregret.workflows.profiles import PAPERS
+
+
+def dense_errors(noise: np.ndarray, protected: int) -> np.ndarray:
+    """Squared loss of the worst protected item times the variance of every round."""
+    return protected_nodes(noise, protected) * np.square(noise).sum(axis=1)
+
+
+@pytest.mark.parametrize("horizon", [8, 16, 64])
+@pytest.mark.parametrize("each", league.SEQUENCES, ids=lambda each: each.name)
+def test_errors_of_whole_sequences_are_those_of_the_dense_audit(each: league.Contender, horizon: int) -> None:
+    mechanism = each.make(horizon)
+    noise = materialise(mechanism, horizon - 1)
+    dense = dense_errors(noise, horizon - 1)
+    largest, mean = league.sequence_errors(mechanism, horizon)
+    charged = mechanism.nodes_per_item / protected_nodes(noise, horizon - 1)
+    assert charged >= 1 - 1e-12  # trees with a decoder and sums without a horizon are charged more than they tell
+    assert (largest, mean) == pytest.approx((charged * dense.max(), charged * dense.mean()), rel=1e-12)
+    if each.name not in ("tree, best decoder", "no horizon"):
+        assert charged == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("horizon", [9, 15, 45])
+@pytest.mark.parametrize(
+    "each", [each for each in league.SEQUENCES if "tree" not in each.name], ids=lambda each: each.name
+)
+def test_odd_horizons(each: league.Contender, horizon: int) -> None:
+    mechanism = each.make(horizon)
+    dense = np.square(materialise(mechanism, horizon - 1)).sum(axis=1) * mechanism.nodes_per_item
+    assert league.sequence_errors(mechanism, horizon) == pytest.approx((dense.max(), dense.mean()), rel=1e-12)
+
+
+@pytest.mark.parametrize("window", [1, 4, 16, 64])
+@pytest.mark.parametrize("each", league.WINDOWS[:-1], ids=lambda each: each.name)
+def test_errors_of_windows_are_those_of_the_dense_audit(each: league.Contender, window: int) -> None:
+    mechanism = each.make(window)
+    noise = materialise(mechanism, 6 * window)
+    told = protected_nodes(noise, window)
+    variances = mechanism.nodes_per_item * np.square(noise).sum(axis=1)
+    largest, mean = league.window_errors(mechanism, window)
+    assert told <= mechanism.nodes_per_item * (1 + 1e-12)
+    if isinstance(mechanism, WindowBuffers):  # the limit, from below
+        assert 0.999 * mean < variances[-1] <= mean * (1 + 1e-12)
+    else:
+        later = variances[window : 2 * window]
+        assert (largest, mean) == pytest.approx((later.max(), later.mean()), rel=1e-12)
+    if not isinstance(mechanism, DecodedWindowTree):
+        assert told == pytest.approx(mechanism.nodes_per_item, rel=1e-12)
+
+
+def test_nobody_is_below_the_bound() -> None:
+    sequences, windows = league.sequences([8, 64, 1024]), league.windows([1, 2, 16, 256])
+    assert sequences["mean / bound"].min() >= 1
+    assert windows["mean / bound"].min() >= 1 - 1e-12
+    root = windows.loc[windows["mechanism"] == "window root", "mean / bound"]
+    assert list(root) == pytest.approx([1.0] * 4, rel=1e-14)
+
+
+def test_league_in_print() -> None:
+    found = league.sequences([2**10, 2**12]).set_index(["T", "mechanism"])
+    for row, largest, mean in [
+        ((2**10, "tree"), 100, 50.0489), ((2**10, "tree, best decoder"), 58.0286, 29.0427),
+        ((2**10, "root"), 10.707575, 9.668859), ((2**10, "normalised root"), 9.489087, 8.946378),
+        ((2**12, "root"), 13.792354, 12.611127), ((2**12, "normalised root"), 12.376068, 11.748183),
+    ]:  # fmt: skip
+        assert found.loc[row, "largest error"] == pytest.approx(largest, abs=6e-5)
+        assert found.loc[row, "mean error"] == pytest.approx(mean, abs=6e-5)
+    assert found.loc[(2**10, "root"), "lower bound"] == pytest.approx(8.46388, abs=6e-6)
+    at = league.SEQUENCES[[each.name for each in league.SEQUENCES].index("banded root, 64")].make(2**14)
+    assert league.sequence_errors(at, 2**14)[0] == pytest.approx(486.2, abs=0.05)
+
+
+def test_cost_is_time_a_coordinate() -> None:
+    found = league.cpu(sizes=[2], horizon=8)
+    assert set(found["mechanism"]) == {each.name for each in (*league.WINDOWS, *league.SEQUENCES)}
+    assert (found["ns"] > 0).all()
+
+
+@pytest.mark.parametrize(("horizon", "bands"), [(9, 1), (16, 4), (46, 7), (32, 64)])
+def test_banded_root(horizon: int, bands: int) -> None:
+    mechanism = BandedRoot(horizon, bands)
+    rounds = horizon - 1
+    noise, strategy = mechanism.materialise(rounds)
+    assert noise @ strategy == pytest.approx(np.tril(np.ones((rounds, rounds))), abs=1e-12)
+    assert materialise(mechanism, rounds) @ np.eye(64 * -(-rounds // 64))[:, :rounds] == pytest.approx(noise, abs=1e-12)
+    assert np.count_nonzero(strategy[:, 0]) == min(bands, rounds)
+    assert protected_nodes(noise, rounds) == pytest.approx(mechanism.nodes_per_item, rel=1e-12)
+    with pytest.raises(ValueError, match="bands must be at least 1, got 0"):
+        BandedRoot(horizon, 0)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [WindowRoot(5), WindowRoot(16), WindowBuffers(7), WindowBuffers(16, 1), NoisePerPrefix(6), NoisePerItem()],
+    ids=repr,
+)
+def test_losses_by_age_in_closed_form_are_what_the_transcript_tells(mechanism: object) -> None:
+    window = getattr(mechanism, "window", 6)
+    ages = 6 * window
+    dense = transcript_losses(materialise(mechanism, ages)) / mechanism.nodes_per_item  # type: ignore[arg-type,attr-defined]
+    worst = np.array([np.diagonal(dense, -age).max() for age in range(ages)])
+    assert expiry_curves.squared_losses(mechanism, window, ages) == pytest.approx(worst, rel=1e-9)  # type: ignore[arg-type]
+
+
+def test_losses_of_a_tree_grow_by_whole_nodes_while_it_is_protected() -> None:
+    found = expiry_curves.squared_losses(WindowTree(4), 4, 8)
+    assert found[0] == pytest.approx(1 / 3)  # the leaf alone: one of three nodes
+    assert found[3] == pytest.approx(1)
+    assert (np.diff(found) >= -1e-12).all()
+
+
+def test_the_noise_factor_is_what_a_curve_needs() -> None:
+    losses = expiry_curves.losses(windows=[4, 8])
+    found = expiry_curves.curves(losses)
+    assert set(found["curve"]) == set(expiry_curves.CURVES)
+    for row in found.to_dict("records"):
+        own = losses.loc[(losses["W"] == row["W"]) & (losses["mechanism"] == row["mechanism"])]
+        allowed = expiry_curves.CURVES[str(row["curve"])](own["age"].to_numpy(dtype=float), row["W"])
+        scaled = own["loss"].to_numpy() / row["noise factor"] ** 2
+        assert (scaled <= allowed * (1 + 1e-9)).all()
+        assert scaled[row["worst age"]] == pytest.approx(allowed[row["worst age"]])
+        assert (row["kept"] == "yes") == bool((own["loss"].to_numpy() <= allowed * (1 + 1e-9)).all())
+    kept = found.pivot(index=["W", "mechanism"], columns="curve", values="kept")
+    assert (kept["step"] == "yes").all()  # window privacy itself
+    assert (kept["linear after W"].xs("window root", level="mechanism") == "yes").all()
+    assert (kept["linear"].xs("window root", level="mechanism") == "no").all()  # too much is told at once
+    assert (kept["linear"].xs("noise on every prefix", level="mechanism") == "yes").all()
+
+
+def test_least_noise_is_above_the_lower_bound() -> None:
+    found = bound_map.noise(horizons=[16, 64, 256], windows=[1, 4, 16, 64])
+    for row in found.to_dict("records"):
+        assert row["mean error"] >= window_lower_bound(row["W"], row["T"] - 1) - 1e-12
+        assert row["next / least"] >= 1
+    inner = found.loc[(found["W"] > 1) & (found["W"] < found["T"])]
+    assert set(inner["least noise"]) == {"window root"}
+    assert set(found.loc[found["W"] == found["T"], "least noise"]) == {"normalised root over T"}
+
+
+def test_bounds_of_the_map_are_those_of_the_formulas() -> None:
+    found = bound_map.bounds(horizons=[64], windows=[4], dimensions=[3], epsilons=[2.0]).iloc[0]
+    domain = make_set("ball", 3)
+    stream = make_stream(bound_map.STREAM, domain)
+    lipschitz, convexity, mu = stream.lipschitz, stream.strong_convexity, gaussian_mu(Budget(2.0, bound_map.DELTA))
+    size = lipschitz**2 + 3 * (2 * lipschitz / mu) ** 2
+    own = size / convexity * ((1 / np.arange(1, 65)).sum() - 0.5)
+    assert found["noise on every gradient"] <= own * (1 + 1e-12)
+    assert found["constant point"] == pytest.approx(lipschitz * domain.diameter * 64)
+    assert found["root"] < found["buffers"] < found["tree"]
+
+
+def test_switches() -> None:
+    frame = pd.DataFrame({
+        "T": 8, "W": 4, "eps": 1.0, "d": [8, 2, 4, 16], "noise on every gradient": [5.0, 1.0, 2.0, 9.0],
+        "tree": 4.0, "root": 1.5, "buffers": 0.5, "constant point": [9.0, 9.0, 9.0, 1.0],
+    })  # fmt: skip
+    (row,) = bound_map.switches(frame).to_dict("records")
+    assert row["no tree beats tree up to d ="] == 4
+    assert row["no tree beats root up to d ="] == 2
+    assert row["no tree beats buffers up to d ="] == 0
+    assert row["root below constant point up to d ="] == 8
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 4])
+def test_norm_floor_is_reached_by_the_root_and_no_other(dimension: int) -> None:
+    unit = np.linalg.norm(np.random.default_rng(3).standard_normal((200_000, dimension)), axis=1).mean()
+    assert norm_floor(1, 9, dimension) == pytest.approx(unit, rel=0.005)
+    window, rounds = 16, 512
+    for mechanism in (WindowRoot(window), WindowTree(window), WindowBuffers(window)):
+        spread = np.sqrt(mechanism.nodes_per_item * mechanism.noisy_nodes(rounds))
+        least = norm_floor(window, rounds, dimension) / norm_floor(1, rounds, dimension)
+        assert least <= spread.mean()
+        assert spread.mean() ** 2 <= np.square(spread).mean()
+    assert norm_floor(window, 10**6, 1) == pytest.approx(np.sqrt(2 / np.pi) * 1.943878847, rel=1e-4)
+
+
+def test_unknown_tables_are_refused_and_known_ones_written(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "TABLES", {"noise": lambda: bound_map.noise([8], [1, 4])})
+    with pytest.raises(ConfigError, match="unknown table 'noises', allowed: noise"):
+        exact.write_exact({"noises": "x"}, tmp_path)  # type: ignore[arg-type]
+    exact.write_exact({"noise": "Least noise."}, tmp_path)  # type: ignore[arg-type]
+    text = (tmp_path / "noise.md").read_text()  # type: ignore[operator]
+    assert text.startswith("Least noise.\n\n| T ")
+    assert "window root" in text
+
+
+def test_the_chapter_lists_exact_tables_that_there_are() -> None:
+    texts = load_claims(PAPERS / "prefix_sums" / "claims.yaml")
+    assert texts.chapter
+    assert set(texts.exact) <= set(exact.TABLES)
+    assert set(exact.TIMED) <= set(texts.exact)
+
+
+def test_documents_tell_the_measured_gain() -> None:
+    found = pd.read_csv(ROOT / "results/reference/prefix_sums/gains.csv")
+    found = found.loc[(found["learner"] == "wdp-cocop-gaussian") & (found["with"] == "root")]
+    found = found.loc[(found["experiment"] == "window") & (found["stream"] == "random-kink")].set_index("value")
+    least, middle, most = (f"{found.loc[window, 'ratio']:.1f}" for window in (16, 256, 1024))
+    readme, page = (" ".join((ROOT / name).read_text().split()) for name in ("README.md", "docs/lou_cheung_2020.md"))
+    assert f"falls {least}, {middle} and {most} times for W = 16, 256 and 1024" in readme
+    assert f"add {least} to {most} times less regret (W = 16 to 1024)" in page
