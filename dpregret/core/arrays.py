@@ -7,6 +7,9 @@ Array = NDArray[np.float64]
 
 
 def sum_rows(rows: Array) -> Array:
-    """Sum over the first axis, row after row: NumPy adds a single column pairwise, and several columns like this."""
-    total: Array = np.cumsum(rows, axis=0)[-1] if rows[0].size == 1 else rows.sum(axis=0)
+    """Sum over the first axis, row after row, whatever the shape and the layout.
+
+    NumPy does so where the rows lie one after the other and have several numbers, and else adds pairwise.
+    """
+    total: Array = np.cumsum(rows, axis=0)[-1] if rows[0].size == 1 else np.ascontiguousarray(rows).sum(axis=0)
     return total
