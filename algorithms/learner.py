@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 from time import process_time
@@ -18,6 +19,8 @@ from dpregret.core.losses import Loss as Loss
 from dpregret.core.sums import vecdot
 
 REPORTED = 256  # rounds between two reports of progress
+COMPARED = 4  # first rounds of a play in compiled code that are played by the definition too
+AGREEMENT = 1e-9  # largest distance between the two, in diameters
 
 
 class LocalOracle(Protocol):
@@ -273,8 +276,14 @@ def play(
                 violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
             arrays = rounds.packed(chunk) if rounds is not None else None
             if rounds is not None and arrays is not None:
+                defined = None
+                if before < COMPARED:  # so that a file that was edited is never passed over
+                    defined = deepcopy(learner)
+                    _plain(defined, chunk, noise.scaled(begun, len(chunk)), np.zeros_like(norms), np.zeros_like(norms))
                 rounds.play(arrays, np.arange(before + 1.0, now + 1), noise.units, cumulative, norms)
                 learner.round = now
+                if defined is not None:
+                    _compare(learner, defined)
             else:
                 _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms)
             if now in where:
@@ -303,12 +312,22 @@ def _plain(learner: Learner, losses: Sequence[Loss], noise: Array | None, cumula
         learner.observe(loss, gradient, None if noise is None else noise[place])
 
 
+def _compare(compiled: Learner, defined: Learner) -> None:
+    """Raise RuntimeError where compiled rounds left another point than `observe` did."""
+    apart = float(np.abs(compiled.point - defined.point).max()) / compiled.domain.diameter
+    if apart > AGREEMENT:
+        raise RuntimeError(
+            f"{compiled.card.name} ({compiled.variant}): its compiled rounds do not do what its file says: after "
+            f"{compiled.round} rounds the points are {apart:.3g} diameters apart"
+        )
+
+
 def _parts(done: int, most: int, checkpoints: Container[int]) -> Iterator[int]:
-    """Lengths that make up the next `most` rounds: a checkpoint is a part of its own."""
+    """Lengths that make up the next `most` rounds: a checkpoint is a part of its own, so are the first `COMPARED`."""
     length = 0
     for now in range(done + 1, done + most + 1):
         length += 1
-        if now in checkpoints or now + 1 in checkpoints or now == done + most:
+        if now in checkpoints or now + 1 in checkpoints or now == done + most or now == COMPARED:
             yield length
             length = 0
 

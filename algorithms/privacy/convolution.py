@@ -38,7 +38,7 @@ def convolution(coefficients: Coefficients, length: int | None) -> Arrange:
 
 def root_convolution(length: int, lasting: bool = False) -> Arrange:
     """The arranger of f_0..f_{length-1}; lasting: no round after the first `length` is asked for, so nothing ends."""
-    if DIRECT < length <= longest():
+    if max(DIRECT, FIRST) < length <= longest():
         return RootSums(length, lasting)
     return convolution(root_coefficients, length)
 

@@ -36,7 +36,7 @@ def root_decays(length: int) -> tuple[Array, Array]:
 
 
 def power(base: float, exponent: int) -> float:
-    """base^exponent by squaring: products only, so the same bits everywhere."""
+    """base^exponent, exponent >= 0, by squaring: products only, so the same bits everywhere."""
     found = 1.0
     while exponent:
         if exponent & 1:

@@ -31,12 +31,12 @@ def rngs(seed, runs=RUNS):
     return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
-def both(name, variant, place, stream, dimension, windows=(16,), runs=RUNS, mix=False):
+def both(name, variant, place, stream, dimension, windows=(16,), runs=RUNS, mix=False, mu=0.7):
     """(learner, record) by the definition and compiled, on the same losses and noise."""
     found = []
     for compiled in (False, True):
         domain = make_set(place, dimension)
-        made = make_stream(stream, domain, strong_convexity=0.7)
+        made = make_stream(stream, domain, strong_convexity=mu)
         told = Problem(
             CountedSet(domain), ROUNDS, made.lipschitz, made.strong_convexity, made.smoothness, best_loss=made.best_loss
         )
@@ -157,3 +157,20 @@ def test_a_changed_method_is_not_passed_over():
     patched = FollowTheApproximateLeader(problem, settings, 1, "plain")
     patched.observe = lambda *arguments: None
     assert CompiledRounds.of(patched) is None
+
+
+def test_an_edited_method_is_not_passed_over(monkeypatch):
+    """The first rounds are played by the definition too: what is written in a learner's file is what is played."""
+    observe = FollowTheApproximateLeader.observe
+
+    def edited(self, loss, gradient, noise):
+        observe(self, loss, 1.01 * gradient, noise)
+
+    monkeypatch.setattr(FollowTheApproximateLeader, "observe", edited)
+    with pytest.raises(RuntimeError, match="do not do what its file says"):
+        both("ftal", "plain", "ball", "random-kink", 3)
+
+
+@pytest.mark.parametrize("variant", ["corrected", "root", "buffers"])
+def test_mechanisms_with_unit_strong_convexity(variant):
+    agree(both("wdp-cocop-gaussian", variant, "ball", "random-kink", 5, windows=(1, 16, 128), mu=1.0))
