@@ -92,7 +92,7 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("streams", "norm-kink", f"{HORIZON}.streams", ("give a list", "'norm-kink'")),
     ("streams", ["norm-kinks"], f"{HORIZON}.streams[0]", ("lasso, libsvm, norm-kink", "did you mean 'norm-kink'")),
     ("learners", {}, f"{HORIZON}.learners", ("empty",)),
-    ("learners", {"ftla": ["plain"]}, f"{HORIZON}.learners.ftla", ("ftal, lloo-ftal", "did you mean 'ftal'")),
+    ("learners", {"ftla": ["plain"]}, f"{HORIZON}.learners.ftla", ("ftal, ftal-endless", "did you mean 'ftal'")),
     ("learners", {"ftal": "plain"}, f"{HORIZON}.learners.ftal", ("give a list", "'plain'")),
     (
         "learners",

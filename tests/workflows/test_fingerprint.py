@@ -1,6 +1,7 @@
 """What an edit makes run again, and what it does not."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pools"]
 
 
 @pytest.fixture
-def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(fingerprint, "ROOT", checkout.root)
-    return checkout.root
+    yield checkout.root
+    fingerprint.forget()
 
 
 def fingerprints() -> dict[str, str]:
