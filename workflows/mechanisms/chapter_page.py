@@ -3,12 +3,18 @@
 Exact numbers are computed here; measured ones are read from the committed reference of the chapter.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy import Budget
 from dpregret.paper_figs.verdicts import ORDER
 from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
 
@@ -17,6 +23,7 @@ LEAGUE_HORIZON, LEAGUE_WINDOW = 2**13, 256
 CURVES_WINDOW = 64
 MAP = 2**16, (16, 256, 4096)
 LARGEST = 1e5
+BANDIT_DIMENSION = 4
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -106,6 +113,26 @@ def gains() -> str:
     return table([*head, "response, tree / buffers"], rows)
 
 
+def bandits() -> str:
+    """The bandit's gain beside the square of its noise, and how far that noise moves its point."""
+    found = pd.read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""])
+    found = found.loc[(found["learner"] == "private-bandit-gaussian") & (found["with"] == "root")]
+    rows = []
+    for row in found.to_dict("records"):
+        problem = BanditProblem(make_set("ball", BANDIT_DIMENSION), int(row["value"]), 1.0)
+        noise, moved = {}, {}
+        for variant in ("corrected", "root"):
+            learner = PrivateBanditGaussian(problem, [Budget(1.0, 1e-6)], 1, variant)
+            noise[variant] = math.sqrt(float(np.square(learner.plan.expected_norm(learner.batches)).mean()))
+            moved[variant] = learner.eta * noise[variant] / (problem.domain.diameter / 2)
+        ratio = noise["corrected"] / noise["root"]
+        rows.append([f"{row['value']:.0f}", f"{ratio:.2f}", f"{ratio**2:.2f}", f"{row['ratio']:.2f} "
+                     f"[{row['ratio_low']:.2f}, {row['ratio_high']:.2f}]",
+                     *(f"{moved[variant]:.2f}" for variant in moved)])  # fmt: skip
+    head = ["T", "noise, tree / root", "its square", "overhead, tree / root"]
+    return table([*head, "eta × noise over the radius, tree", "the same, root"], rows)
+
+
 def _interval(row: Mapping[Any, Any] | None) -> str:
     return f"{row['ratio']:.2f} [{row['ratio_low']:.2f}, {row['ratio_high']:.2f}]" if row else "–"
 
@@ -126,4 +153,11 @@ def verdicts() -> str:
     return table(["learner", "response", "claim", "stream", "measured", "verdict"], rows) + f"\n\n{told}.\n"
 
 
-PARTS = {"standing": standing, "curves": curves, "switches": switches, "gains": gains, "verdicts": verdicts}
+PARTS = {
+    "standing": standing,
+    "curves": curves,
+    "switches": switches,
+    "gains": gains,
+    "bandits": bandits,
+    "verdicts": verdicts,
+}
