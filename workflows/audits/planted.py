@@ -61,7 +61,7 @@ class Case:
 def noise(
     distribution: NoiseDistribution, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator
 ) -> Array:
-    """Noise of the first outputs, (runs, rounds), by the code that learners use; before a window ends, if it has one."""
+    """Noise of the first outputs, (runs, rounds), by the code of learners; no later than the first window ends."""
 
     def unused(count: int) -> Array:
         return np.full((count, 1, runs), np.nan)  # the window before the first has no noise
