@@ -31,9 +31,9 @@ print(found.hexdigest())
 """
 
 
-def run(code, **environment):
+def run(code, root=ROOT, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=environment.get("PYTHONPATH", ROOT),
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root), **environment}, cwd=root,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -66,12 +66,13 @@ def test_a_copy_of_the_tree_that_is_given_the_same_folder_compiles_nothing(tmp_p
     code = (
         "import numpy as np\n"
         "from dpregret.core import drawing\n"
-        "drawing.fill_normals(drawing.addresses([np.random.default_rng(1)]), np.empty((1, 3, 5)))\n"
+        "generators = [np.random.default_rng(1)]\n"
+        "drawing.fill_normals(drawing.addresses(generators), np.empty((1, 3, 5)))\n"
         "stats = drawing.fill_normals.stats\n"
         "print(drawing.__file__, sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))"
     )
     made = [make_checkout(tmp_path / name).root for name in ("first", "second")]
-    told = [run(code, NUMBA_CACHE_DIR=str(tmp_path / "kernels"), PYTHONPATH=str(root)) for root in made]
+    told = [run(code, root, NUMBA_CACHE_DIR=str(tmp_path / "kernels")) for root in made]
     assert [Path(file).is_relative_to(root) for (file, *_), root in zip(told, made, strict=True)] == [True, True]
     assert [counts for _, *counts in told] == [["1", "0"], ["0", "1"]]
 
