@@ -98,7 +98,8 @@ class Discriminant:
         plain, clipped = np.split(self.weights, 2)
         scores: Array = transcripts @ plain
         scores += np.clip(transcripts, self.ends[0], self.ends[1]) @ clipped
-        return scores - self.center @ self.weights
+        scores -= self.center @ self.weights
+        return scores
 
     def _features(self, transcripts: Array) -> Array:
         return np.concatenate([transcripts, np.clip(transcripts, self.ends[0], self.ends[1])], axis=1)

@@ -68,13 +68,13 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
         return AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 9, 8, (5,))
 
     assert broken(findings(tagged(rows(audited(), 4000)))) == []
-    real = NoisePlan.blocks
+    real = NoisePlan.arranged
 
     def quiet(self: NoisePlan, generators: list[np.random.Generator]):
-        for block in real(self, generators):
-            yield block / 4
+        for settings in real(self, generators):
+            yield [units / 4 for units in settings]
 
-    monkeypatch.setattr(NoisePlan, "blocks", quiet)
+    monkeypatch.setattr(NoisePlan, "arranged", quiet)
     wrong = broken(findings(tagged(rows(audited(), 4000))))
     assert wrong
     assert wrong[0].startswith("a.b: ledger 4, exact 3.26")
