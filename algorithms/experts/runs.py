@@ -28,7 +28,8 @@ def play_runs(players: Sequence[Player], blocks: Iterable[Block], groups: int) -
     """Total losses of the played experts and numbers of draws, one a player."""
     before = np.zeros((1, groups))
     for block in blocks:
+        each = [RunOfBlock(block, run) for run in range(block.losses.shape[1])]  # one where all runs are alike
         for run, player in enumerate(players):
-            player.play_block(RunOfBlock(block, run), before[min(run, len(before) - 1)])
+            player.play_block(each[min(run, len(each) - 1)], before[min(run, len(before) - 1)])
         before = before + block_total(block)
-    return Play(np.array([each.total for each in players]), np.array([float(each.draws) for each in players]))
+    return Play(np.array([own.total for own in players]), np.array([float(own.draws) for own in players]))

@@ -14,10 +14,12 @@ Floating-point noise leaks in its lowest bits (Mironov 2012), which is not what 
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.special import betainccinv, betaincinv, ndtri
 
 from dpregret.core.arrays import Array
 
@@ -59,15 +61,14 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
     scores = [np.sort(statistic(transcripts)) for transcripts in chosen]
     held = [statistic(transcripts) for transcripts in counted]
     samples, found = len(held[0]), []
-    for kind in ("epsilon", "mu"):
-        threshold, above, likely = _best_event(scores, delta, significance, kind)
+    for kind, (threshold, above, likely) in _best_events(scores, delta, significance).items():
         hits = [
             int((transcripts >= threshold).sum()) if above else int((transcripts < threshold).sum())
             for transcripts in held
         ]
         low = least_probability(np.array(hits[likely]), samples, significance / 4)
         high = largest_probability(np.array(hits[1 - likely]), samples, significance / 4)
-        value = _log_ratio(low, high, delta) if kind == "epsilon" else norm.ppf(low) - norm.ppf(high)
+        value = _log_ratio(low, high, delta) if kind == "epsilon" else ndtri(low) - ndtri(high)
         found.append((max(0.0, float(value)), (hits[likely] / samples, hits[1 - likely] / samples)))
     (epsilon, event), (mu, mu_event) = found
     return Evidence(epsilon, mu, event, mu_event, samples)
@@ -82,40 +83,48 @@ class Discriminant:
     def __init__(self, first: Array, second: Array):
         self.ends = np.sort(np.stack([first.mean(axis=0), second.mean(axis=0)]), axis=0)
         both = [self._features(transcripts) for transcripts in (first, second)]
-        self.center = np.mean([each.mean(axis=0) for each in both], axis=0)
-        first_spread, second_spread = (np.cov(each, rowvar=False, ddof=0).reshape(each.shape[1], -1) for each in both)
-        spread = first_spread + second_spread
-        apart = both[1].mean(axis=0) - both[0].mean(axis=0)
+        means = [each.mean(axis=0) for each in both]
+        self.center, apart = np.mean(means, axis=0), means[1] - means[0]
+        spread = np.zeros((len(apart), len(apart)))
+        for each, mean in zip(both, means, strict=True):
+            each -= mean
+            spread += each.T @ each / len(each)  # a product with itself costs half
         # directions without any noise tell the inputs apart for certain: a small ridge keeps them in
         ridge = 1e-9 * max(float(np.trace(spread)) / len(spread), float(apart @ apart), 1e-30)
         self.weights = np.linalg.lstsq(spread + ridge * np.eye(len(spread)), apart, rcond=None)[0]
 
     def __call__(self, transcripts: Array) -> Array:
         """Scores (runs,), larger for the second input."""
-        scores: Array = (self._features(transcripts) - self.center) @ self.weights
+        plain, clipped = np.split(self.weights, 2)
+        scores: Array = transcripts @ plain
+        scores += np.clip(transcripts, self.ends[0], self.ends[1]) @ clipped
+        scores -= self.center @ self.weights
         return scores
 
     def _features(self, transcripts: Array) -> Array:
         return np.concatenate([transcripts, np.clip(transcripts, self.ends[0], self.ends[1])], axis=1)
 
 
-def _best_event(scores: list[Array], delta: float, significance: float, kind: str) -> tuple[float, bool, int]:
-    """Threshold, side and the input under which the event is likelier; scores sorted."""
+def _best_events(scores: list[Array], delta: float, significance: float) -> dict[str, tuple[float, bool, int]]:
+    """Threshold, side and the input under which the event is likelier, for each kind of bound; scores sorted."""
     count = len(scores[0])
-    every = np.unique(np.concatenate(scores))
+    every = np.sort(np.concatenate(scores), kind="stable")  # two sorted parts are merged
+    every = every[np.concatenate([[True], every[1:] != every[:-1]])]
     thresholds = every[np.unique(np.linspace(0, len(every) - 1, 400).astype(int))]
     below = [np.searchsorted(transcripts, thresholds) for transcripts in scores]
-    best, found = -math.inf, (float(thresholds[0]), True, 1)
+    best = dict.fromkeys(("epsilon", "mu"), -math.inf)
+    found = dict.fromkeys(best, (float(thresholds[0]), True, 1))
     for above in (True, False):
         hits = [count - each if above else each for each in below]
         for likely in (0, 1):
             low = least_probability(hits[likely], count, significance / 4)
             high = largest_probability(hits[1 - likely], count, significance / 4)
-            value = norm.ppf(low) - norm.ppf(high) if kind == "mu" else _log_ratio(low, high, delta)
-            value = np.where(np.isfinite(value), value, -math.inf)
-            place = int(np.argmax(value))
-            if value[place] > best:
-                best, found = float(value[place]), (float(thresholds[place]), above, likely)
+            for kind in best:
+                value = ndtri(low) - ndtri(high) if kind == "mu" else _log_ratio(low, high, delta)
+                value = np.where(np.isfinite(value), value, -math.inf)
+                place = int(np.argmax(value))
+                if value[place] > best[kind]:
+                    best[kind], found[kind] = float(value[place]), (float(thresholds[place]), above, likely)
     return found
 
 
@@ -125,9 +134,33 @@ def _log_ratio(low: Array, high: Array, delta: float) -> Array:
 
 def least_probability(hits: Array, samples: int, error: float) -> Array:
     """Clopper-Pearson lower bound of a probability, wrong with probability `error` at most."""
-    return np.asarray(np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), samples - hits + 1), 0.0))
+    return _looked_up(_least, hits, samples, error)
 
 
 def largest_probability(hits: Array, samples: int, error: float) -> Array:
     """Clopper-Pearson upper bound of a probability, wrong with probability `error` at most."""
-    return np.asarray(np.where(hits < samples, beta.isf(error, hits + 1, np.maximum(samples - hits, 1)), 1.0))
+    return _looked_up(_largest, hits, samples, error)
+
+
+def _least(hits: Array, samples: int, error: float) -> Array:
+    return np.asarray(np.where(hits > 0, betaincinv(np.maximum(hits, 1), samples - hits + 1, error), 0.0))
+
+
+def _largest(hits: Array, samples: int, error: float) -> Array:
+    return np.asarray(np.where(hits < samples, betainccinv(hits + 1, np.maximum(samples - hits, 1), error), 1.0))
+
+
+Bound = Callable[[Array, int, float], Array]
+
+
+@lru_cache(maxsize=32)
+def _table(bound: Bound, samples: int, error: float) -> Array:
+    return np.full(samples + 1, np.nan)
+
+
+def _looked_up(bound: Bound, hits: Array, samples: int, error: float) -> Array:
+    """Bounds at whole numbers of hits; each is computed once, since audits of one size ask for the same again."""
+    table, hits = _table(bound, samples, error), np.asarray(hits)
+    missing = np.unique(hits[np.isnan(table[hits])])
+    table[missing] = bound(missing, samples, error)
+    return np.asarray(table[hits])

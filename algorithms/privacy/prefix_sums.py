@@ -170,7 +170,7 @@ class _ShortWindow:
     def __call__(self, units: Array, fresh: Fresh) -> Array:
         own = by_run(units)
         noise = np.empty_like(own)
-        further = by_run(fresh(BLOCK)) if self.window > 1 else _NO_ROUNDS
+        further = by_run(fresh(len(units))) if self.window > 1 else _NO_ROUNDS
         skip = self.window if self.first else 0  # the first tree has none before it
         _arrange(own, self.window, _NONE, _NONE, further, _NONE, skip, noise)
         self.first = False

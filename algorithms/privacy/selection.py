@@ -144,9 +144,10 @@ def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scal
     P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
     among the candidates of smallest score. sizes, scores: (groups,).
     """
-    logits = np.log(sizes)
+    logits, behind = np.log(sizes), scores - scores.min()
     if scale == 0:
-        logits = np.where(scores > scores.min(), -np.inf, logits)
+        logits[behind > 0] = -np.inf
     else:
-        logits = logits - (scores - scores.min()) / scale
-    return int(np.argmax(logits - np.log(generator.standard_exponential(len(sizes)))))
+        logits -= behind / scale
+    logits -= np.log(generator.standard_exponential(len(sizes)))
+    return int(logits.argmax())

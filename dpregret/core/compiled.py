@@ -2,6 +2,7 @@
 
 numba keeps compiled code on disk and asks for the age of one file alone: an edited helper in another would go unseen.
 So the folder that it keeps is named after the text of every module that holds kernels: stale code is never found.
+Within it, code lies by its place in the package: copies of one tree that are given one folder compile once.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.caching import UserProvidedCacheLocator
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -48,7 +50,23 @@ def _cache() -> Path:
     return root / digest.hexdigest()[:16]
 
 
+class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
+    """Where numba keeps the code of a file: in `_cache`, by the file's folder within the package."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """The name of the folder; numba's own takes the absolute path."""
+        folder = Path(py_file).resolve().parent
+        if not folder.is_relative_to(PACKAGE.parent):
+            return str(super().get_suitable_cache_subpath(py_file))
+        return ".".join(folder.relative_to(PACKAGE.parent).parts)
+
+
 numba.config.CACHE_DIR = str(_cache())
+if not numba.config.CACHE_LOCATOR_CLASSES:  # numba's own come next, for a folder that cannot be written
+    numba.config.CACHE_LOCATOR_CLASSES = (
+        f"{__name__}.{Locator.__name__},InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
+    )
 
 
 def compiled(function: Function) -> Function:

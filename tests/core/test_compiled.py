@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from checkout import make_checkout
 
 ROOT = Path(__file__).resolve().parents[2]
 PLAY = """
@@ -30,9 +31,9 @@ print(found.hexdigest())
 """
 
 
-def run(code, **environment):
+def run(code, root=ROOT, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, cwd=ROOT,
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(root), **environment}, cwd=root,
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -59,6 +60,21 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert int(first[1]) > 0
     assert int(second[1]) == 0
     assert int(second[2]) > 0
+
+
+def test_a_copy_of_the_tree_that_is_given_the_same_folder_compiles_nothing(tmp_path):
+    code = (
+        "import numpy as np\n"
+        "from dpregret.core import drawing\n"
+        "generators = [np.random.default_rng(1)]\n"
+        "drawing.fill_normals(drawing.addresses(generators), np.empty((1, 3, 5)))\n"
+        "stats = drawing.fill_normals.stats\n"
+        "print(drawing.__file__, sum(stats.cache_misses.values()), sum(stats.cache_hits.values()))"
+    )
+    made = [make_checkout(tmp_path / name).root for name in ("first", "second")]
+    told = [run(code, root, NUMBA_CACHE_DIR=str(tmp_path / "kernels")) for root in made]
+    assert [Path(file).is_relative_to(root) for (file, *_), root in zip(told, made, strict=True)] == [True, True]
+    assert [counts for _, *counts in told] == [["1", "0"], ["0", "1"]]
 
 
 def test_the_folder_of_compiled_code_is_named_after_the_kernels(tmp_path):

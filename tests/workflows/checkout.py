@@ -27,6 +27,7 @@ class Checkout:
             "PYTHONPATH": str(self.root),
             "OMP_NUM_THREADS": "1",
             "XDG_CACHE_HOME": str(self.root / ".cache"),
+            "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(ROOT / ".cache" / "kernels"),
         }
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:

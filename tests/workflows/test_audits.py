@@ -71,8 +71,8 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
     real = NoisePlan.arranged
 
     def quiet(self: NoisePlan, generators: list[np.random.Generator]):
-        for blocks in real(self, generators):
-            yield [block / 4 for block in blocks]
+        for settings in real(self, generators):
+            yield [units / 4 for units in settings]
 
     monkeypatch.setattr(NoisePlan, "arranged", quiet)
     wrong = broken(findings(tagged(rows(audited(), 4000))))

@@ -20,7 +20,7 @@ from dpregret.workflows.task import Asked, record_of
 
 PLAYED = """
 import {imports}
-def run_job(config, paper, experiment, learner, variant, output, data_dir):
+def run_job(config, paper, experiment, learner, variant, output, data_dir, **others):
     if learner == "{learner}":
         {fault}
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.privacy import (
-    BLOCK,
     Budget,
     NoiseDistribution,
     NoisePerItem,
-    NoisePlan,
     PrefixSums,
     WindowTree,
     calibrate,
@@ -63,9 +61,13 @@ class Case:
 def noise(
     distribution: NoiseDistribution, mechanism: PrefixSums, scale: float, rounds: int, runs: int, generator: Generator
 ) -> Array:
-    """Noise of the first outputs, (runs, rounds), by the code that learners use."""
-    plan = NoisePlan(distribution, [mechanism], [scale], 1.0, runs)
-    return np.asarray(next(plan.blocks([_seeded(generator)]))[:rounds, 0, 0].T)
+    """Noise of the first outputs, (runs, rounds), by the code of learners; no later than the first window ends."""
+
+    def unused(count: int) -> Array:
+        return np.full((count, 1, runs), np.nan)  # the window before the first has no noise
+
+    units = unit_noise(distribution, [_seeded(generator)], rounds, runs)
+    return np.asarray(scale * mechanism.arranger()(units, unused)[:, 0].T)
 
 
 def _seeded(generator: Generator) -> Generator:
@@ -116,7 +118,7 @@ def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array
 def expired(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The window before enters clean one block too early: its suffixes carry no noise."""
     scale, window = _scale("gaussian", 5), WindowTree(16)
-    units, own = unit_noise("gaussian", [generator], BLOCK, runs), _seeded(generator)
+    units, own = unit_noise("gaussian", [generator], 32, runs), _seeded(generator)
 
     def fresh(count: int) -> Array:
         return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [own], count, runs)
@@ -143,10 +145,11 @@ def unwatched(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     level = np.zeros(runs) if planted else generator.laplace(scale=2 / PURE.epsilon, size=runs)
     early, last = (gap + level + 0.5 * item), level - 0.5 * item
     spent = generator.standard_exponential(runs)
-    rates = test.rates(early)
-    rounds = np.minimum(np.floor(spent / np.maximum(rates, 1e-300)), QUERIES)
-    halts_last = spent - QUERIES * rates < test.rates(last)
-    return np.where(rounds < QUERIES, rounds, QUERIES + 1.0 - halts_last)[:, None]
+    rates = np.maximum(test.rates(early), 1e-300)
+    rounds = np.minimum(np.floor(spent / rates), QUERIES)
+    (late,) = np.nonzero(rounds == QUERIES)  # no early query halted
+    rounds[late] += ~(spent[late] - QUERIES * rates[late] < test.rates(last[late]))
+    return rounds[:, None]
 
 
 def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
