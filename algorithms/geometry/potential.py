@@ -12,6 +12,7 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product, vecdot
 
 
 class Potential(ABC):
@@ -70,7 +71,7 @@ class EuclideanPotential(Potential):
     def value(self, states: Array) -> Array:
         """|x - center|_2^2 / 2."""
         shifts = states - self._center
-        halves: Array = 0.5 * np.vecdot(shifts, shifts)
+        halves: Array = 0.5 * vecdot(shifts, shifts)
         return halves
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
@@ -160,10 +161,10 @@ class VertexEntropy(EntropyPotential):
 
     def scores(self, gradients: Array) -> Array:
         """<g, v_i>."""
-        products: Array = gradients @ self._vertices.T
+        products = product(gradients, self._vertices.T)
         return products
 
     def point(self, states: Array) -> Array:
         """Sum of w_i v_i."""
-        image: Array = states @ self._vertices
+        image = product(states, self._vertices)
         return image

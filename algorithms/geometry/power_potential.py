@@ -11,6 +11,7 @@ from dpregret.algorithms.geometry.matrices import NuclearBall, as_matrices
 from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 
 def threshold_for_powers(values: Array, exponent: float) -> Array:
@@ -25,7 +26,7 @@ def threshold_for_powers(values: Array, exponent: float) -> Array:
     def equation(height: Array) -> tuple[Array, Array]:
         kept = np.maximum(height[..., None] - drops, 0.0)
         slopes = np.where(kept > 0.0, kept, 1.0) ** (exponent - 1.0) * (kept > 0.0)
-        return np.vecdot(slopes, kept) - 1.0, exponent * slopes.sum(axis=-1)
+        return vecdot(slopes, kept) - 1.0, exponent * slopes.sum(axis=-1)
 
     high = np.ones_like(largest)
     height = np.minimum(increasing_root(equation, high * values.shape[-1] ** (-1.0 / exponent), high), largest)
@@ -77,7 +78,7 @@ class QNormPotential(Potential):
 
         def equation(height: Array) -> tuple[Array, Array]:
             kept, low_power, norm = self._inverse(height, drops)
-            powers = [np.vecdot(low_power, kept**order) for order in (0, 1, 2)]
+            powers = [vecdot(low_power, kept**order) for order in (0, 1, 2)]
             rise = self._rise
             growth = ((1.0 - rise) * powers[1] / powers[2] + rise * powers[0] / powers[1]) / height
             return norm - 1.0, norm * growth
@@ -100,7 +101,7 @@ class QNormPotential(Potential):
         kept = np.maximum(1.0 - drops / safe, 0.0)
         low_power = np.where(kept > 0.0, kept, 1.0) ** (self._rise - 1.0) * (kept > 0.0)
         powers = low_power * kept
-        lengths = np.vecdot(powers, kept)
+        lengths = vecdot(powers, kept)
         norm: Array = height / self._rise * lengths ** ((1.0 - self._rise) / self._dual) * powers.sum(axis=-1)
         return kept, low_power, norm
 
@@ -142,7 +143,7 @@ class GroupedPotential(Potential):
         factors = np.where(norms > 0.0, norms, 1.0) ** (self.exponent - 2.0)
         shift = ball.blocks(scaled_gradients) * (ball.radius / self._slope)
         duals = ball.blocks(units) * factors[..., None] - shift
-        lengths = np.sqrt(np.vecdot(duals, duals))
+        lengths = np.sqrt(vecdot(duals, duals))
         power = 1.0 / (self.exponent - 1.0)
         sizes = threshold_for_powers(lengths, power) ** power
         scale = ball.radius * sizes / np.where(lengths > 0.0, lengths, 1.0)
