@@ -12,6 +12,7 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log, softmax
 from dpregret.core.sums import product, vecdot
 
 
@@ -111,11 +112,8 @@ class EntropyPotential(Potential):
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """Weights in proportion to w_i exp(-<g, v_i>), by logarithms."""
         # A weight that rounding has made zero would stay zero for ever.
-        logits = np.log(np.maximum(states, np.finfo(float).tiny)) - self.scores(scaled_gradients)
-        logits -= logits.max(axis=-1, keepdims=True)
-        weights: Array = np.exp(logits, out=logits)
-        weights /= weights.sum(axis=-1, keepdims=True)
-        return weights
+        logits = log(np.maximum(states, np.finfo(float).tiny)) - self.scores(scaled_gradients)
+        return softmax(logits)
 
 
 class SimplexEntropy(EntropyPotential):

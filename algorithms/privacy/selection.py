@@ -27,6 +27,7 @@ from scipy.optimize import minimize_scalar
 from dpregret.algorithms.privacy.budget import Budget, largest_within
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log
 
 SelectionNoise = Literal["laplace", "gumbel"]
 
@@ -133,7 +134,7 @@ def _fill(distribution: SelectionNoise, generator: np.random.Generator, noise: A
 
     generator.standard_exponential(out=noise)
     if distribution == "gumbel":
-        np.log(noise, out=noise)
+        noise[...] = log(noise)
     else:
         turn(noise.ravel(), np.frombuffer(generator.bytes(-(-noise.size // 8)), dtype=np.uint8))
 
@@ -144,9 +145,9 @@ def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scal
     P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
     among the candidates of smallest score. sizes, scores: (groups,).
     """
-    logits = np.log(sizes)
+    logits = log(sizes)
     if scale == 0:
         logits = np.where(scores > scores.min(), -np.inf, logits)
     else:
         logits = logits - (scores - scores.min()) / scale
-    return int(np.argmax(logits - np.log(generator.standard_exponential(len(sizes)))))
+    return int(np.argmax(logits - log(generator.standard_exponential(len(sizes)))))
