@@ -1,9 +1,9 @@
 """Are results the same on every processor? Plays a profile's jobs under forced kernels and compares all their bytes.
 
-``python -m dpregret.workflows.processors [PROFILE]`` (smoke by default; or its file) runs each job in four environments: OpenBLAS's
-kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine. What differs
-is told by job and column, with the largest relative difference; the exit status is 1 where anything does. Timings are
-left out.
+``python -m dpregret.workflows.processors [PROFILE]`` (smoke by default; or a file) runs each job in four environments:
+OpenBLAS's kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine.
+What differs is told by job and column, with the largest relative difference; the exit status is 1 where anything does.
+Timings are left out.
 """
 
 import os
