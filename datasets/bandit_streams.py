@@ -17,6 +17,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import AFFINE, CONE, ENTRY, LossBatch, LossRule, LossSource
+from dpregret.core.sums import product, vecdot
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
@@ -60,7 +61,7 @@ class ConeBatch:
     def value(self, points: Array) -> Array:
         """Losses of the points."""
         offset = points - self.anchor
-        values: Array = self.weight * np.sqrt(np.vecdot(offset, offset))
+        values: Array = self.weight * np.sqrt(vecdot(offset, offset))
         return _in_every_round(values, self.rounds)
 
 
@@ -79,7 +80,7 @@ class LinearBatch:
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""
-        return _in_every_round(np.vecdot(self.costs, points) + self.offsets, self.rounds)
+        return _in_every_round(vecdot(self.costs, points) + self.offsets, self.rounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +160,8 @@ class Cone(BanditStream):
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The anchor has no loss."""
-        nothing = np.zeros(len(generators))
-        stay = horizon * float(np.linalg.norm(self.domain.center() - self.anchor))
+        nothing, apart = np.zeros(len(generators)), self.domain.center() - self.anchor
+        stay = horizon * float(np.sqrt(vecdot(apart, apart)))
         return BanditComparator(nothing, nothing, np.full(len(generators), stay))
 
 
@@ -175,10 +176,10 @@ class LinearStream(BanditStream):
     def __init__(self, domain: BanditDomain, costs: Array) -> None:
         super().__init__(domain, 1.0)
         basis = domain.hull_basis()
-        within = costs @ basis @ basis.T
-        self.costs = within / np.linalg.norm(within, axis=1).max()
+        within = product(product(costs, basis), basis.T)
+        self.costs = within / np.sqrt(vecdot(within, within)).max()
         vertices = domain.linear_oracle(self.costs)
-        self.offsets = -np.vecdot(self.costs, vertices)
+        self.offsets = -vecdot(self.costs, vertices)
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
@@ -203,9 +204,9 @@ class LinearStream(BanditStream):
             rounds = min(2**16, horizon - first)
             chosen = np.broadcast_to(self._chosen(generators, rounds), (len(generators), rounds))
             counts += np.array([np.bincount(row, minlength=len(self.costs)) for row in chosen])
-        costs, offsets = counts @ self.costs, counts @ self.offsets
-        best = np.vecdot(costs, self.domain.linear_oracle(costs)) + offsets
-        return BanditComparator(best, np.zeros(len(best)), costs @ self.domain.center() + offsets)
+        costs, offsets = product(counts, self.costs), vecdot(counts, self.offsets)
+        best = vecdot(costs, self.domain.linear_oracle(costs)) + offsets
+        return BanditComparator(best, np.zeros(len(best)), vecdot(costs, self.domain.center()) + offsets)
 
 
 class EntryStream(BanditStream):
@@ -340,7 +341,7 @@ class Completion(EntryStream):
         if not 1 <= rank <= side:
             raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
         left, right = _fixed(10).standard_normal((2, side, rank))
-        truth = left @ right.T
+        truth = product(left, right.T)
         size = np.linalg.svd(truth, compute_uv=False).sum()
         super().__init__(domain, (truth * (domain.diameter / 4) / size).ravel())
 

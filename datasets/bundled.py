@@ -15,6 +15,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.files import atomic_write
+from dpregret.core.sums import vecdot
 from dpregret.datasets.files import read_arrays
 
 
@@ -98,7 +99,7 @@ def read(path: Path) -> Examples:
     if features.ndim != 2 or labels.shape != features.shape[:1] or not features.size:
         raise ValueError(f"{path}: features {features.shape} and labels {labels.shape} do not fit together")
     check_finite(features, labels, str(path))
-    norms = np.sqrt(np.vecdot(features, features))
+    norms = np.sqrt(vecdot(features, features))
     if norms.max() > 1.0 + 1e-12 or np.abs(labels).max() > 1.0:
         raise ValueError(
             f"{path}: largest feature norm {norms.max():.6g} or label {np.abs(labels).max():.6g} exceeds 1"
@@ -114,7 +115,7 @@ def save(path: Path, features: Array, labels: Array) -> None:
 
 def scale_rows(features: Array, where: str) -> Array:
     """Divide all rows by the largest row norm. Raises ValueError if every feature is 0."""
-    largest = np.sqrt(np.vecdot(features, features)).max()
+    largest = np.sqrt(vecdot(features, features)).max()
     if largest == 0.0:
         raise ValueError(f"{where}: every feature is 0")
     scaled: Array = features / largest

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 from dpregret.datasets import expert_data
 from dpregret.datasets.base import Source
 from dpregret.datasets.catalogue import build, sources
@@ -84,7 +85,7 @@ class ExpertStream(Source, ABC):
 
     def _compare(self, total: Array) -> ExpertComparator:
         """From the total loss of an expert of each group, (runs, groups)."""
-        return ExpertComparator(total.min(axis=1), np.vecdot(total, self.sizes) / self.experts)
+        return ExpertComparator(total.min(axis=1), vecdot(total, self.sizes) / self.experts)
 
 
 class NestedHalving(ExpertStream):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.base import Domain
 from dpregret.datasets.losses import RidgeLinear
 
@@ -37,15 +38,15 @@ def minimise_pool(
     """
 
     def gradient(points: Array) -> Array:
-        slopes = family.slope(points @ features.T, labels)
+        slopes = family.slope(product(points, features.T), labels)
         slopes *= weights
-        result: Array = slopes @ features
+        result = product(slopes, features)
         result += strong_convexity * points
         return result
 
     def value(points: Array) -> Array:
-        losses = np.vecdot(weights, family.loss(points @ features.T, labels))
-        result: Array = losses + 0.5 * strong_convexity * np.vecdot(points, points)
+        losses = vecdot(weights, family.loss(product(points, features.T), labels))
+        result: Array = losses + 0.5 * strong_convexity * vecdot(points, points)
         return result
 
     smoothness = strong_convexity + family.bend * _largest_eigenvalues(features, weights)[:, None]
@@ -55,7 +56,7 @@ def minimise_pool(
     for step in range(max_steps + 1):
         if step % _CHECK_EVERY == 0 or step == max_steps:
             slope = gradient(points)
-            gaps = np.maximum(np.vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
+            gaps = np.maximum(vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
             values = value(points)
             if (gaps <= goal * values).all():
                 break
@@ -74,6 +75,4 @@ def minimise_pool(
 
 def _largest_eigenvalues(features: Array, weights: Array) -> Array:
     """Largest eigenvalue of sum_i w_i v_i v_i^T for each row of weights, rounded up: (runs,)."""
-    moments = np.stack([(features.T * row) @ features for row in weights])
-    largest: Array = np.linalg.eigvalsh(moments)[:, -1] * (1.0 + 1e-9)
-    return np.maximum(largest, 0.0)
+    return largest_eigenvalue(np.stack([product(features.T * row, features) for row in weights]))

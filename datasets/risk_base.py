@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 from dpregret.datasets.base import Domain, Source
 
 GOAL, ALLOWED = 1e-12, 1e-8
@@ -124,7 +125,7 @@ def minimise(
     for step in range(max_steps + 1):
         if step % _CHECK_EVERY == 0:
             slope = gradient(points)
-            now = np.maximum(np.vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
+            now = np.maximum(vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
             better = now < gaps
             patience = 0 if (now < 0.5 * gaps).any() else patience + 1
             best = np.where(better[:, None], points, best)
@@ -132,7 +133,7 @@ def minimise(
             if (gaps <= GOAL).all() or ((gaps <= ALLOWED).all() and patience > 100):
                 break
         moved = domain.project(ahead - rate * gradient(ahead))
-        restart = np.vecdot(ahead - moved, moved - points) > 0.0
+        restart = vecdot(ahead - moved, moved - points) > 0.0
         inertia = np.where(restart, 1.0, inertia)
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * inertia**2))
         momentum = np.where(restart, 0.0, (inertia - 1.0) / following)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product, vecdot
 from dpregret.datasets.bundled import check_finite, load
 from dpregret.datasets.risk_base import RiskDomain
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
@@ -67,10 +68,10 @@ class LassoEasy(SquaredRisk):
                 count = min(_CHUNK, samples - first)
                 bits = np.frombuffer(generator.bytes(count * -(-dimension // 8)), dtype=np.uint8).reshape(count, -1)
                 features = _unpack(bits, dimension)
-                labels = np.clip(features @ truth + noise * generator.standard_normal(count), -1.0, 1.0)
-                grams[run] += features.T @ features
-                moments[run] += labels @ features
-                squares[run] += labels @ labels
+                labels = np.clip(vecdot(features, truth) + noise * generator.standard_normal(count), -1.0, 1.0)
+                grams[run] += features.T @ features  # whole numbers: exact in any order
+                moments[run] += product(labels, features)
+                squares[run] += vecdot(labels, labels)
                 if samples <= KEPT_RECORDS:
                     all_bits.append(bits)
                     all_labels.append(labels)
@@ -279,12 +280,12 @@ class _RealRisk(SquaredRisk):
         runs = len(generators)
         if samples == size:
             order = np.tile(np.arange(size), (runs, 1))
-            gram, moment = features.T @ features / size, labels @ features / size
-            square: float | Array = float(labels @ labels) / size
+            gram, moment = product(features.T, features) / size, product(labels, features) / size
+            square: float | Array = float(vecdot(labels, labels)) / size
         else:
             order = np.stack([generator.permutation(size)[:samples] for generator in generators])
-            gram = np.stack([features[rows].T @ features[rows] for rows in order]) / samples
-            moment = np.stack([labels[rows] @ features[rows] for rows in order]) / samples
+            gram = np.stack([product(features[rows].T, features[rows]) for rows in order]) / samples
+            moment = np.stack([product(labels[rows], features[rows]) for rows in order]) / samples
             square = np.square(labels[order]).mean(axis=1)
 
         def records(numbers: np.ndarray) -> tuple[Array, Array]:

@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import KINK, SQUARE, RiskRule
+from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
 
@@ -52,7 +53,7 @@ class NormKinkRisk(EmpiricalRisk):
         self.anchor = domain.target()
         self.pairs = int((1.0 - majority) * samples / 2.0 + 1e-9)
         normals = np.stack([generator.standard_normal(self.dimension) for generator in generators])
-        self.offset = normals * (radius / np.sqrt(np.vecdot(normals, normals)))[:, None]
+        self.offset = normals * (radius / np.sqrt(vecdot(normals, normals)))[:, None]
         side = self.pairs / samples
         shares = [(1.0 - 2.0 * side, 0.0), (side, 1.0), (side, -1.0)]
         self.atoms = [(share, sign * self.offset) for share, sign in shares if share > 0.0]
@@ -63,7 +64,7 @@ class NormKinkRisk(EmpiricalRisk):
         total = np.zeros(points.shape[:-1])
         for share, atom in self.atoms:
             apart = from_anchor - atom
-            total += share * np.sqrt(np.vecdot(apart, apart))
+            total += share * np.sqrt(vecdot(apart, apart))
         return total
 
     def gradient(self, points: Array) -> Array:
@@ -72,7 +73,7 @@ class NormKinkRisk(EmpiricalRisk):
         total = np.zeros_like(points)
         for share, atom in self.atoms:
             apart = from_anchor - atom
-            apart *= (share / np.maximum(np.sqrt(np.vecdot(apart, apart)), _FLOOR))[..., None]
+            apart *= (share / np.maximum(np.sqrt(vecdot(apart, apart)), _FLOOR))[..., None]
             total += apart
         return total
 
@@ -96,7 +97,7 @@ class NormKinkRisk(EmpiricalRisk):
         """Unit vectors away from the records; records 0..pairs-1 are at +, pairs..2 pairs-1 at -, then the majority."""
         sign = np.where(records < self.pairs, 1.0, np.where(records < 2 * self.pairs, -1.0, 0.0))
         apart: Array = points - self.anchor - sign[:, None] * self.offset
-        apart /= np.maximum(np.sqrt(np.vecdot(apart, apart)), _FLOOR)[:, None]
+        apart /= np.maximum(np.sqrt(vecdot(apart, apart)), _FLOOR)[:, None]
         return apart
 
     def optimum(self) -> Optimum:
@@ -150,8 +151,8 @@ class QuadraticRisk(EmpiricalRisk):
     def value(self, points: Array) -> Array:
         """(mu/2) (|theta - mean|^2 + spread^2 - |mean - theta0|^2)."""
         apart, shift = points - self.mean, self.mean - self.anchor
-        value: Array = np.vecdot(apart, apart)
-        value = value + self.spread**2 - float(shift @ shift)
+        value: Array = vecdot(apart, apart)
+        value = value + self.spread**2 - float(vecdot(shift, shift))
         value *= 0.5 * self.strong_convexity
         return value
 
@@ -200,13 +201,12 @@ class Collapse(EmpiricalRisk):
         )
         self.active = active
         direction = domain.target() - domain.center()
-        self.direction = direction / np.sqrt(direction @ direction)
+        self.direction = direction / np.sqrt(vecdot(direction, direction))
         self.slope = self.direction * (-active / samples)
 
     def value(self, points: Array) -> Array:
         """-(active / n) <theta, v>."""
-        value: Array = points @ self.slope
-        return value
+        return vecdot(points, self.slope)
 
     def gradient(self, points: Array) -> Array:
         """-(active / n) v everywhere."""
@@ -256,42 +256,41 @@ class LogisticRisk(EmpiricalRisk):
         pool = np.random.default_rng(np.random.SeedSequence([pool_seed, pool_size])).standard_normal(
             (pool_size, self.dimension)
         )
-        self.features = (pool / np.sqrt(np.vecdot(pool, pool))[:, None])[:samples]
+        self.features = (pool / np.sqrt(vecdot(pool, pool))[:, None])[:samples]
         size = len(self.features)
         counts = samples // size + (np.arange(size) < samples % size)
         direction = domain.target() - domain.center()
-        chance = expit(signal * (self.features @ direction) / np.sqrt(direction @ direction))
+        chance = expit(signal * vecdot(self.features, direction) / np.sqrt(vecdot(direction, direction)))
         rounding = np.stack([generator.random(size) for generator in generators])
         self.positives = np.minimum(np.floor(counts * chance + rounding), counts)  # (runs, pool)
         self._positive, self._all = self.positives / samples, counts / samples
 
     def value(self, points: Array) -> Array:
         """Mean of softplus(score) - [y = 1] score."""
-        scores = points @ self.features.T
-        value: Array = -(log_expit(-scores) @ self._all) - np.vecdot(self._positive, scores)
+        scores = product(points, self.features.T)
+        value: Array = -vecdot(log_expit(-scores), self._all) - vecdot(self._positive, scores)
         return value
 
     def gradient(self, points: Array) -> Array:
         """Mean of (sigma(score) - [y = 1]) x."""
-        slopes = expit(points @ self.features.T)
+        slopes = expit(product(points, self.features.T))
         slopes *= self._all
         slopes -= self._positive
-        gradient: Array = slopes @ self.features
-        return gradient
+        return product(slopes, self.features)
 
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """Of one record a run: the first occurrences of a vector are the positive ones."""
         which, occurrence = records % len(self.features), records // len(self.features)
         features = self.features[which]
         positive = occurrence < self.positives[np.arange(self.runs), which]
-        slopes = expit(np.vecdot(points, features)) - positive
+        slopes = expit(vecdot(points, features)) - positive
         gradients: Array = slopes[:, None] * features
         return gradients
 
     def optimum(self) -> Optimum:
         """By accelerated projected gradient; see ``minimise``."""
-        moments = (self.features.T * self._all) @ self.features
-        smoothness = np.full(self.runs, 0.25 * float(np.linalg.eigvalsh(moments)[-1]) * (1.0 + 1e-9))
+        moments = product(self.features.T * self._all, self.features)
+        smoothness = np.full(self.runs, 0.25 * float(largest_eigenvalue(moments)))
         return minimise(
             self.value, self.gradient, smoothness, self.domain, np.tile(self.domain.center(), (self.runs, 1))
         )

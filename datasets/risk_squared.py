@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
 
 Records = Callable[[np.ndarray], tuple[Array, Array]]
@@ -51,11 +52,11 @@ class DenseGram:
     def product(self, points: Array) -> Array:
         """One matrix product a run."""
         if self.shared:
-            shared: Array = points @ self.matrices
-            return shared
+            return product(points, self.matrices)
         by_run = np.moveaxis(points, -2, 0)
         flat = by_run.reshape(len(by_run), -1, points.shape[-1])
-        products: Array = np.moveaxis((flat @ self.matrices).reshape(by_run.shape), 0, -2)
+        found = np.stack([product(rows, matrix) for rows, matrix in zip(flat, self.matrices, strict=True)])
+        products: Array = np.moveaxis(found.reshape(by_run.shape), 0, -2)
         return products
 
     def columns(self, coordinates: np.ndarray) -> Array:
@@ -66,8 +67,7 @@ class DenseGram:
 
     def largest_eigenvalues(self) -> Array:
         """Exact, rounded up."""
-        largest = np.linalg.eigvalsh(self.matrices)[..., -1] * (1.0 + 1e-9)
-        return np.atleast_1d(np.maximum(largest, np.finfo(float).tiny))
+        return np.atleast_1d(np.maximum(largest_eigenvalue(self.matrices), np.finfo(float).tiny))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +88,20 @@ class FactoredGram:
 
     def product(self, points: Array) -> Array:
         """Rank r plus diagonal."""
-        inner = (points @ self.vectors.T) * self.weights
-        product: Array = inner @ self.vectors
-        product += points * self.diagonal
-        return product
+        found = product(product(points, self.vectors.T) * self.weights, self.vectors)
+        found += points * self.diagonal
+        return found
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rank r plus one entry."""
-        columns: Array = (self.vectors[:, coordinates].T * self.weights) @ self.vectors
+        columns = product(self.vectors[:, coordinates].T * self.weights, self.vectors)
         columns[np.arange(len(coordinates)), coordinates] += self.diagonal[coordinates]
         return columns
 
     def largest_eigenvalues(self) -> Array:
         """sum of weight |v|^2 over positive weights, plus the largest diagonal entry."""
-        squares = np.vecdot(self.vectors, self.vectors)
-        return np.atleast_1d(np.maximum(self.weights, 0.0) @ squares + self.diagonal.max())
+        squares = vecdot(self.vectors, self.vectors)
+        return np.atleast_1d(vecdot(np.maximum(self.weights, 0.0), squares) + self.diagonal.max())
 
 
 class SquaredRisk(EmpiricalRisk):
@@ -145,8 +144,8 @@ class SquaredRisk(EmpiricalRisk):
 
     def value(self, points: Array) -> Array:
         """Risk, (..., runs)."""
-        half: Array = 0.5 * np.vecdot(points, self.gram.product(points))
-        half += 0.5 * self.label_square - np.vecdot(points, self.moment)
+        half: Array = 0.5 * vecdot(points, self.gram.product(points))
+        half += 0.5 * self.label_square - vecdot(points, self.moment)
         return half
 
     def gradient(self, points: Array) -> Array:
@@ -168,7 +167,7 @@ class SquaredRisk(EmpiricalRisk):
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """(<x, theta> - y) x of one record a run."""
         features, labels = self.records(records)
-        gradients: Array = (np.vecdot(features, points) - labels)[:, None] * features
+        gradients: Array = (vecdot(features, points) - labels)[:, None] * features
         return gradients
 
     def optimum(self) -> Optimum:

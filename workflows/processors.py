@@ -1,9 +1,9 @@
 """Are results the same on every processor? Plays a profile's jobs under forced kernels and compares all their bytes.
 
-``python -m dpregret.workflows.processors [PROFILE]`` (smoke by default) runs each job in four environments: OpenBLAS's
-kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine. What differs
-is told by job and column, with the largest relative difference; the exit status is 1 where anything does. Timings are
-left out.
+``python -m dpregret.workflows.processors [PROFILE]`` (smoke by default; or a file) runs each job in four environments:
+OpenBLAS's kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine.
+What differs is told by job and column, with the largest relative difference; the exit status is 1 where anything does.
+Timings are left out.
 """
 
 import os
@@ -29,6 +29,11 @@ PROCESSORS = {
 """Name -> OpenBLAS's kernel, NumPy's vector units that are switched off, numba's processor, glibc's that are off."""
 
 
+def supported() -> set[str]:
+    """Vector units that this processor has and NumPy uses."""
+    return {unit for unit, present in features.__cpu_features__.items() if present}
+
+
 def environment(name: str) -> dict[str, str]:
     """Variables that force the kernels of a processor."""
     blas, disabled, target, library = PROCESSORS[name]
@@ -43,7 +48,8 @@ def play(profile: str, out: Path) -> None:
     """All jobs of the profile, one file each, by this process."""
     from dpregret.workflows.job import run_job
 
-    config = load_config(ROOT / "workflows" / "config" / f"{profile}.yaml", check=False)
+    named = Path(profile) if profile.endswith(".yaml") else ROOT / "workflows" / "config" / f"{profile}.yaml"
+    config = load_config(named, check=False)
     for job in experiment_jobs(config):
         run_job(config, *job, output=out / f"{'.'.join(job)}.parquet", data_dir=ROOT / "datasets" / "cache")
 

@@ -26,6 +26,7 @@ from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
 
@@ -100,13 +101,13 @@ class PrivateLinearBandit(BanditLearner):
 
         2 (1 + r^2)/(1 - r^2)^2 along and 2/(1 - r^2) across, at radius r.
         """
-        lengths = np.sqrt(np.vecdot(sums, sums))
+        lengths = np.sqrt(vecdot(sums, sums))
         pull = self.eta[:, None] * lengths
         radius = pull / (1 + np.sqrt(1 + np.square(pull)))  # (-1 + sqrt(1 + a^2))/a without cancellation
         fallback = np.eye(self.size)[0]
         outward = np.where(lengths[..., None] > 0, sums / np.maximum(lengths, 1e-300)[..., None], fallback)
-        across = axes - np.vecdot(axes, outward)[..., None] * outward
-        norm = np.sqrt(np.vecdot(across, across))[..., None]
+        across = axes - vecdot(axes, outward)[..., None] * outward
+        norm = np.sqrt(vecdot(across, across))[..., None]
         alone = self.size == 1
         axis = outward if alone else np.where(radial[None, :, None], outward, across / np.maximum(norm, 1e-300))
         left = 1 - np.square(radius)

@@ -41,6 +41,7 @@ from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch
+from dpregret.core.sums import product, vecdot
 
 CHUNK = 2**18  # numbers of a chunk of directions
 
@@ -168,7 +169,7 @@ class NoisyLeader(BanditLearner):
 
         sphere: directions (runs, rounds, n), one a round.
         """
-        values = losses.value(point[:, :, None] + self.zeta * (sphere @ self.basis.T))  # lines 9, 10
+        values = losses.value(point[:, :, None] + self.zeta * product(sphere, self.basis.T))  # lines 9, 10
         kept = np.clip(values, self.low, self.high)
         estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
         return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
@@ -211,12 +212,12 @@ class NoisyLeader(BanditLearner):
         for _ in range(self.batch):
             slope = points[active] - goals[active]
             away = self.domain.linear_oracle(slope) - points[active]
-            gap = -np.vecdot(slope, away)
+            gap = -vecdot(slope, away)
             going = gap > allowed
             if not going.any():
                 break
             active, away, gap = active[going], away[going], gap[going]
-            length = np.minimum(gap / np.maximum(np.vecdot(away, away), 1e-300), 1.0)
+            length = np.minimum(gap / np.maximum(vecdot(away, away), 1e-300), 1.0)
             points[active] += length[:, None] * away
         return points.reshape(shape)
 

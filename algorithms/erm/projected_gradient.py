@@ -18,6 +18,7 @@ from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 TOLERANCE = 1e-8
 MAX_STEPS = 200_000
@@ -40,13 +41,13 @@ def minimise_on(
     for taken in range(MAX_STEPS + 1):
         if taken % CHECK_EVERY == 0:
             slope = gradient(point)
-            now = np.vecdot(slope, point - domain.linear_oracle(slope))
+            now = vecdot(slope, point - domain.linear_oracle(slope))
             ended = (gaps > tolerance) & (now <= tolerance)
             answers[ended], gaps[ended] = point[ended], now[ended]
             if (gaps <= tolerance).all():
                 return answers, gaps, taken
         moved = domain.project(probe - gradient(probe) / smoothness)
-        uphill = np.vecdot(probe - moved, moved - point)[..., None] > 0
+        uphill = vecdot(probe - moved, moved - point)[..., None] > 0
         grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         probe = moved + np.where(uphill, 0.0, (momentum - 1.0) / grown) * (moved - point)
         momentum = np.where(uphill, 1.0, grown)

@@ -13,6 +13,7 @@ from dpregret.algorithms.geometry import (
     VertexPolytope,
 )
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product
 
 
 class Corners(ABC):
@@ -66,7 +67,7 @@ class ListedCorners(Corners):
 
     def scores(self, gradient: Array) -> Array:
         """One product a corner."""
-        scores: Array = gradient @ self.vertices.T
+        scores = product(gradient, self.vertices.T)
         return scores
 
     def step(self, points: Array, chosen: np.ndarray, step: float) -> None:

@@ -13,8 +13,6 @@ Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps t
 
 import math
 
-import numpy as np
-
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
@@ -79,5 +77,5 @@ class BatchedHedge(CompositionHedge):
         if math.isinf(self.budget.epsilon):
             return 1
         if self.variant == "pure":
-            return max(1, round(float(np.cbrt(16 * self.horizon * log_experts / self.budget.epsilon**2))))
+            return max(1, round(math.cbrt(16 * self.horizon * log_experts / self.budget.epsilon**2)))
         return max(1, round(math.sqrt(4 * log_experts / (3 * largest_rho(self.budget)))))

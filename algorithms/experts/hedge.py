@@ -15,12 +15,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log, softmax
 
 NUMBERS = 2**20  # of a chunk of marginals
 
@@ -74,7 +74,7 @@ def _marginals(seen: Array, sizes: Array, eta: float) -> Array:
     if math.isinf(eta):
         best = (seen == seen.min(axis=-1, keepdims=True)) * sizes
         return np.asarray(best / best.sum(axis=-1, keepdims=True))
-    return np.asarray(softmax(np.log(sizes) - eta * seen, axis=-1))
+    return softmax(log(sizes) - eta * seen)
 
 
 class ExactHedge(ExpertLearner):

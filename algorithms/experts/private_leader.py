@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from scipy.special import softmax
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, rechunk
 from dpregret.algorithms.learner import Card
@@ -35,6 +34,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import softmax
 
 LARGEST = 2**22  # noises of a round: experts times runs
 
@@ -107,7 +107,7 @@ class PrivateFtrl(PrivateLeader):
         eta = math.sqrt(math.log(self.experts) / (2 * self.horizon))
         total = np.zeros(self.runs)
         for losses, sums in self.noisy_sums(blocks, generators):
-            total += (softmax(-eta * sums, axis=-1) * losses).sum(axis=(0, 2))
+            total += (softmax(-eta * sums) * losses).sum(axis=(0, 2))
         return Play(total, np.full(self.runs, np.nan))
 
 

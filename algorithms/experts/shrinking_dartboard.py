@@ -29,6 +29,7 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import exp
 
 
 def play_by_the_box(
@@ -41,9 +42,9 @@ def play_by_the_box(
     for loss in losses:  # line 2
         played.append(int(expert))
         seen = seen + loss
-        keep = generator.random() < (1 - keep_away) * np.exp(-eta * loss[expert])  # line 3
+        keep = generator.random() < (1 - keep_away) * exp(-eta * loss[expert])  # line 3
         if not keep and draws < most:
-            weights = np.exp(-eta * (seen - seen.min()))
+            weights = exp(-eta * (seen - seen.min()))
             expert, draws = generator.choice(everyone, p=weights / weights.sum()), draws + 1  # line 4
     return played
 

@@ -32,6 +32,7 @@ from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
 from dpregret.algorithms.privacy.threshold import Watch
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import exp
 
 
 def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generator) -> list[int]:
@@ -43,7 +44,7 @@ def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generat
     for loss in losses:  # line 3
         if spent < plan.switches and query + generator.laplace(scale=4 / budget) >= level:  # line 4
             scores = np.maximum(seen, plan.best_loss)
-            weights = np.exp(-plan.eta * (scores - scores.min()) / 2)
+            weights = exp(-plan.eta * (scores - scores.min()) / 2)
             expert = generator.choice(everyone, p=weights / weights.sum())  # line 5
             spent, query = spent + 1, 0.0  # line 6
             level = plan.threshold + generator.laplace(scale=2 / budget)

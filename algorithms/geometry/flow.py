@@ -20,6 +20,7 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -173,12 +174,12 @@ class FlowLocalOracle(LocalOracle):
 
     def point(self, weights: Array) -> Array:
         """Edge flows (..., d)."""
-        flows: Array = weights @ self._paths
+        flows = product(weights, self._paths)
         return flows
 
     def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
         """Weights (..., paths) after the move."""
-        scores: Array = cost @ self._paths.T
+        scores = product(cost, self._paths.T)
         return move_mass(weights, scores, np.minimum(self._mass_per_radius * radius, 1.0))
 
 

@@ -11,6 +11,7 @@ from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 LARGEST_DEFAULT_BLOCK = 4
 
@@ -52,7 +53,7 @@ class GroupedL1Ball(NormBall):
     def block_norms(self, points: Array) -> Array:
         """|x^(j)|_2, (..., d) -> (..., block_count)."""
         blocks = self.blocks(points)
-        norms: Array = np.sqrt(np.vecdot(blocks, blocks))
+        norms: Array = np.sqrt(vecdot(blocks, blocks))
         return norms
 
     def norm(self, points: Array) -> Array:

@@ -14,6 +14,7 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 
 class InterpolationBall(NormBall):
@@ -42,7 +43,7 @@ class InterpolationBall(NormBall):
 
     def norm(self, points: Array) -> Array:
         """(1 - a) |x|_1 + a |x|_2."""
-        euclidean = np.sqrt(np.vecdot(points, points))
+        euclidean = np.sqrt(vecdot(points, points))
         total: Array = (1.0 - self.mixing) * np.abs(points).sum(axis=-1) + self.mixing * euclidean
         return total
 
@@ -53,7 +54,7 @@ class InterpolationBall(NormBall):
         from (1 - a) s B_inf, the norm of the soft threshold, is at most a s.
         """
         if self.mixing in (0.0, 1.0):
-            ends: Array = np.abs(costs).max(axis=-1) if self.mixing == 0.0 else np.sqrt(np.vecdot(costs, costs))
+            ends: Array = np.abs(costs).max(axis=-1) if self.mixing == 0.0 else np.sqrt(vecdot(costs, costs))
             return ends
         keep, mix = 1.0 - self.mixing, self.mixing
         ordered, drops, first, second = self._sorted_sums(np.abs(costs))

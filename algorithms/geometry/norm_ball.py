@@ -9,6 +9,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_positive
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 
 class NormBall(ConstraintSet):
@@ -42,7 +43,7 @@ class NormBall(ConstraintSet):
 
     def reach(self, point: Array) -> float:
         """sqrt(|y|^2 + R^2 + 2 max_{x in C} <x, y>), exact where all extreme points have |x|_2 = R."""
-        support = max(float(np.vecdot(point, self.linear_oracle(-point))), 0.0)
+        support = max(float(vecdot(point, self.linear_oracle(-point))), 0.0)
         return float(np.sqrt(point @ point + self.radius**2 + 2.0 * support))
 
     def violation(self, points: Array) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product
 
 CHUNK_ENTRIES = 1 << 20
 
@@ -68,7 +69,7 @@ class VertexPolytope(ConstraintSet):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The first vertex of smallest cost, by a look at each."""
-        best = np.argmin(cost @ self.vertices.T, axis=-1)
+        best = np.argmin(product(cost, self.vertices.T), axis=-1)
         chosen: Array = self.vertices[best]
         return chosen
 
@@ -90,7 +91,7 @@ class VertexPolytope(ConstraintSet):
         scale = float(np.abs(differences).max())
         system = np.vstack([differences.T / scale, np.ones(len(differences))])
         weights, _ = nnls(system, np.append(np.zeros(self.dimension), 1.0))
-        nearest: Array = (weights / weights.sum()) @ self.vertices
+        nearest = product(weights / weights.sum(), self.vertices)
         return nearest
 
     def violation(self, points: Array) -> Array:

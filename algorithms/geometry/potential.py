@@ -12,6 +12,8 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log, softmax
+from dpregret.core.sums import product, vecdot
 
 
 class Potential(ABC):
@@ -70,7 +72,7 @@ class EuclideanPotential(Potential):
     def value(self, states: Array) -> Array:
         """|x - center|_2^2 / 2."""
         shifts = states - self._center
-        halves: Array = 0.5 * np.vecdot(shifts, shifts)
+        halves: Array = 0.5 * vecdot(shifts, shifts)
         return halves
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
@@ -110,11 +112,8 @@ class EntropyPotential(Potential):
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """Weights in proportion to w_i exp(-<g, v_i>), by logarithms."""
         # A weight that rounding has made zero would stay zero for ever.
-        logits = np.log(np.maximum(states, np.finfo(float).tiny)) - self.scores(scaled_gradients)
-        logits -= logits.max(axis=-1, keepdims=True)
-        weights: Array = np.exp(logits, out=logits)
-        weights /= weights.sum(axis=-1, keepdims=True)
-        return weights
+        logits = log(np.maximum(states, np.finfo(float).tiny)) - self.scores(scaled_gradients)
+        return softmax(logits)
 
 
 class SimplexEntropy(EntropyPotential):
@@ -160,10 +159,10 @@ class VertexEntropy(EntropyPotential):
 
     def scores(self, gradients: Array) -> Array:
         """<g, v_i>."""
-        products: Array = gradients @ self._vertices.T
+        products = product(gradients, self._vertices.T)
         return products
 
     def point(self, states: Array) -> Array:
         """Sum of w_i v_i."""
-        image: Array = states @ self._vertices
+        image = product(states, self._vertices)
         return image

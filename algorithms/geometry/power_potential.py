@@ -11,6 +11,8 @@ from dpregret.algorithms.geometry.matrices import NuclearBall, as_matrices
 from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import power
+from dpregret.core.sums import vecdot
 
 
 def threshold_for_powers(values: Array, exponent: float) -> Array:
@@ -24,8 +26,8 @@ def threshold_for_powers(values: Array, exponent: float) -> Array:
 
     def equation(height: Array) -> tuple[Array, Array]:
         kept = np.maximum(height[..., None] - drops, 0.0)
-        slopes = np.where(kept > 0.0, kept, 1.0) ** (exponent - 1.0) * (kept > 0.0)
-        return np.vecdot(slopes, kept) - 1.0, exponent * slopes.sum(axis=-1)
+        slopes = power(np.where(kept > 0.0, kept, 1.0), exponent - 1.0) * (kept > 0.0)
+        return vecdot(slopes, kept) - 1.0, exponent * slopes.sum(axis=-1)
 
     high = np.ones_like(largest)
     height = np.minimum(increasing_root(equation, high * values.shape[-1] ** (-1.0 / exponent), high), largest)
@@ -62,14 +64,14 @@ class QNormPotential(Potential):
         return half
 
     def _norm(self, points: Array) -> Array:
-        total: Array = np.sum(np.abs(points) ** self.exponent, axis=-1) ** (1.0 / self.exponent)
+        total: Array = power(np.sum(power(np.abs(points), self.exponent), axis=-1), 1.0 / self.exponent)
         return total
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """The inverse gradient map of the soft-thresholded dual vector; the threshold is a scalar root a row."""
         units = states / self._radius
         norms = np.maximum(self._norm(units), np.finfo(float).tiny)[..., None]
-        sizes = self._rise * norms * (np.abs(units) / norms) ** (self.exponent - 1.0)
+        sizes = self._rise * norms * power(np.abs(units) / norms, self.exponent - 1.0)
         duals = np.copysign(sizes, units) - self._radius * scaled_gradients
         largest = np.abs(duals).max(axis=-1)
         drops = largest[..., None] - np.abs(duals)
@@ -77,7 +79,7 @@ class QNormPotential(Potential):
 
         def equation(height: Array) -> tuple[Array, Array]:
             kept, low_power, norm = self._inverse(height, drops)
-            powers = [np.vecdot(low_power, kept**order) for order in (0, 1, 2)]
+            powers = [vecdot(low_power, kept**order) for order in (0, 1, 2)]
             rise = self._rise
             growth = ((1.0 - rise) * powers[1] / powers[2] + rise * powers[0] / powers[1]) / height
             return norm - 1.0, norm * growth
@@ -98,10 +100,10 @@ class QNormPotential(Potential):
         """
         safe = np.where(height > 0.0, height, 1.0)[..., None]
         kept = np.maximum(1.0 - drops / safe, 0.0)
-        low_power = np.where(kept > 0.0, kept, 1.0) ** (self._rise - 1.0) * (kept > 0.0)
+        low_power = power(np.where(kept > 0.0, kept, 1.0), self._rise - 1.0) * (kept > 0.0)
         powers = low_power * kept
-        lengths = np.vecdot(powers, kept)
-        norm: Array = height / self._rise * lengths ** ((1.0 - self._rise) / self._dual) * powers.sum(axis=-1)
+        lengths = vecdot(powers, kept)
+        norm: Array = height / self._rise * power(lengths, (1.0 - self._rise) / self._dual) * powers.sum(axis=-1)
         return kept, low_power, norm
 
 
@@ -131,7 +133,7 @@ class GroupedPotential(Potential):
     def value(self, states: Array) -> Array:
         """sum_j |x^(j) / R|_2^M / (M xi)."""
         norms = self._ball.block_norms(states) / self._ball.radius
-        total: Array = self.maximum * np.sum(norms**self.exponent, axis=-1)
+        total: Array = self.maximum * np.sum(power(norms, self.exponent), axis=-1)
         return total
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
@@ -139,14 +141,14 @@ class GroupedPotential(Potential):
         ball = self._ball
         units = states / ball.radius
         norms = ball.block_norms(units)
-        factors = np.where(norms > 0.0, norms, 1.0) ** (self.exponent - 2.0)
+        factors = power(np.where(norms > 0.0, norms, 1.0), self.exponent - 2.0)
         shift = ball.blocks(scaled_gradients) * (ball.radius / self._slope)
         duals = ball.blocks(units) * factors[..., None] - shift
-        lengths = np.sqrt(np.vecdot(duals, duals))
-        power = 1.0 / (self.exponent - 1.0)
-        sizes = threshold_for_powers(lengths, power) ** power
+        lengths = np.sqrt(vecdot(duals, duals))
+        inverse = 1.0 / (self.exponent - 1.0)
+        sizes = power(threshold_for_powers(lengths, inverse), inverse)
         scale = ball.radius * sizes / np.where(lengths > 0.0, lengths, 1.0)
-        moved = duals * scale[..., None]
+        moved: Array = duals * scale[..., None]
         return moved.reshape(*moved.shape[:-2], ball.dimension)
 
 
@@ -178,17 +180,17 @@ class SpectralPotential(Potential):
     def lift(self, points: Array) -> Array:
         """States of points (..., m * m)."""
         left, values, right = np.linalg.svd(as_matrices(points / self._ball.radius, self._ball.side))
-        return _composed(left, values**self.exponent, right, points)
+        return _composed(left, power(values, self.exponent), right, points)
 
     def point(self, states: Array) -> Array:
         """R U diag(s^(1/q)) V^T for a state with singular values s."""
         left, values, right = np.linalg.svd(as_matrices(states, self._ball.side))
-        return _composed(left, self._ball.radius * values ** (1.0 / self.exponent), right, states)
+        return _composed(left, self._ball.radius * power(values, 1.0 / self.exponent), right, states)
 
     def value(self, states: Array) -> Array:
         """c sum_i s_i^(1 + 1/q) for a state with singular values s."""
         values = np.linalg.svd(as_matrices(states, self._ball.side), compute_uv=False)
-        total: Array = self.maximum * np.sum(values ** (1.0 + 1.0 / self.exponent), axis=-1)
+        total: Array = self.maximum * np.sum(power(values, 1.0 + 1.0 / self.exponent), axis=-1)
         return total
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:

@@ -111,7 +111,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
             self.regularisation = np.array([self._printed_lambda(setting.budget) for setting in settings])
         else:
             noise = self.variances(problem.horizon).sum(axis=1)
-            best = np.cbrt(8 * problem.smoothness * noise / problem.domain.diameter**2)
+            best = np.array([math.cbrt(8 * problem.smoothness * each / problem.domain.diameter**2) for each in noise])
             self.regularisation = np.maximum(4 * problem.smoothness, best) * MULTIPLES.get(variant, 1.0)
 
     def node_scale(self, budget: Budget, nodes: float) -> float:
@@ -125,9 +125,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         if math.isinf(budget.epsilon):
             return 32 * beta
         logs = math.log(self.horizon) * math.log(1 / budget.delta)
-        return 32 * beta + float(
-            np.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
-        )
+        return 32 * beta + math.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
 
     def bound(self, rounds: int) -> Array:
         """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not told."""

@@ -17,6 +17,8 @@ from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import exp
+from dpregret.core.sums import vecdot
 
 GRID = np.linspace(0.0, 1.0, 257)
 STEPS = 20  # of hit-and-run, times the squared dimension
@@ -76,20 +78,22 @@ class SampledExperts(SwitchingLearner):
         point = center.copy()
         for _ in range(STEPS * len(center) ** 2):  # line 5
             direction = generator.standard_normal(len(center))
-            direction /= np.linalg.norm(direction)
-            along = direction @ (point - center)
-            reach = math.sqrt(max(0.0, float(along**2 + radius**2 - (point - center) @ (point - center))))
+            direction /= np.sqrt(vecdot(direction, direction))
+            offset = point - center
+            along = vecdot(direction, offset)
+            reach = math.sqrt(max(0.0, float(along**2 + radius**2 - vecdot(offset, offset))))
             places = -along - reach + 2 * reach * GRID
             scores = self._on_line(run, point, direction, places)
             excess = np.maximum(scores, plan.best_loss) - max(float(scores.min()), plan.best_loss)
-            density = np.exp(-excess / plan.draw_scale) if plan.draw_scale else (excess <= 0) * 1.0
+            density = exp(-excess / plan.draw_scale) if plan.draw_scale else (excess <= 0) * 1.0
             weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
             point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
         self.point[setting, run] = point
 
     def _on_line(self, run: int, point: Array, direction: Array, places: Array) -> Any:
         """Sum of the losses at point + place * direction."""
-        slope = direction @ (self.matrix[run] @ point - self.linear[run])
-        bend = direction @ self.matrix[run] @ direction
-        start = 0.5 * point @ self.matrix[run] @ point - self.linear[run] @ point + self.constant[run]
+        pull = vecdot(self.matrix[run], point)
+        slope = vecdot(direction, pull - self.linear[run])
+        bend = vecdot(direction, vecdot(self.matrix[run], direction))
+        start = 0.5 * vecdot(point, pull) - vecdot(self.linear[run], point) + self.constant[run]
         return start + places * slope + 0.5 * places**2 * bend

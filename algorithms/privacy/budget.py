@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
@@ -60,7 +59,7 @@ def smallest_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """The smallest delta for which mu-GDP gives (epsilon, delta)-DP."""
-    return float(ndtr(mu / 2 - epsilon / mu) - np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
+    return float(ndtr(mu / 2 - epsilon / mu) - math.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu)))
 
 
 def gaussian_mu(budget: Budget) -> float:

@@ -27,6 +27,7 @@ from scipy.optimize import minimize_scalar
 from dpregret.algorithms.privacy.budget import Budget, largest_within
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log
 
 SelectionNoise = Literal["laplace", "gumbel"]
 
@@ -133,7 +134,7 @@ def _fill(distribution: SelectionNoise, generator: np.random.Generator, noise: A
 
     generator.standard_exponential(out=noise)
     if distribution == "gumbel":
-        np.log(noise, out=noise)
+        noise[...] = log(noise)
     else:
         turn(noise.ravel(), np.frombuffer(generator.bytes(-(-noise.size // 8)), dtype=np.uint8))
 
@@ -144,10 +145,10 @@ def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scal
     P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
     among the candidates of smallest score. sizes, scores: (groups,).
     """
-    logits, behind = np.log(sizes), scores - scores.min()
+    logits, behind = log(sizes), scores - scores.min()
     if scale == 0:
         logits[behind > 0] = -np.inf
     else:
         logits -= behind / scale
-    logits -= np.log(generator.standard_exponential(len(sizes)))
+    logits -= log(generator.standard_exponential(len(sizes)))
     return int(logits.argmax())

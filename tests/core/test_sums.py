@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from dpregret.core.sums import vecdot
+from dpregret.core.sums import largest_eigenvalue, product, vecdot
 
 
 def defined(first, second):
@@ -13,11 +13,11 @@ def defined(first, second):
     products = [x * y for x, y in zip(first.tolist(), second.tolist(), strict=True)]
     whole = len(products) // 8 * 8
     lanes = [0.0] * 8
-    for place, product in enumerate(products[:whole]):
-        lanes[place % 8] += product
+    for place, each in enumerate(products[:whole]):
+        lanes[place % 8] += each
     total = ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]))
-    for product in products[whole:]:
-        total += product
+    for each in products[whole:]:
+        total += each
     return total
 
 
@@ -37,3 +37,27 @@ def test_it_broadcasts_like_numpys():
     assert np.allclose(vecdot(many, one), np.vecdot(many, one), rtol=1e-13, atol=1e-13)
     assert np.array_equal(vecdot(many, one)[1, 2], vecdot(many[1, 2], one))  # a row does not depend on its batch
     assert np.array_equal(vecdot(many[..., ::2], many[..., ::2]), vecdot(many[..., ::2].copy(), many[..., ::2].copy()))
+
+
+@pytest.mark.parametrize(("rows", "places", "columns"), [(1, 1, 1), (3, 7, 5), (2, 9, 513), (5, 0, 3), (0, 4, 2)])
+def test_a_product_adds_place_after_place(rows, places, columns):
+    generator = np.random.default_rng(places)
+    left, right = generator.standard_normal((rows, places)), generator.standard_normal((places, columns))
+    expected = np.zeros((rows, columns))
+    for k in range(places):
+        expected += left[:, k : k + 1] * right[k]
+    assert np.array_equal(product(left, right), expected)
+    assert np.array_equal(product(np.asfortranarray(left), right), expected)
+    assert np.array_equal(product(np.stack([left, left]), right), [expected, expected])
+    assert np.array_equal(product(left, right[:, 0]), expected[:, 0])
+
+
+@pytest.mark.parametrize("size", [1, 3, 8])
+def test_an_eigenvalue_is_bounded_closely_and_without_its_last_bits(size):
+    root = np.random.default_rng(size).standard_normal((4, size, size))
+    matrices = root @ root.swapaxes(-1, -2)
+    exact, found = np.linalg.eigvalsh(matrices)[:, -1], largest_eigenvalue(matrices)
+    assert (found >= exact).all()
+    assert (found <= exact * (1 + 2e-7)).all()
+    assert np.array_equal(largest_eigenvalue(matrices * (1 + 1e-15)), found)
+    assert largest_eigenvalue(np.zeros((2, 2))) == 0.0
