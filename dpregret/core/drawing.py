@@ -57,7 +57,9 @@ def _pcg64_is_known() -> bool:
     """Whether behind the state of a PCG64 lies the address of four words: state, increment, the lower word first."""
     source = np.random.PCG64(0)
     address = ctypes.c_void_p.from_address(source.ctypes.state_address).value
-    low, high, low_step, high_step = (ctypes.c_uint64 * 4).from_address(address or 0)
+    if not address:
+        return False
+    low, high, low_step, high_step = (ctypes.c_uint64 * 4).from_address(address)
     state: Any = source.state["state"]
     return (low | high << _WORD, low_step | high_step << _WORD) == (state["state"], state["inc"])
 
