@@ -15,7 +15,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, addresses, exponential, fill_normals, gamma, normal
+from dpregret.core.drawing import Addresses, addresses, exponential, fill_normals, fill_rows, gamma
 from dpregret.core.sums import dot, vecdot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
@@ -84,9 +84,7 @@ def _fill_gamma(generators: Addresses, out: Array) -> None:
     runs, rounds, dimension = out.shape
     for run in range(runs):
         own = out[run]
-        for now in range(rounds):
-            for each in range(dimension):
-                own[now, each] = normal(generators[run])
+        fill_rows(generators[run], own)
         for now in range(rounds):
             stretch = gamma(generators[run], dimension) / np.sqrt(dot(own[now], own[now]))
             for each in range(dimension):

@@ -345,6 +345,7 @@ class NoisePlan:
                 mechanism: arrange(units, fresh)
                 for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
             }
+            del units  # the next block is drawn where it was, which the processor still holds
             yield [arranged[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:

@@ -2,7 +2,7 @@
 
 A bit generator tells the address of its C functions (NumPy's `bitgen_t`: state, next_uint64, next_uint32, next_double),
 so that whole blocks of all runs are drawn in one call. NumPy's loop branches on each number's random sign, which a
-processor cannot foresee; here the sign is a product.
+processor cannot foresee; here the sign is a product. Normal numbers of a PCG64 are drawn with its state in registers.
 
 Laws: Marsaglia & Tsang 2000 (ziggurats, 256 layers) and 2000a (gamma), as NumPy has them. A number in some thousands
 asks libm for exp, log or log1p, which decides or gives its last bit.
@@ -10,6 +10,7 @@ asks libm for exp, log or log1p, which decides or gives its last bit.
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,12 @@ from numba.extending import intrinsic
 from numba.np.random import _constants as ziggurat
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, inlined
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
-_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t
+_STATE, _NEXT_UINT64, _NEXT_DOUBLE = 0, 1, 3  # places in bitgen_t
 _WORD = 64
+_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64 (O'Neill 2014)
 
 KN, WN, FN = ziggurat.ki_double.astype(np.int64), ziggurat.wi_double, ziggurat.fi_double
 KE, WE, FE = ziggurat.ke_double.astype(np.int64), ziggurat.we_double, ziggurat.fe_double
@@ -33,14 +35,33 @@ EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 
 def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
-    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator."""
+    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator.
+
+    They are even; one more stands for a PCG64 whose state `fill_rows` can keep in registers.
+    """
     distinct = {id(each): each for each in generators}  # one may serve several runs
     if any(type(each) is not np.random.Generator for each in distinct.values()):
         return None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    place = {name: pointer(each.bit_generator.capsule, b"BitGenerator") for name, each in distinct.items()}
+    place = {
+        name: pointer(each.bit_generator.capsule, b"BitGenerator")
+        + (type(each.bit_generator) is np.random.PCG64 and _pcg64_is_known())
+        for name, each in distinct.items()
+    }
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
+
+
+@cache
+def _pcg64_is_known() -> bool:
+    """Whether behind the state of a PCG64 lies the address of four words: state, increment, the lower word first."""
+    source = np.random.PCG64(0)
+    address = ctypes.c_void_p.from_address(source.ctypes.state_address).value
+    if not address:
+        return False
+    low, high, low_step, high_step = (ctypes.c_uint64 * 4).from_address(address)
+    state: Any = source.state["state"]
+    return (low | high << _WORD, low_step | high_step << _WORD) == (state["state"], state["inc"])
 
 
 def _call(place: int, answer: Any) -> Any:
@@ -48,7 +69,7 @@ def _call(place: int, answer: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(_WORD)
-        table = builder.inttoptr(arguments[0], word.as_pointer())
+        table = builder.inttoptr(builder.and_(arguments[0], ir.Constant(word, -2)), word.as_pointer())
         state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
         function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
         target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), place)]))
@@ -67,26 +88,111 @@ def _next_double(typing: Any, generator: Any) -> Any:
     return _call(_NEXT_DOUBLE, types.float64)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _peek(typing: Any, address: Any, place: Any) -> Any:
+    """The word at a place behind an address."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table = builder.inttoptr(arguments[0], ir.IntType(_WORD).as_pointer())
+        return builder.load(builder.gep(table, [arguments[1]]))
+
+    return types.uint64(types.int64, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
+    """Write a word there."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table = builder.inttoptr(arguments[0], ir.IntType(_WORD).as_pointer())
+        builder.store(arguments[2], builder.gep(table, [arguments[1]]))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.uint64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
+    """state * multiplier + step of 128 bits, as two words each."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
+        shift = ir.Constant(wide, _WORD)
+
+        def joined(low: Any, high: Any) -> Any:
+            return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
+
+        state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, _MULTIPLIER))
+        state = builder.add(state, joined(*arguments[2:]))
+        parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
+
+
+@inlined
+def _core(word: Any) -> Any:
+    """(number, whether it lies in the core of its layer, as 98.8 % do, and so is N(0, 1))."""
+    layer = np.int64(word & np.uint64(255))
+    size = np.int64((word >> np.uint64(9)) & np.uint64(0x000FFFFFFFFFFFFF))
+    sign = 1.0 - 2.0 * np.int64((word >> np.uint64(8)) & np.uint64(1))
+    return size * WN[layer] * sign, size < KN[layer]
+
+
 @compiled
-def normal(generator: int) -> Any:
-    """N(0, 1)."""
+def _beyond(generator: int, word: Any) -> Any:
+    """N(0, 1) from a word whose number lies beyond the core."""
     while True:
-        word = _next_word(generator)
+        number, _ = _core(word)
         layer = np.int64(word & np.uint64(255))
-        size = np.int64((word >> np.uint64(9)) & np.uint64(0x000FFFFFFFFFFFFF))
-        sign = 1.0 - 2.0 * np.int64((word >> np.uint64(8)) & np.uint64(1))
-        number = size * WN[layer] * sign
-        if size < KN[layer]:
-            return number
         if layer == 0:
             while True:
                 beyond = -INVERSE_TAIL * np.log1p(-_next_double(generator))
                 height = -np.log1p(-_next_double(generator))
                 if height + height > beyond * beyond:
-                    return -(TAIL + beyond) if (size >> 8) & 1 else TAIL + beyond
+                    return -(TAIL + beyond) if (word >> np.uint64(17)) & np.uint64(1) else TAIL + beyond
         height = (FN[layer - 1] - FN[layer]) * _next_double(generator) + FN[layer]
         if height < np.exp(-0.5 * number * number):
             return number
+        word = _next_word(generator)
+        number, inside = _core(word)
+        if inside:
+            return number
+
+
+@inlined
+def normal(generator: int) -> Any:
+    """N(0, 1)."""
+    word = _next_word(generator)
+    number, inside = _core(word)
+    return number if inside else _beyond(generator, word)
+
+
+@inlined
+def fill_rows(generator: int, out: Array) -> None:
+    """out (rounds, d): independent N(0, 1) of one run, row by row."""
+    rounds, dimension = out.shape
+    if generator & 1:
+        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        for now in range(rounds):
+            for each in range(dimension):
+                low, high = _advance(low, high, low_step, high_step)
+                turn, mixed = high >> np.uint64(58), high ^ low
+                word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+                number, inside = _core(word)
+                if not inside:
+                    _poke(place, 0, low)
+                    _poke(place, 1, high)
+                    number = _beyond(generator, word)
+                    low, high = _peek(place, 0), _peek(place, 1)
+                out[now, each] = number
+        _poke(place, 0, low)
+        _poke(place, 1, high)
+    else:
+        for now in range(rounds):
+            for each in range(dimension):
+                out[now, each] = normal(generator)
 
 
 @compiled
@@ -131,11 +237,8 @@ def gamma(generator: int, shape: float) -> Any:
 @compiled
 def fill_normals(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent N(0, 1), row by row."""
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = normal(generators[run])
+    for run in range(len(out)):
+        fill_rows(generators[run], out[run])
 
 
 @compiled

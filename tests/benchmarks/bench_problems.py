@@ -17,7 +17,7 @@ from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.geometry.counted import SolvedSet
+from dpregret.algorithms.geometry.counted import CountedSet, SolvedSet
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.bandit_streams import make_bandit_stream
@@ -135,7 +135,7 @@ class Case:
             name = "realizable-direction" if "smooth" in needs else "half-space"
         stream = make_stream(name, domain)
         problem = Problem(
-            SolvedSet(domain) if "solver" in needs else domain, size.rounds, stream.lipschitz,
+            SolvedSet(domain) if "solver" in needs else CountedSet(domain), size.rounds, stream.lipschitz,
             stream.strong_convexity, stream.smoothness, getattr(stream, "best_loss", None),
         )  # fmt: skip
         losses = stream.rounds(plain(DATA, size.runs), size.rounds)
