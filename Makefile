@@ -125,7 +125,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
 	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
 	  [ ! -e "$$from"/gains.csv ] || cp "$$from"/gains.{csv,md} "$$to"; \
-	  [ ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
+	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
