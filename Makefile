@@ -58,7 +58,7 @@ provenance: setup ## write Snakemake's own report of a finished run: every file 
 	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --benchmark-disable $(PYTEST)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
 	@mkdir -p build
