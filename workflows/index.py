@@ -7,12 +7,11 @@ time as Snakemake itself does, and the rules need of them only what is here.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
+from dpregret.core.files import atomic_write
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Traits
 from dpregret.workflows.fingerprint import code_fingerprint
@@ -68,16 +67,10 @@ def collect() -> Index:
     )
 
 
-def _traits(learner: type[Any]) -> list[bool]:
-    return [getattr(learner.card, trait) for trait in Traits._fields]
-
-
 def keep(index: Index, path: Path = KEPT) -> None:
     """Write the index for jobs that start in the same folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps({"code": code_fingerprint(), **asdict(index)}), encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps({"code": code_fingerprint(), **asdict(index)}), encoding="utf-8")
 
 
 def recall(path: Path = KEPT) -> Index:

@@ -19,7 +19,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
-from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, UnitNoise, root_mean_square_norm
+from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
 
@@ -355,10 +355,9 @@ class NoisePlan:
 
 
 def keyed_generators(generators: Sequence[np.random.Generator], key: int) -> list[np.random.Generator]:
-    """Generators that depend on each generator's seed and the key only; a `Joint` one gives a joint one."""
-    if isinstance(generators, Joint):
-        return Joint(_keyed(generators[0], key), len(generators))
-    keyed = {id(generator): _keyed(generator, key) for generator in generators}  # of one that serves several runs, one
+    """Generators that depend on each generator's seed and the key only; of one that serves several runs, one."""
+    keyed = {id(generator): generator for generator in generators}
+    keyed = {place: _keyed(generator, key) for place, generator in keyed.items()}
     return [keyed[id(generator)] for generator in generators]
 
 

@@ -30,9 +30,9 @@ def kernel_modules() -> Iterator[str]:
 
 
 def warm() -> None:
-    """Import every module that holds kernels, and run what each needs once: for a process that forks its workers."""
+    """Import every module that holds kernels: for a process that forks its workers."""
     for name in kernel_modules():
-        getattr(import_module(name), "warm", lambda: None)()
+        import_module(name)
 
 
 def _cache() -> Path:

@@ -160,9 +160,9 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         """One row per (setting, run, checkpoint)."""
         from dpregret.algorithms.learner import Record
 
-        stream, purpose = problem.stream, f"data {cell.stream} {cell.set_name} {cell.dimension}"
+        stream = problem.stream
         size = runs_a_group(len(learner.settings), draws.runs, cell.dimension, stream.drawn)
-        comparator = _comparator(stream, draws.generators(purpose), cell.checkpoints, size)
+        comparator = _comparator(stream, draws.generators(_data(cell)), cell.checkpoints, size)
         played = list(_groups(learner, stream, cell, draws, size, advance))
         record = Record.joined([record for _, record in played])
         domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
@@ -271,6 +271,11 @@ def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
     return max(1, min(runs, int(GROUP_MB / block)))
 
 
+def _data(cell: Cell) -> str:
+    """The purpose that the generators of a cell's losses are keyed by."""
+    return f"data {cell.stream} {cell.set_name} {cell.dimension}"
+
+
 def _groups(
     learner: Learner, stream: Stream, cell: Cell, draws: Draws, size: int, advance: Advance
 ) -> Iterator[tuple[Learner, Record]]:
@@ -278,7 +283,7 @@ def _groups(
     from dpregret.algorithms.learner import play
 
     runs = draws.runs
-    data, noise = draws.generators(f"data {cell.stream} {cell.set_name} {cell.dimension}"), draws.generators("noise")
+    data, noise = draws.generators(_data(cell)), draws.generators("noise")
     for first in range(0, runs, size):
         own = slice(first, first + size)
         part = learner
