@@ -87,12 +87,17 @@ class Asymptotic(Strict):
 
 
 class Claim(Strict):
-    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement."""
+    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
+
+    `check` says why the sentence could not have come out otherwise on its experiment; such a line is a consistency
+    check and no finding.
+    """
 
     id: str
     source: str
     statement: str = Field(alias="says")
     origin: Literal["paper", "derived", "baseline"] = "paper"
+    check: str = ""
     type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
     side: Literal["upper", "lower"] = "upper"
@@ -112,6 +117,11 @@ class Claim(Strict):
     tol_reason: str = ""
     asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
     errata: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Literal["claim", "check"]:
+        """What the line is: a claim could have come out otherwise; bounds held in every cell are checks."""
+        return "check" if self.check or self.type == "below" else "claim"
 
     @model_validator(mode="before")
     @classmethod
