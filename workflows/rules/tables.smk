@@ -135,7 +135,9 @@ rule compare:
     params:
         code=fingerprint.figures_fingerprint("gate.py"),
     shell:
-        task("gate", "--current {input.current[0]:q} --reference {input.reference[0]:q}")
+        task(
+            "gate", "--current {input.current[0]:q} --reference {input.reference[0]:q}"
+        )
 
 
 rule gate:
