@@ -27,6 +27,7 @@ AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistak
 VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
     "validation/verdicts": "Verdicts on planted curves",
+    "validation/resolution": "Are stated resolutions true?",
     "validation/gate": "Odds of the gate",
 }  # fmt: skip
 SPEED: Final = {
