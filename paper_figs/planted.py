@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,11 +65,11 @@ class Sweep:
             found.append(self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own)
         return np.concatenate(found)
 
-    def _index(self) -> tuple[Array, Array]:
+    def _index(self) -> tuple[Any, Any]:
         """Run and checkpoint of every row of a cell."""
         checkpoints = np.array([2**k for k in range(4, int(np.log2(self.horizon)) + 1)])
         run, position = (index.ravel() for index in np.indices((self.runs, len(checkpoints))))
-        return run, checkpoints[position]
+        return np.asarray(run), checkpoints[position]
 
     def _cell(self, value: float) -> pd.DataFrame:
         run, checkpoint = self._index()

@@ -27,7 +27,16 @@ from dpregret.paper_figs.planted import Law, Sweep, make_claim
 from dpregret.paper_figs.resolution import POWER as NOTICED
 from dpregret.paper_figs.resolution import beyond, log_leverage
 from dpregret.paper_figs.verdicts import judge
-from dpregret.paper_figs.vocabulary import BELOW, INCONCLUSIVE, REPRODUCED, SEEN_HERE, STEEPER, STEEPER_HELD, VIOLATED
+from dpregret.paper_figs.vocabulary import (
+    BELOW,
+    INCONCLUSIVE,
+    REPRODUCED,
+    SEEN_HERE,
+    STEEPER,
+    STEEPER_HELD,
+    UP_TO_LOGS,
+    VIOLATED,
+)
 
 POWER, LOG_POWER = 0.5, 1.0
 REPLICATES = 400
@@ -49,12 +58,16 @@ CAPTIONS: Final = {
 
 @dataclass(frozen=True)
 class Case:
-    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds."""
+    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds.
+
+    `sweep` and `claim` hold what differs from an ordinary sweep and from the claim T^0.5.
+    """
 
     law: Law
     verdict: str
     words: str = ""
     sweep: Mapping[str, object] = field(default_factory=dict)
+    claim: Mapping[str, object] = field(default_factory=dict)
 
 
 def _power(power: float, factor: float = 3.0) -> Law:
@@ -65,9 +78,24 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
         "as claimed": Case(_power(0.5), REPRODUCED),
         "as claimed, on an easy stream": Case(_power(0.5), SEEN_HERE, "not tight", {"tight": False}),
+        "as claimed, with a logarithm too flat to see": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.log(checkpoints / 1e-6),
+            UP_TO_LOGS,
+            "log power not resolved",
+            claim={"rate": "T^0.5 ln(T/delta)"},
+        ),
+        "as claimed on the whole, but bent": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.exp(0.25 * np.log(checkpoints / 2**11.5) ** 2),
+            INCONCLUSIVE,
+            "not one power",
+            {"scatter": 0.02},
+        ),
         "slower by 0.2": Case(_power(0.3), BELOW),
         "faster by 0.2, through its bound": Case(
             _power(0.7, 0.3), VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
+        ),
+        "faster by 0.2, not far from its bound": Case(
+            _power(0.7, 0.3), VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
         ),
         "faster by 0.2, from far below its bound": Case(
             _power(0.7, 0.3), STEEPER_HELD, "would meet", {"bound": lambda checkpoints, value: 60 * checkpoints**0.5}
@@ -111,14 +139,14 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
 
 def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
-    claim, found = make_claim(), []
+    found = []
     for number, (name, case) in enumerate(CASES.items()):
         right, others = 0, []
         sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
         rows = sweep.frame()
         for simulation in range(simulations):
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()
-            said = judge(rows.assign(regret=drawn), claim)
+            said = judge(rows.assign(regret=drawn), make_claim(**case.claim))
             if said.verdict == case.verdict and case.words in said.reason:
                 right += 1
             else:
@@ -142,7 +170,7 @@ def resolution(simulations: int, seed: int = 1) -> pd.DataFrame:
     claim, found = make_claim(rate="T^0.5 ln T"), []
     rate = rate_of(claim)
     for runs, spread, cells in itertools.product((6, 16, 32), (0.1, 0.5), (4, 8)):
-        horizons = 2.0 ** np.arange(8, 8 + cells)
+        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
         axis, factor = np.log(horizons), np.log(np.log(horizons))
         leverage = log_leverage(claim, rate, _swept(horizons))
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
