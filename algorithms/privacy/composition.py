@@ -1,7 +1,7 @@
 """Composition of many private calls, exactly: two Binomials told apart.
 
-Where every call answers yes or no, and k calls are independent, their number of yeses is Binomial(k, p) on one input and
-Binomial(k, q) on the other, and tells all. `binomial_epsilon` is the exact privacy loss of that pair.
+Where every call answers yes or no, and k calls are independent, their number of yeses is Binomial(k, p) on one input
+and Binomial(k, q) on the other, and tells all. `binomial_epsilon` is the exact privacy loss of that pair.
 
 Calls that are e-DP each, chosen adaptively, lose together at most what k randomised responses of e lose, which is such
 a pair with p = 1 - q = 1 / (1 + exp(-e)), and the bound is attained (Kairouz, Oh & Viswanath 2015, Theorem 3.3; Murtagh
@@ -52,9 +52,9 @@ def largest_call_epsilon(epsilon: float, delta: float, calls: int) -> float:
 
 
 def _delta(calls: int, likely: float, rare: float, up: float, down: float, epsilon: float) -> float:
-    """sum over j of (P(j) - e^epsilon Q(j))_+ for P, Q of `likely` > `rare`: j counts where j up - (calls - j) down > epsilon.
+    """sum over j of (P(j) - e^epsilon Q(j))_+ for P, Q of `likely` > `rare`: j with j up - (calls - j) down > epsilon.
 
-    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)), given apart since differences of numbers near 1 are lost.
+    up = ln(likely / rare), down = ln((1 - rare) / (1 - likely)): given, since differences of numbers near 1 are lost.
     """
     last = math.floor((epsilon + calls * down) / (up + down))  # the largest number of yeses that does not count
     if last >= calls:

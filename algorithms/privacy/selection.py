@@ -62,17 +62,22 @@ class Selection:
         return optimal if delta == 0 else min(optimal, zcdp_epsilon(self.rho(), delta))
 
 
-def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
-    """Smallest scale with which the ledger of all calls meets the budget: 2 sensitivity / epsilon of a call.
+def largest_choice_epsilon(distribution: SelectionNoise, budget: Budget, calls: int) -> float:
+    """The largest pure epsilon of a call with which the ledger of all calls meets the budget; inf for epsilon = inf.
 
-    That epsilon is the larger of what optimal composition and, for Gumbel noise, zCDP allow. epsilon = inf gives 0.
+    The larger of what optimal composition and, for Gumbel noise, zCDP allow.
     """
     if math.isinf(budget.epsilon):
-        return 0.0
-    call_epsilon = largest_call_epsilon(budget.epsilon, budget.delta, calls)
-    if distribution == "gumbel" and budget.delta > 0:
-        call_epsilon = max(call_epsilon, math.sqrt(8 * largest_rho(budget) / calls))
-    return 2 * sensitivity / call_epsilon
+        return math.inf
+    optimal = largest_call_epsilon(budget.epsilon, budget.delta, calls)
+    if distribution == "laplace" or budget.delta == 0:
+        return optimal
+    return max(optimal, math.sqrt(8 * largest_rho(budget) / calls))
+
+
+def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
+    """Smallest scale with which the ledger of all calls meets the budget; epsilon = inf gives 0."""
+    return 2 * sensitivity / largest_choice_epsilon(distribution, budget, calls)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

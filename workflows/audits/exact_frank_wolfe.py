@@ -4,8 +4,8 @@ See docs/frank_wolfe_privacy.md for the theorem. The set is the l1 ball in the p
 losses are linear. All scores are 0 in the one data set; replacing a record moves the scores of e1 and e2 up by the
 sensitivity s = 2 L1 |C|_1 / n, and those of -e1 and -e2 down. Every choice falls into the raised pair with probability
 `raised_pair(2 s / b)` in the second data set, b the scale of the noise, and with probability 1/2 in the first; which
-corner of its pair it is says nothing. Steps 1/(T+2) let the released point tell all choices (`choices_told`), so that it
-loses what Binomial(T-1, 1/2) and Binomial(T-1, q) lose.
+corner of its pair it is says nothing. Steps 1/(T+2) let the released point tell all choices (`choices_told`), so that
+it loses what Binomial(T-1, 1/2) and Binomial(T-1, q) lose.
 
 Scales are in units of the sensitivity s.
 """
@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
+from scipy.special import expit
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
 from dpregret.algorithms.privacy.composition import binomial_epsilon
@@ -39,6 +40,11 @@ def raised_pair(gap: float) -> float:
 def attained_epsilon(scale: float, rounds: int, delta: float) -> float:
     """What the released point of T = `rounds` rounds loses at delta on the pair above, exactly."""
     return binomial_epsilon(rounds - 1, 0.5, raised_pair(2 / scale), delta)
+
+
+def attained_by_gumbel(scale: float, rounds: int, delta: float) -> float:
+    """The same for Gumbel noise, where a pair is chosen by the exponential mechanism."""
+    return binomial_epsilon(rounds - 1, 0.5, float(expit(-2 / scale)), delta)
 
 
 def printed_scale(budget: Budget, rounds: int) -> float:
