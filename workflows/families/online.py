@@ -216,7 +216,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
     def describe(self, cell: Cell) -> str:
         """Stream, set, dimension and horizon."""
-        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}, mu = {cell.strong_convexity:g}"
+        place = f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}"
+        return f"{place}, T = {cell.horizon}, mu = {cell.strong_convexity:g}"
 
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
         """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
