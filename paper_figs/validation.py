@@ -1,8 +1,9 @@
 """Are the fits right? Planted rates, planted failures and the gate, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
-that they deserve, `resolution` how often a law that is off by the stated resolution is told, `gate` how often the
-comparison with a reference fails without need, and when it should.
+that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told,
+`gate` how often the comparison with a reference fails without need, and when it should, `stopping`
+(stopping_coverage.py) whether intervals hold where runs are added until a precision is reached.
 """
 
 from __future__ import annotations
@@ -16,16 +17,14 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
-from dpregret.paper_figs.cells import USED, Cells
 from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
-from dpregret.paper_figs.judge_slopes import rate_of
 from dpregret.paper_figs.planted import Law, Sweep, make_claim
-from dpregret.paper_figs.resolution import POWER as NOTICED
-from dpregret.paper_figs.resolution import beyond, log_leverage
+from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
+from dpregret.paper_figs.resolution_power import resolutions
+from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
+from dpregret.paper_figs.stopping_coverage import stopping
 from dpregret.paper_figs.verdicts import judge
 from dpregret.paper_figs.vocabulary import (
     BELOW,
@@ -47,9 +46,8 @@ CAPTIONS: Final = {
     "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
     "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
     "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
-    "resolution": "Planted laws T^0.5 ln T that are off by exactly the resolution which an earlier play of the same "
-    "experiment stated, in the power or in the power of the logarithm: mean resolution, and how often the change is "
-    f"noticed (stated: {NOTICED:.0%}), with the 95 % interval of that share.",
+    "resolution": RESOLUTION,
+    "stopping": STOPPING,
     "gate": "The gate on 40 exponents of 8 cells: how often it fails without a change (stated: "
     f"{FALSE_ALARM:.0%}), and how often it notices that one exponent moved by {DRIFT:g}. Common is the share of noise "
     "that both sides have in common.",
@@ -161,56 +159,6 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def resolution(simulations: int, seed: int = 1) -> pd.DataFrame:
-    """How often a law that is off by exactly the stated resolution is judged definitely otherwise.
-
-    Each simulation plays an experiment under the claimed law, states its resolution, and plays it anew with other
-    random numbers under a law whose power, or whose power of the logarithm, is off by just that, up or down in turn.
-    """
-    claim, found = make_claim(rate="T^0.5 ln T"), []
-    rate = rate_of(claim)
-    for runs, spread, cells in itertools.product((6, 16, 32), (0.1, 0.5), (4, 8)):
-        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
-        axis, factor = np.log(horizons), np.log(np.log(horizons))
-        leverage = log_leverage(claim, rate, _swept(horizons))
-        generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
-
-        def fitted(law: Array, generator: np.random.Generator = generator, runs: int = runs, spread: float = spread,
-                   axis: Array = axis, factor: Array = factor) -> tuple[Array, Array]:  # fmt: skip
-            """Ends of the interval of response / bound, for many data sets with the laws `law` (data sets, cells)."""
-            own = generator.normal(size=(len(law), runs, law.shape[1])) + generator.normal(size=(len(law), runs, 1))
-            responses = np.exp(law[:, None, :] + spread * np.sqrt(0.5) * own)
-            _, low, high = fits.slope_intervals(responses, axis, factor + POWER * axis, replicates=REPLICATES)
-            return low, high
-
-        stated, noticed = [], np.zeros(2)
-        for first in range(0, simulations, BATCH):
-            count = min(BATCH, simulations - first)
-            low, high = fitted(np.tile(POWER * axis + factor, (count, 1)))
-            change = claim.tol + beyond((high - low) / 2, runs)
-            stated.append(change)
-            signs = np.where(np.arange(count) % 2, 1.0, -1.0)
-            for place, shape in enumerate((axis, factor / leverage)):
-                low, high = fitted(POWER * axis + factor + (signs * change)[:, None] * shape)
-                noticed[place] += ((low > claim.tol) | (high < -claim.tol)).sum()
-        mean = float(np.concatenate(stated).mean())
-        row: dict[str, float] = {
-            "runs": runs, "spread": spread, "cells": cells, "simulations": simulations, "resolution": mean,
-            "resolution_log": mean / leverage,
-        }  # fmt: skip
-        for name, times in zip(("power", "log"), noticed.astype(int).tolist(), strict=True):
-            share = stats.binomtest(times, simulations).proportion_ci(fits.LEVEL)
-            row |= {f"noticed_{name}": times / simulations, f"{name}_low": share.low, f"{name}_high": share.high}
-        found.append(row)
-    return pd.DataFrame(found)
-
-
-def _swept(horizons: Array) -> Cells:
-    """Cells of a sweep over T, without responses."""
-    empty = np.full(len(horizons), np.nan)
-    return Cells(horizons, empty[None], empty, empty, horizons, empty, empty, (USED,) * len(horizons), empty, True)
-
-
 def gate(simulations: int) -> pd.DataFrame:
     """False-alarm rate and power of the gate; one row for runs, spread and share of common noise."""
     found = []
@@ -226,16 +174,17 @@ def gate(simulations: int) -> pd.DataFrame:
 
 
 def write_validation(out: Path, simulations: int) -> None:
-    """Write intervals, verdicts, resolution and gate as CSV, Markdown and HTML into `out`.
+    """Write intervals, verdicts, resolution, gate and stopping as CSV, Markdown and HTML into `out`.
 
-    `simulations` are those of the intervals; of resolutions there are half as many, of verdicts a twentieth, of whole
-    gates a tenth.
+    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth, of
+    resolutions and of stopping half.
     """
     tables = {
         "intervals": intervals(simulations),
         "verdicts": verdicts(max(1, simulations // 20)),
-        "resolution": resolution(max(1, simulations // 2)),
+        "resolution": resolutions(max(1, simulations // 2)),
         "gate": gate(max(1, simulations // 10)),
+        "stopping": stopping(max(1, simulations // 2)),
     }
     for name, table in tables.items():
         formats.write_csv(table, out / f"{name}.csv")

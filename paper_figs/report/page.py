@@ -29,6 +29,7 @@ VALIDATION: Final = {
     "validation/verdicts": "Verdicts on planted curves",
     "validation/resolution": "Are stated resolutions true?",
     "validation/gate": "Odds of the gate",
+    "validation/stopping": "Intervals where runs are added until a precision is reached",
 }  # fmt: skip
 SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",

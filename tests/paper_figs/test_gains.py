@@ -10,12 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
-from dpregret.paper_figs.cells import collect_cells, coordinate, landau
+from dpregret.paper_figs.cells import collect_cells, coordinate
 from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.exact_figures import gain_figure
 from dpregret.paper_figs.gains import gains, ratio, write_gains
 from dpregret.paper_figs.planted import Sweep, make_claim
 from dpregret.paper_figs.readme import verdict_table
+from dpregret.paper_figs.tails import landau
 from dpregret.paper_figs.verdicts import judge, rate_text
 
 WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)

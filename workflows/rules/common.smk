@@ -26,7 +26,7 @@ AUDIT_TABLES = [
 ]
 VALIDATION_TABLES = [
     f"validation/{name}.{form}"
-    for name in ("intervals", "verdicts", "resolution", "gate")
+    for name in ("intervals", "verdicts", "resolution", "gate", "stopping")
     for form in ("csv", "md", "html")
 ]
 TRUST_CAPTIONS = {
@@ -48,6 +48,11 @@ TRUST_CAPTIONS = {
         "stated resolutions",
     ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
+    "validation/stopping.html": (
+        "Validation of the fits",
+        "stopping.rst",
+        "intervals of runs that stop",
+    ),
 }
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)
