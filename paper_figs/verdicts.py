@@ -26,6 +26,7 @@ from dpregret.paper_figs.cells import (
     log_factor,
 )  # fmt: skip
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.exact_losses import NOTHING, ROUNDING, ExactLosses
 from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.rates import Rate
@@ -39,8 +40,6 @@ FLAT: Final = Rate()
 NAN = float("nan")
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
-ROUNDING: Final = 1e-6
-"""Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,19 @@ class Judgement:
     cells_excluded: str = ""
 
 
-def judge_claims(runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None) -> pd.DataFrame:
+def judge_claims(
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
+) -> pd.DataFrame:
     """One row per claim, in file order. `experiments` are those of the profile (None: whatever has rows)."""
-    return pd.DataFrame([_row(claim, judge(runs, claim, experiments)) for claim in claims.claims])
+    return pd.DataFrame([_row(claim, judge(runs, claim, experiments, exact)) for claim in claims.claims])
 
 
-def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None) -> Judgement:
+def judge(
+    runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
+) -> Judgement:
     """Verdict on one claim; raises ClaimsError when the claim does not determine its rows."""
     if experiments is not None and claim.experiment not in experiments:
         return Judgement(NOT_RUN, f"experiment {claim.experiment} is not in this profile")
@@ -85,7 +91,7 @@ def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None 
     if claim.type == "below":
         return _judge_below(claim, cells)
     if claim.type == "private":
-        return _judge_private(runs, claim, cells)
+        return refuted(_judge_private(runs, claim, cells), claim, exact)
     return _judge_exponent(claim, cells)
 
 
@@ -176,6 +182,14 @@ def _judge_below(claim: Claim, cells: Cells) -> Judgement:
         most = f"at least {ratios.min():.4g}" if lower else f"at most {ratios.max():.3g}"
         return replace(shown, verdict=REPRODUCED, reason=f"{most} of the bound in {count} cells")
     return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
+
+
+def refuted(judged: Judgement, claim: Claim, exact: ExactLosses) -> Judgement:
+    """The judgement by ledger, or that by the exact loss which the claim names, where that is above the promise."""
+    loss = exact.get(claim.exact)
+    if loss is None or not loss.refutes:
+        return judged
+    return replace(judged, verdict=VIOLATED, reason=f"{loss}; at the runs' eps: {judged.reason}")
 
 
 def _judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:

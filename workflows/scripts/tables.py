@@ -4,6 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dpregret.paper_figs.tables import write_tables
+from dpregret.workflows.audits.exact_losses import exact_losses
 from dpregret.workflows.profiles import PAPERS
 from dpregret.workflows.results import link_files
 from dpregret.workflows.task import Asked
@@ -18,4 +19,5 @@ def main(asked: Asked) -> None:
             PAPERS / paper,
             asked.output.parent,
             experiments=set(asked.settings.papers[paper].experiments),
+            exact=exact_losses(),
         )
