@@ -129,9 +129,7 @@ def data_fingerprint() -> str:
 def figures_fingerprint(script: str, *papers: str) -> str:
     """Return the fingerprint of the code, the templates and the papers' texts that decide what a script writes."""
     own = ROOT / "workflows" / "scripts" / script
-    ours = (name for name in _imports(own) if not name.startswith(f"{PACKAGE}.workflows"))
-    exact = (name for name in _imports(own) if name.startswith(f"{PACKAGE}.workflows.audits."))
-    code = imported_files([*ours, *exact])
+    code = imported_files(name for name in _imports(own) if not name.startswith(f"{PACKAGE}.workflows"))
     templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
     folders = [ROOT / "workflows" / "papers" / paper for paper in papers]
     texts = [path for folder in folders for name in ("claims", "errata") if (path := folder / f"{name}.yaml").exists()]

@@ -3,15 +3,15 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from dpregret.paper_figs.exact_losses import ExactLoss
 from dpregret.paper_figs.tables import write_further_table
-from dpregret.workflows.audits.exact_losses import exact_losses
 from dpregret.workflows.profiles import PAPERS
 from dpregret.workflows.results import link_files
 from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
-    """--paper --number --settings --runs --output"""
+    """--paper --number --settings --runs --exact --output"""
     paper = asked.one("paper")
     with TemporaryDirectory() as folder:
         write_further_table(
@@ -20,5 +20,5 @@ def main(asked: Asked) -> None:
             asked.output.parent,
             int(asked.one("number")),
             experiments=set(asked.settings.papers[paper].experiments),
-            exact=exact_losses(),
+            exact=ExactLoss.read(asked.path("exact")),
         )
