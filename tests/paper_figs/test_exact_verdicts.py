@@ -17,7 +17,10 @@ def test_an_exact_loss_above_its_promise_refutes_the_claim_that_names_it() -> No
     above, within = ExactLoss(4.0, 4.18, "two data sets"), ExactLoss(4.0, 4.0, "two data sets")
     found = judge(runs, claim, exact={"found": above})
     assert found.verdict == "violated"
-    assert found.reason.startswith("loses eps = 4.18 where 4 is claimed, exactly: two data sets; at the runs' eps: ")
+    assert found.reason == (
+        "loses eps = 4.18 where 4 is claimed, exactly: two data sets; "
+        "in the runs the ledger proves at most 1.5 times the claimed eps"
+    )
     assert judge(runs, claim, exact={"found": within}).verdict == "inconclusive"
     assert judge(runs, claim, exact={"other": above}).verdict == "inconclusive"
     assert judge(runs, claim).verdict == "inconclusive"
