@@ -89,8 +89,9 @@ class Asymptotic(Strict):
 class Claim(Strict):
     """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
 
-    `check` says why the sentence could not have come out otherwise on its experiment; such a line is a consistency
-    check and no finding.
+    `exact` names an exact privacy loss (`workflows/audits/exact_losses.py`) that decides a claim of type private where
+    it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
+    experiment; such a line is a consistency check and no finding.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Claim(Strict):
     where: Where = Field(default_factory=dict)
     varies: tuple[str, ...] = ()
     accounting: Literal["exact", "upper"] = "exact"
+    exact: str = ""
     parameter: Parameter
     response: Response = "regret"
     counterpart: Counterpart | None = None
@@ -146,6 +148,8 @@ class Claim(Strict):
             raise ValueError(
                 "type below needs bound explicit and response regret or excess; with side lower, response noise"
             )
+        if self.exact and self.type != "private":
+            raise ValueError(f"type {self.type} takes no exact")
         if self.response == "overhead" and self.counterpart is None:
             raise ValueError("response overhead needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
