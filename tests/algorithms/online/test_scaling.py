@@ -1,4 +1,4 @@
-"""What sweeps need not measure: regret scales with the losses, and the proved radius of WDP-COCOL is most of its regret."""
+"""What sweeps need not measure: regret scales with the losses; most regret of the proved constants is their radius."""
 
 import numpy as np
 import pytest
