@@ -257,7 +257,7 @@ def _counterpart_regret(
     table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
     joined = left.merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
-    filled = fill_missing(joined, left, table, [key for key in keys if key != "run"])
+    filled = fill_missing(joined, left, [key for key in keys if key != "run"])
     if filled.isna().any():
         raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
     return np.asarray(filled, dtype=np.float64)
