@@ -17,9 +17,9 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
+EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",)}
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
@@ -173,7 +173,7 @@ class Claim(Strict):
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p"),
-            "beta": ("d/beta",),
+            "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
