@@ -52,7 +52,7 @@ class PrivateBanditDoubling(BanditLearner):
 
     def ledger(self) -> Sequence[Release]:
         """Of the last phase, whose noise is the largest."""
-        return self.plan.releases()
+        return self.phases[-1][1].ledger()
 
     def play(
         self,

@@ -251,10 +251,11 @@ class NoisyLeader(BanditLearner):
 
         kappa^2 = B (n/zeta)^2 (max|F|^2 + variance of its noise) + B^2 L^2 bounds E|g_R|^2 for batches of B rounds;
         `error` is the distance of a point from the exact minimiser. Feasible play adds L D zeta/r a round. In
-        expectation, after the first `rounds` (default: all); docs/private_bandit_bound.md has the proof.
+        expectation, after the first `rounds` (default: all), a batch that is begun counted as whole;
+        docs/private_bandit_bound.md has the proof.
         """
-        rounds = self.horizon if rounds is None else rounds
-        batches, steep = math.ceil(rounds / self.batch), self.lipschitz
+        batches, steep = math.ceil((rounds or self.horizon) / self.batch), self.lipschitz
+        rounds = batches * self.batch
         square = np.maximum(-self.low, self.high) ** 2 + self.value_variance()
         kappa = np.sqrt(self.batch * (self.hull / self.zetas) ** 2 * square + (self.batch * steep) ** 2)
         noise = self.plan.expected_norm(batches).mean(axis=1)

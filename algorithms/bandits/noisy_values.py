@@ -10,8 +10,8 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other admis
             composition; even locally: whoever holds f_t can add the noise. The range is L (D + 2 zeta), see
             noisy_leader.py.
 Guarantee   The noise has mean zero, so g_R stays unbiased and E|g_R|^2 grows by B (n/zeta)^2 2 (range/eps)^2:
-            `NoisyLeader.bound`, of the order of (1 + 2/eps^2)^(1/4) sqrt(n) T^(3/4): max(2 + sqrt(r), sqrt(8) r^(1/4))
-            in place of the 3 that PrivateBandit has without noise.
+            `NoisyLeader.bound`, of the order of (1 + 2/eps^2)^(1/4) sqrt(n) T^(3/4): those terms are 2 + sqrt(r) up
+            to r = 4 and sqrt(8) r^(1/4) beyond, and 3 without privacy.
 Deviations  As a black box over any bandit this is known from locally private bandits (arXiv 2006.00701), and from
             Agarwal & Singh 2017 for linear losses; the constants are ours. Gaussian noise for (eps, 1e-6) has 2.7
             (eps = 1/4) to 3.7 (eps = 8) times the standard deviation, so it is not offered.

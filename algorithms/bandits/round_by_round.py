@@ -90,4 +90,6 @@ class Fkm(ThakurtaSmithGaussian):
         """One projected step with the newest estimate."""
         newest = released - self.before
         self.before = released.copy()
-        return self._within(self.domain.project(self._without(point - self.etas[:, None, None] * in_coordinates(newest, self.basis))))
+        return self._within(
+            self.domain.project(self._without(point - self.etas[:, None, None] * in_coordinates(newest, self.basis)))
+        )
