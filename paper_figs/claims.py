@@ -17,9 +17,12 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing", "crossover",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",)}
+EXACT = {
+    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
+    "crossover": ("crossover",),
+}  # fmt: skip
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
@@ -275,7 +278,8 @@ class FigureEntry(Strict):
 class Gain(Strict):
     """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
 
-    `over` is the variant in the numerator. Everything else as in a claim; a row per stream and value of `parameter`.
+    `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
+    in a claim; a row per stream and value of `parameter`.
     """
 
     learner: str
