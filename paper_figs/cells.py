@@ -32,7 +32,8 @@ SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
     "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
-    "best_loss": "best_loss", "length": "length",
+    "best_loss": "best_loss", "length": "length", "corners": "corners", "curvature": "curvature",
+    "smoothness": "smoothness",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -333,7 +334,7 @@ def coordinate(claim: Claim, values: Array) -> Array:
     variable = values
     if claim.parameter == "landau":
         variable = landau(values)
-    if claim.parameter in ("window", "experts"):
+    if claim.parameter in ("window", "experts", "corners"):
         variable = np.log2(values) + (claim.parameter == "window")
     return np.asarray(np.log(variable), dtype=np.float64)
 
@@ -367,7 +368,7 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
         return np.zeros_like(cells.values)
     if claim.parameter == "dimension" and rate.log_argument == "parameter":
         return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if rate.log_argument in ("n/delta", "2np", "2p"):
+    if rate.log_argument in ("n/delta", "2np", "2p", "p/4"):
         return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
     powers = rate.power * np.log(cells.values)
     if claim.response != "log_slope":
@@ -384,8 +385,12 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 def _argument(rate: Rate, cells: Cells) -> Array:
     """What stands in the logarithm of a law of excess risk, one number a cell."""
-    return {
-        "n/delta": cells.checkpoints / cells.deltas,
-        "2np": 2 * cells.checkpoints * cells.dimensions,
-        "2p": 2 * cells.dimensions,
-    }[rate.log_argument]
+    match rate.log_argument:
+        case "n/delta":
+            return cells.checkpoints / cells.deltas
+        case "2np":
+            return 2 * cells.checkpoints * cells.dimensions
+        case "p/4":
+            return cells.dimensions / 4
+        case _:
+            return 2 * cells.dimensions

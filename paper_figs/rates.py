@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
-LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p"]
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4"]
 _NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")

@@ -31,8 +31,10 @@ COST_COLUMNS: Final = (
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
-OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability")
-"""Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
+OPTIONS: Final = (
+    "active", "best_loss", "length", "kill", "probability", "strength", "corners", "curvature", "smoothness",
+)  # fmt: skip
+"""Numeric options of a stream, a risk or a set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
     "clipped", "noise_floor",
