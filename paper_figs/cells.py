@@ -15,15 +15,14 @@ import pandas as pd
 from dpregret.core.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
+from dpregret.paper_figs.pairing import fill_missing
 from dpregret.paper_figs.rates import Rate
-from dpregret.paper_figs.runs import crashes
+from dpregret.paper_figs.runs import SLOPE_SPAN, crashes
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
 SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
-SLOPE_SPAN: Final = 8
-"""A log slope is taken between T / 8 and T: the last three doublings."""
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
 EDGE: Final = "at the edge"
@@ -163,7 +162,7 @@ def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
 
     `cell`: rows of several variants (columns regularisation, run, regret).
     """
-    table = cell.pivot_table(index="run", columns="regularisation", values="regret")
+    table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
     tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
     total, runs = regrets.sum(axis=0), len(regrets)
     place = int(np.argmin(total))
@@ -252,9 +251,10 @@ def _counterpart_regret(
     table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
     joined = left.merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
-    if joined.isna().any():
+    filled = fill_missing(joined, left, table, [key for key in keys if key != "run"])
+    if filled.isna().any():
         raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
-    return joined.to_numpy(dtype=float)
+    return np.asarray(filled, dtype=np.float64)
 
 
 def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:

@@ -31,6 +31,8 @@ COST_COLUMNS: Final = (
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
+SLOPE_SPAN: Final = 8
+"""A log slope is taken between T / 8 and T: the last three doublings."""
 OPTIONS: Final = (
     "active", "best_loss", "length", "kill", "probability", "strength", "corners", "curvature", "smoothness",
 )  # fmt: skip

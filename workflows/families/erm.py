@@ -81,6 +81,10 @@ class ErmExperiment(ExperimentOnSets):
             return (self.dimension_growth.dimension(samples or max(self.horizon)),)
         return super().dimensions(set_name)
 
+    def all_options(self) -> list[Any]:
+        """Those of the risk, and of the set."""
+        return [*self.options.values(), *self.set_options.values()]
+
     def set_choices(self) -> Iterator[tuple[tuple[str, Any], ...]]:
         """Every combination of the set's options."""
         lists = [[(name, value) for value in _listed(values)] for name, values in self.set_options.items()]
@@ -173,7 +177,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         if learner_class.card.private:
             budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
         told = ErmProblem(CountedSet(problem.domain), problem.risk)
-        learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
+        learner: ErmLearner = learner_class(told, budgets, experiment.together, variant)
         return learner
 
     def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
@@ -259,7 +263,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
     def work(self, experiment: ErmExperiment, learner_class: type[Any], variant: str) -> Counts:
         """Steps by the learner's own formula; one a fit where only the fit, or a file, tells."""
-        private, runs, parts = learner_class.card.private, experiment.runs, []
+        private, runs, parts = learner_class.card.private, experiment.together, []
         hashable: Any = learner_class
         epsilons = experiment.epsilon if private else (math.inf,)
         if variant in learner_class.budget_free:

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.paper_figs.runs import SLOPE_SPAN
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
-from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, Plain, Windows
+from dpregret.workflows.families.fields import LOG_SLOPE, REGRET, ExperimentOnSets, Mistake, Plain, Precision, Windows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
@@ -38,6 +39,7 @@ class OnlineExperiment(ExperimentOnSets):
     losses.
     """
 
+    responses: ClassVar[tuple[str, ...]] = (REGRET, LOG_SLOPE)
     family: Literal["online"] = "online"
     sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
     strong_convexity: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
@@ -45,8 +47,12 @@ class OnlineExperiment(ExperimentOnSets):
     options: dict[str, Plain] = Field(default_factory=dict)
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Windows longer than every horizon."""
+        """Windows longer than every horizon, and slopes in ln T where no regret is recorded an eighth of the way."""
         yield from super().mistakes()
+        if isinstance(self.runs, Precision) and self.runs.of == LOG_SLOPE:
+            recorded = {*self.horizon, *(2**k for k in range(4, 41))}
+            if not any(horizon / SLOPE_SPAN in recorded for horizon in self.horizon):
+                yield ("runs", "of"), f"log_slope needs a horizon of {SLOPE_SPAN} times another one or a power of two"
         longest = max(self.horizon)
         for position, window in enumerate(self.window):
             if isinstance(window, int) and window > longest:
@@ -147,7 +153,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             best_loss=stream.best_loss,
         )  # fmt: skip
         settings = settings_of(experiment, card, cell.horizon)
-        learner: Learner = learner_class(told, settings, experiment.runs, variant)
+        learner: Learner = learner_class(told, settings, experiment.together, variant)
         return learner
 
     def steps(self, cell: Cell) -> int:
@@ -226,14 +232,14 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         card, parts = learner_class.card, []
         for cell in self.cells(experiment, card):
             many = len(settings_of(experiment, card, cell.horizon))
-            points = many * experiment.runs * cell.dimension
+            points = many * experiment.together * cell.dimension
             square = cell.dimension if "quadratic" in card.needs else 1
             drawn = self.streams[cell.stream].drawn
-            group = runs_a_group(many, experiment.runs, cell.dimension, drawn)
+            group = runs_a_group(many, experiment.together, cell.dimension, drawn)
             held = group * cell.dimension * (4 * NOISE_BLOCK * many * card.private + 3 * LOSS_BLOCK * drawn)
             held += 8 * points
-            held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
-            groups = -(-experiment.runs // group)
+            held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.together * len(cell.checkpoints)
+            groups = -(-experiment.together // group)
             parts.append(Counts(groups * cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
 
