@@ -190,8 +190,8 @@ class Reference(Strict):
 class TableRow(Strict):
     """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
 
-    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: the bound of earlier work,
-    and the lower bounds of this work and of earlier work.
+    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
+    the lower bounds of this work and of earlier work.
     """
 
     id: str

@@ -36,7 +36,7 @@ SLOPE_SPAN: Final = 8
 OPTIONS: Final = (
     "active", "best_loss", "length", "kill", "probability", "strength", "corners", "curvature", "smoothness",
 )  # fmt: skip
-"""Numeric options of a stream, a risk or a set that an experiment may vary; they tell rows apart where there are any."""
+"""Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
     "clipped", "noise_floor",

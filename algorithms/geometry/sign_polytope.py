@@ -42,7 +42,7 @@ def _different_signs(dimension: int, count: int) -> Array:
     """Sign vectors (count, dimension), no two equal or opposite: the first sign is +, the others are drawn."""
     generator, found = np.random.default_rng(SEED), dict[bytes, Array]()
     while len(found) < count:
-        signs = 1.0 - 2.0 * generator.integers(0, 2, size=dimension)
+        signs: Array = 1.0 - 2.0 * generator.integers(0, 2, size=dimension).astype(np.float64)
         signs[0] = 1.0
         found.setdefault(signs.tobytes(), signs)
     return np.stack(list(found.values()))

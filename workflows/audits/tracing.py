@@ -1,11 +1,12 @@
 """The instance behind the lower bound for private LASSO, with the attack that its proof needs: answers are traced.
 
 Theorem 5.8 of Talwar, Thakurta & Zhang 2015 says: what is accurate on a fingerprinting code gives away who is in the
-data. Here is such a code (Tardos 2003) of w words in p columns, k = tau w p rows of orthogonal signs with label 0 beside
-it, and the tracer: word x of a user accuses him by sum_j sign(theta_j) u_j, with u_j = sqrt((1 - q_j) / q_j) where
+data. Here is such a code (Tardos 2003) of w words in p columns, beside it k = tau w p rows of orthogonal signs with
+label 0, and the tracer: word x of a user accuses him by sum_j sign(theta_j) u_j, with u_j = sqrt((1 - q_j) / q_j) where
 x_j = 1 and -sqrt(q_j / (1 - q_j)) where x_j = -1, q_j the column's secret bias. Of a user who is not in the data this
-has mean 0 and variance p, whatever is released; accused is who exceeds the level that strangers exceed with the declared
-probability. A learner that is (epsilon, delta)-DP is right with probability at most e^epsilon of that, plus delta.
+has mean 0 and variance p, whatever is released; accused is who exceeds the level that strangers exceed with the
+declared probability. Of a learner that is (epsilon, delta)-DP a user is accused with probability at most e^epsilon
+times that, plus delta.
 
 `python -m dpregret.workflows.audits.tracing` prints the table of docs/talwar_2015.md.
 """
@@ -21,7 +22,7 @@ import pandas as pd
 
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
-from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 from dpregret.datasets.risk_squared import FactoredGram, SquaredRisk
@@ -59,13 +60,13 @@ def _words(biases: Array, count: int, generator: np.random.Generator) -> Array:
     return np.where(generator.random((count, len(biases))) < biases, 1.0, -1.0)
 
 
-def risk_of(words: Array, tau: float, runs: int) -> SquaredRisk:
+def risk_of(words: Array, domain: ConstraintSet, tau: float, runs: int) -> SquaredRisk:
     """Squared loss of the words with label 1, and of k = tau w p rows of orthogonal signs with label 0; n = w + k."""
     count, columns = words.shape
     rows = round(tau * count * columns)
     samples = count + rows
     return SquaredRisk(
-        make_set("l1-ball", columns),
+        domain,
         samples,
         runs,
         gram=FactoredGram(np.full(count, 1 / samples), words, np.full(columns, rows / samples)),
@@ -86,7 +87,8 @@ def tracing_table(
     """
     generator = np.random.default_rng(seed)
     code = Code.drawn(words, columns, generator)
-    risk = risk_of(code.words, 1 / words, runs)
+    domain = make_set("l1-ball", columns)
+    risk = risk_of(code.words, domain, 1 / words, runs)
     least, best, _ = risk.optimum()
     nothing = risk.value(np.zeros((runs, columns))) - least
     strangers = _words(code.biases, STRANGERS, generator)
@@ -94,7 +96,7 @@ def tracing_table(
     for epsilon in (*epsilons, math.inf):
         points, rounds = best, 0
         if math.isfinite(epsilon):
-            problem = ErmProblem(risk.domain, risk)
+            problem = ErmProblem(domain, risk)
             learner = CornerFrankWolfe(problem, [Budget(epsilon, DELTA)], runs, "balanced")
             points, rounds = learner.fit(generator.spawn(runs))[0], learner.iterations()[0]
         level = np.quantile(code.scores(strangers, points), 1 - LEVEL, axis=-1, keepdims=True)
@@ -116,4 +118,4 @@ def tracing_table(
 
 
 if __name__ == "__main__":
-    print(tracing_table(2015, runs=32).to_string(index=False))  # noqa: T201
+    print(tracing_table(2015, runs=32).to_string(index=False))
