@@ -28,7 +28,7 @@ WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
-ERM_ONLY = ("samples", "width")
+ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
 
@@ -175,7 +175,7 @@ class Claim(Strict):
         allowed: dict[str, tuple[LogArgument, ...]] = {
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
-            "dimension": ("parameter", "2np", "2p"),
+            "dimension": ("parameter", "2np", "2p", "p/4"),
             "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
@@ -198,7 +198,11 @@ class Reference(Strict):
 
 
 class TableRow(Strict):
-    """One row of the comparison table: what is claimed in words; numbers come from runs and claims."""
+    """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
+
+    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
+    the lower bounds of this work and of earlier work.
+    """
 
     id: str
     label: str
@@ -213,6 +217,8 @@ class TableRow(Strict):
     bound_text: str
     bound_latex: str
     previous: str = ""
+    lower: str = ""
+    previous_lower: str = ""
     exponents: dict[Parameter, str] = Field(default_factory=dict)
     also: tuple[str, ...] = ()
     reference: Reference | None = None
