@@ -22,7 +22,8 @@ from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
 from dpregret.paper_figs.planted import Law, Sweep, make_claim
 from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
 from dpregret.paper_figs.stopping_coverage import stopping
-from dpregret.paper_figs.verdicts import BELOW, INCONCLUSIVE, REPRODUCED, VIOLATED, judge
+from dpregret.paper_figs.verdicts import judge
+from dpregret.paper_figs.vocabulary import BELOW, INCONCLUSIVE, REPRODUCED, SEEN_HERE, STEEPER, STEEPER_HELD, VIOLATED
 
 POWER, LOG_POWER = 0.5, 1.0
 REPLICATES = 400
@@ -57,9 +58,15 @@ def _power(power: float, factor: float = 3.0) -> Law:
 CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
         "as claimed": Case(_power(0.5), REPRODUCED),
-        "as claimed, on an easy stream": Case(_power(0.5), INCONCLUSIVE, "not tight", {"tight": False}),
+        "as claimed, on an easy stream": Case(_power(0.5), SEEN_HERE, "not tight", {"tight": False}),
         "slower by 0.2": Case(_power(0.3), BELOW),
-        "faster by 0.2": Case(_power(0.7, 0.3), VIOLATED),
+        "faster by 0.2, through its bound": Case(
+            _power(0.7, 0.3), VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
+        ),
+        "faster by 0.2, from far below its bound": Case(
+            _power(0.7, 0.3), STEEPER_HELD, "would meet", {"bound": lambda checkpoints, value: 60 * checkpoints**0.5}
+        ),
+        "faster by 0.2, no bound of this rate": Case(_power(0.7, 0.3), STEEPER, "no explicit bound"),
         "at the edge of the tolerance": Case(_power(0.6), INCONCLUSIVE, "straddles"),
         "saturated": Case(lambda checkpoints, value: 0.45 * checkpoints, INCONCLUSIVE, "12 saturated"),
         "noise larger than the set until T = 2^13": Case(
