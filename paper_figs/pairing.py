@@ -20,6 +20,7 @@ def fill_missing(joined: pd.Series[float], left: pd.DataFrame, cell: list[str]) 
     known = joined.notna()
     if known.all():
         return joined
+    left = left.set_axis(joined.index)
     places = [left[name].to_numpy() for name in cell]
     means = joined.groupby(places).transform("mean")
     runs = left["run"].groupby(places).transform("nunique")

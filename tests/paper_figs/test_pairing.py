@@ -35,6 +35,8 @@ def responses(*frames: pd.DataFrame) -> np.ndarray:
 
 def test_a_counterpart_whose_runs_are_equal_stands_for_all_of_them() -> None:
     few, many = responses(private(24), free(8, 0.0)), responses(private(24), free(24, 0.0))
+    last = responses(free(8, 0.0), private(24))  # wherever their rows stand
+    assert (last == few).all()
     assert few.shape == many.shape == (24, 12)
     assert few == pytest.approx(many, rel=1e-12)
 
