@@ -17,15 +17,18 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing", "crossover",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
+EXACT = {
+    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
+    "crossover": ("crossover",),
+}  # fmt: skip
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
-ERM_ONLY = ("samples", "width")
+ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
 
@@ -172,8 +175,8 @@ class Claim(Strict):
         allowed: dict[str, tuple[LogArgument, ...]] = {
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
-            "dimension": ("parameter", "2np", "2p"),
-            "beta": ("d/beta",),
+            "dimension": ("parameter", "2np", "2p", "p/4"),
+            "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
@@ -195,7 +198,11 @@ class Reference(Strict):
 
 
 class TableRow(Strict):
-    """One row of the comparison table: what is claimed in words; numbers come from runs and claims."""
+    """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
+
+    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
+    the lower bounds of this work and of earlier work.
+    """
 
     id: str
     label: str
@@ -210,6 +217,8 @@ class TableRow(Strict):
     bound_text: str
     bound_latex: str
     previous: str = ""
+    lower: str = ""
+    previous_lower: str = ""
     exponents: dict[Parameter, str] = Field(default_factory=dict)
     also: tuple[str, ...] = ()
     reference: Reference | None = None
@@ -275,7 +284,8 @@ class FigureEntry(Strict):
 class Gain(Strict):
     """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
 
-    `over` is the variant in the numerator. Everything else as in a claim; a row per stream and value of `parameter`.
+    `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
+    in a claim; a row per stream and value of `parameter`.
     """
 
     learner: str

@@ -28,11 +28,14 @@ from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import judge_claims
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
-EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss")
+EXPONENTS: Final = (
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
+    "corners", "curvature", "smoothness",
+)  # fmt: skip
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
-ALIAS: Final = {"window": "W", "mu": "eps"}
+ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
 """Symbols that are shorter in tables than in laws."""
-IF_ANY: Final = ("window", "knows", "draws", "previous bound")
+IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")
 """Columns that a table has only where some row fills them."""
 NO_REFERENCE: Final = "no reference cell"
 """The learner has not been run at the setting that the row refers to (a small profile)."""
@@ -133,6 +136,8 @@ def _row(
         BOUND_TEXT: row.bound_text,
         BOUND_LATEX: row.bound_latex,
         "previous bound": row.previous or DASH,
+        "lower bound": row.lower or DASH,
+        "previous lower bound": row.previous_lower or DASH,
         **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, judged) for name in parameters},
         "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
         "saturated cells": _saturated(measured),

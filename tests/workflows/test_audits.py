@@ -145,7 +145,7 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
         ("delta: 2\nlearners: {}", "mine.yaml:1: delta: must be less than 1.0, not 2"),
         ("delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}", "learners.nobody: no private learner of this name"),
         ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: no private learner of this name"),
-        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, printed"),
+        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, reconstructed"),
         (
             "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
             "learners.pqftl.epsilon: must be greater than 0",
