@@ -98,7 +98,10 @@ class _Direct:
         inverse_scale.value = factor
         told, _, _ = problem.get_problem_data("CLARABEL")
         made = cls(
-            solver, told[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id], triu(units["P"]).tocsc(), np.zeros(len(told["c"]))
+            solver,
+            told[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id],
+            triu(units["P"]).tocsc(),
+            np.zeros(len(told["c"])),
         )
         made._set(asked, float(factor))
         same = np.array_equal(made._cost, told["c"]) and np.array_equal(
