@@ -13,11 +13,7 @@ import numpy as np
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import as_bits, as_number, compiled, fused, inlined
 
-INVERSE, LN2_HIGH, LN2_LOW = (
-    1.0 / math.log(2.0),
-    float.fromhex("0x1.62e42fefa38p-1"),
-    float.fromhex("0x1.ef35793c7673p-45"),
-)
+INVERSE, LN2_HIGH, LN2_LOW = 1.0 / math.log(2.0), float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")
 """1 / ln 2, and ln 2 in two parts: the first has 11 zeros at its end, so that a multiple of it is exact."""
 
 WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which stands in its last bits
