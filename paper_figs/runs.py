@@ -34,8 +34,11 @@ that two equal runs do not share."""
 
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
-OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability", "strong_convexity")
-"""Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
+OPTIONS: Final = (
+    "active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
+    "smoothness",
+)  # fmt: skip
+"""Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
     "clipped", "noise_floor", "phases",
