@@ -24,6 +24,8 @@ from dpregret.datasets import expert_data
 from dpregret.datasets.base import Source
 from dpregret.datasets.catalogue import build, sources
 
+MOST = 2**1000
+"""Most experts: their numbers are floats, and so are those numbers times some rounds."""
 ROUNDS = 4096
 """Most rounds of a block where losses vary; no result depends on it."""
 NUMBERS = 2**22
@@ -311,6 +313,8 @@ def make_expert_stream(
     """
     if experts < 2:
         raise ValueError(f"experts must be at least 2, got {experts}")
+    if experts > MOST:
+        raise ValueError("experts must be at most 2^1000")
     if not epsilon > 0:
         raise ValueError(f"epsilon must be positive, got {epsilon}")
     most = sources(ExpertStream)[name].most if name in sources(ExpertStream) else None

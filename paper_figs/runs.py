@@ -44,9 +44,9 @@ OPTIONAL: Final = (
     "clipped", "noise_floor", "phases",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
-its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of the stream. Of
-regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of Gaussian sums: a
-lower bound on the mean norm of the noise."""
+its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
+the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
+Gaussian sums: a lower bound on the mean norm of the noise."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

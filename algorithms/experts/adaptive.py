@@ -13,8 +13,10 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             phases may look at all losses, so each gets e = eps/(2 N) for Algorithm 1 and as much for its K releases.
             restart: a phase looks at its own rounds only; phases see different rounds, so each may spend eps/2 and
             eps/2.
-Guarantee   The paper's Thm 2; the cost of not knowing L* is up to (ln T)^2 for cold, since N phases share the budget
-            and each pays for its share.
+Guarantee   The paper's Thm 2, with constants: the bounds of Algorithm 1 with the guesses g, 2 g, .. up to the first
+            that is L* at least, added up. The proof counts the draws of a phase as if its guess were right; where a wrong
+            guess is not contradicted (L* above it by less than the slack) nothing bounds them by K. The cost of not
+            knowing L* is up to (ln T)^2 for cold: N phases share the budget, and each pays for its share.
 Deviations  The paper's test is lost; here a guess is doubled when the noisy loss exceeds
             guess + (2/eta) ln(d K N/beta) + s ln(K N/beta), s the Laplace scale: the exponential mechanism's slack and
             the noise's, so that a correct guess stands with probability 1 - O(beta). cold begins at the guess 1, warm
@@ -110,6 +112,14 @@ class AdaptiveExperts(ExpertLearner):
         players = [_Adaptive(self, plan, generator) for generator in generators]
         play = play_runs(players, blocks, len(self.sizes))
         return replace(play, phases=np.array([float(player.phase) for player in players]))
+
+    def bound(self) -> list[float]:
+        """Sum of Switching.bound over the phases that the true L* allows; NaN where nobody declared one."""
+        if self.problem.best_loss is None or math.isinf(self.phases.epsilon):
+            return [math.nan]
+        needed = max(0, math.ceil(math.log2(max(self.problem.best_loss, 1.0) / self.phases.first_guess)))
+        guesses = [self.phases.first_guess * 2**phase for phase in range(min(needed + 1, self.phases.count))]
+        return [sum(self.plan(guess).bound() for guess in guesses)]
 
     def delivered_epsilon(self) -> list[float]:
         """Algorithm 1 and the releases of all phases that may see one loss."""

@@ -18,7 +18,8 @@ Guarantee   With V_t = E|b_t|^2, for losses that are non-negative and beta-smoot
             loss. Of the mechanism it uses V_t alone, which is exact for all of them: how b_t depends on b_s is free.
 Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which minimises the bound, V the mean of V_t.
             printed-lambda: 32 beta + (beta (L/D)^2 T d ln T ln(1/delta) / eps^2)^(1/3) with valid noise. printed: the
-            same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node. root, buffers:
+            same lambda and the noise for losses set to zero, L sqrt(2 q ln(1/delta)) / eps a node: reconstructed, the
+            text at hand has lost the scale, and this is that of Kairouz et al. as we know it. root, buffers:
             as corrected, b_t of that mechanism in place of the tree's and lambda from its own V.
 """
 

@@ -32,7 +32,8 @@ def expert_sweep(
         frame = sweep.frame()
         frame = frame.loc[frame["checkpoint"] == horizon]
         frames.append(frame.assign(paper="asi_et_al_2023", set="experts", window=0, mu_gdp=np.nan, **fixed))
-    return pd.concat(frames, ignore_index=True).astype({"dimension": "int64"})
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.astype({"dimension": "int64" if rows["dimension"].max() < 2**53 else "float64"})
 
 
 def lambda_grid(best: Callable[[float], float], horizons: tuple[int, ...], spread: float = 0.05) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from dpregret.paper_figs.tables import write_further_table, write_tables
 from dpregret.paper_figs.verdicts import judge
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
+MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))
 HORIZONS = (1024, 2048, 4096, 8192, 16384)
 
 
@@ -110,6 +111,7 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     horizons = tuple(2**k for k in range(14, 23))
     parts = [
         expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", SIZES, "pure", "experts-theorem"),
+        expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", MANY, "pure", "experts-many"),
         expert_sweep(lambda horizon: 4000.0, "horizon", horizons, "zcdp", "experts-horizon"),
         expert_sweep(lambda horizon: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
         expert_sweep(lambda horizon: 40 * horizon ** (1 / 3), "horizon", horizons, "zcdp", "experts-horizon",

@@ -98,3 +98,15 @@ def test_only_restart_forgets(variant: str) -> None:
     player = played(AdaptiveExperts(problem, Budget(2000.0), 1, variant), [constant([0.5] * 4, 60_000)], 1)[0]
     assert player.phase > 1
     assert ((player.start > 0) == (variant == "restart")).all()
+
+
+@VARIANTS
+def test_the_bound_adds_up_the_phases_up_to_the_true_loss(variant: str) -> None:
+    """A correct first guess: that of Algorithm 1. Four times the first guess: three phases."""
+    learner = AdaptiveExperts(ExpertProblem(np.ones(4), 2**20, 0.0), Budget(8.0), 1, variant)
+    first = learner.phases.first_guess
+    assert learner.bound() == [learner.plan(first).bound()]
+    more = AdaptiveExperts(ExpertProblem(np.ones(4), 2**20, 4 * first), Budget(8.0), 1, variant)
+    assert more.bound() == pytest.approx([sum(more.plan(first * factor).bound() for factor in (1, 2, 4))])
+    unknown = AdaptiveExperts(ExpertProblem(np.ones(4), 2**20), Budget(8.0), 1, variant)
+    assert math.isnan(unknown.bound()[0])
