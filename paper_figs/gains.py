@@ -31,8 +31,12 @@ SHOWN: Final = (
 
 
 def ratio(first: Array, second: Array) -> fits.Estimate:
-    """Mean of `first` over mean of `second`, (runs,) each, with the t interval of jackknife pseudo-values."""
-    runs = len(first)
+    """Mean of `first` over mean of `second`, (runs,) each, with the t interval of jackknife pseudo-values.
+
+    Of different numbers of runs the first ones are taken, which are the same.
+    """
+    runs = min(len(first), len(second))
+    first, second = first[:runs], second[:runs]
     whole = first.mean() / second.mean()
     others = (first.sum() - first) / (second.sum() - second)
     return fits.mean_interval(np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64))
@@ -64,7 +68,7 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "learner": gain.learner, "with": variant, "over": gain.over, "experiment": gain.experiment,
                     "where": " ".join(f"{key}={each}" for key, each in gain.where.items()),
                     "stream": stream, "parameter": gain.parameter, "value": value, "response": gain.response,
-                    "cell": first.status[cell], "runs": len(first.responses),
+                    "cell": first.status[cell], "runs": min(len(first.responses), len(second.responses)),
                     **_columns("noise", quieter), **_columns("ratio", gained),
                 }  # fmt: skip
 

@@ -31,7 +31,9 @@ COST_COLUMNS: Final = (
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
-OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability")
+SLOPE_SPAN: Final = 8
+"""A log slope is taken between T / 8 and T: the last three doublings."""
+OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability", "strong_convexity")
 """Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",

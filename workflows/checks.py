@@ -173,7 +173,7 @@ def _tried(
     from dpregret.datasets.catalogue import UnreadDataError
 
     problems: dict[Any, Any] = {}
-    draws = Draws(0, trial.runs)
+    draws = Draws(0, trial.together)
     for learner, variants in trial.learners.items():
         learner_class = family.learners[learner]
         for cell in family.cells(trial, learner_class.card):

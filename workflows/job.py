@@ -1,9 +1,14 @@
-"""One job: one learner variant over the whole grid of one experiment, all runs together, one Parquet file."""
+"""One job: one learner variant over the whole grid of one experiment, all runs together, one Parquet file.
+
+An experiment that asks for a precision is played batch of runs after batch of runs; all its cells get the same runs.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +18,9 @@ from dpregret.paper_figs.runs import empty_row
 from dpregret.workflows.config import Config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.families.fields import Experiment, Precision
 from dpregret.workflows.fingerprint import learner_fingerprint
+from dpregret.workflows.precision import reached
 from dpregret.workflows.progress import progress
 from dpregret.workflows.results import write_parquet
 
@@ -39,11 +45,11 @@ def run_job(
     settings = config.experiment(paper, experiment)
     family = FAMILIES[settings.family]
     learner_class, status = family.learners[learner], "ok"
-    draws = Draws(config.seed, settings.runs, data_dir)
+    draws = Draws(config.seed, settings.together, data_dir)
     try:
         frame = _taken(settings, learner_class, host) if host else None
         if frame is None:
-            frame = _rows(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
+            frame = _played(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
     except (OSError, MemoryError):
         raise
     except Exception as fault:
@@ -64,14 +70,57 @@ def run_job(
     write_parquet(frame.assign(**labels), output)
 
 
+class _MissingError(LookupError):
+    """A host does not have the rows, or not apart from others."""
+
+
 def _taken(settings: Experiment, learner_class: Any, host: Path) -> pd.DataFrame | None:
-    """Rows out of another experiment's; None where its learner crashed, or these rows cannot be told from others."""
+    """Rows out of another experiment's, of as many runs as playing would have taken.
+
+    None where its learner crashed, where these rows cannot be told from others, or where it has too few runs.
+    """
     rows = pd.read_parquet(host)
     if (rows["status"] != "ok").any():
         return None
-    frame = FAMILIES[settings.family].taken(rows, settings, learner_class.card)
-    logging.info("%s", "played anew" if frame is None else f"{len(frame)} of the {len(rows)} rows of {host}")
+
+    def part(runs: range) -> pd.DataFrame:
+        own = rows.loc[rows["run"].isin(runs)]
+        frame = FAMILIES[settings.family].taken(own, settings, learner_class.card)
+        if frame is None or frame["run"].nunique() < len(runs):
+            raise _MissingError
+        return frame
+
+    try:
+        frame = _batches(settings, learner_class, part)
+    except _MissingError:
+        logging.info("played anew")
+        return None
+    logging.info("%d of the %d rows of %s", len(frame), len(rows), host)
     return frame
+
+
+def _played(settings: Experiment, learner_class: Any, variant: str, draws: Draws, title: str) -> pd.DataFrame:
+    """Rows of every run and cell."""
+
+    def part(runs: range) -> pd.DataFrame:
+        own = replace(draws, runs=len(runs), first=runs.start)
+        named = f"{title} runs {runs.start} to {runs.stop - 1}"
+        frame = _rows(settings.fixed(len(runs)), learner_class, variant, own, named)
+        return frame.assign(run=frame["run"] + runs.start)
+
+    return _batches(settings, learner_class, part)
+
+
+def _batches(settings: Experiment, learner_class: Any, part: Callable[[range], pd.DataFrame]) -> pd.DataFrame:
+    """Batch after batch, until there are enough runs."""
+    first, *further = settings.batches()
+    rows, asked = part(first), settings.runs
+    anytime = learner_class.card.anytime and FAMILIES[settings.family].anytime
+    for runs in further:
+        if isinstance(asked, Precision) and reached(rows, asked, settings.horizon, anytime):
+            break
+        rows = pd.concat([rows, part(runs)], ignore_index=True)
+    return rows
 
 
 def _rows(settings: Experiment, learner_class: Any, variant: str, draws: Draws, title: str) -> pd.DataFrame:

@@ -5,10 +5,10 @@ import zlib
 import numpy as np
 
 
-def generators(seed: int, purpose: str, runs: int) -> list[np.random.Generator]:
-    """One generator a run, equal for all learners (common random numbers).
+def generators(seed: int, purpose: str, runs: int, first: int = 0) -> list[np.random.Generator]:
+    """One generator a run, equal for all learners (common random numbers); of `runs` runs from number `first` on.
 
     purpose: what is drawn, e.g. 'noise' or 'data norm-kink ball 4'.
     """
     key = zlib.crc32(purpose.encode())
-    return [np.random.default_rng(np.random.SeedSequence([seed, key, run])) for run in range(runs)]
+    return [np.random.default_rng(np.random.SeedSequence([seed, key, run])) for run in range(first, first + runs)]

@@ -36,7 +36,7 @@ def test_a_falling_law_is_reproduced_and_a_slower_one_violates() -> None:
     assert (found.verdict, found.cells_excluded) == ("reproduced", "")
     assert found.fitted == pytest.approx(-1.0, abs=1e-9)
     slower = judge(runs, risk_claim(rate="n^-1.5"))
-    assert slower.verdict == "violated"
+    assert slower.verdict == "steeper"
     assert slower.normalised == pytest.approx(0.5, abs=1e-9)
     assert judge(runs, risk_claim(rate="n^-0.5")).verdict == "below bound"
 
@@ -101,7 +101,7 @@ def test_a_lower_bound_is_broken_by_what_falls_faster() -> None:
     claim = risk_claim(side="lower", scope="instance", rate="n^-0.5")
     assert judge(risk_frame(falling(-0.5), by_samples()), claim).verdict == "reproduced"
     broken = judge(risk_frame(falling(-1.0), by_samples()), claim)
-    assert broken.verdict == "violated"
+    assert broken.verdict == "steeper"
     assert broken.reason.startswith("response / bound falls")
     assert judge(risk_frame(lambda row: row["n"] ** -0.2, by_samples()), claim).verdict == "above bound"
     assert rate_text(claim) == ">= n^-0.5"
@@ -110,7 +110,7 @@ def test_a_lower_bound_is_broken_by_what_falls_faster() -> None:
 def test_explicit_bounds_speak_of_excess() -> None:
     claim = risk_claim(type="below", bound="explicit", rate=None)
     runs = risk_frame(falling(-1.0), by_samples())
-    assert judge(runs, claim).verdict == "reproduced"
+    assert judge(runs, claim).verdict == "holds"
     assert judge(runs.assign(bound=runs["bound"] / 4), claim).reason.startswith("mean excess above the bound")
 
 
@@ -188,7 +188,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
     assert float(found["excess / trivial"]) == pytest.approx(20 / 2**16, rel=1e-2)
     printed = table.loc[(table["algorithm"] == "(iv) private Frank-Wolfe, corners") & (table["variant"] == "printed")]
     assert "reproduced: plateau" in printed["verdicts"].iloc[0]
-    assert "violated: n" in printed["verdicts"].iloc[0]
+    assert "steeper: n" in printed["verdicts"].iloc[0]
     assert "inconclusive: privacy" in printed["verdicts"].iloc[0]  # its ledger is an upper bound
     errata = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).set_index("erratum")
     assert errata.loc["T1", "as printed"] == "0.00 [0.00, 0.00]"

@@ -1,14 +1,18 @@
 """The cost of a run, predicted: planted rates are found again, work is counted right, the slice is predicted well."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from checkout import ROOT
 
+from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import Job, load_config
 from dpregret.workflows.costs import __main__ as command
 from dpregret.workflows.costs import model
+from dpregret.workflows.costs.taken import taken
 from dpregret.workflows.families.base import Counts
 from dpregret.workflows.profiles import PROFILES
 
@@ -85,3 +89,16 @@ def test_profiles_ask_by_attempt_and_agree() -> None:
         assert f"rule {rule}:" in text
     asked = [str(value) for each in slurm["set-resources"].values() for value in each.values()]
     assert all(value.endswith("*attempt") for value in asked)
+
+
+def test_what_runs_took_is_summed_by_part(tmp_path: Path) -> None:
+    for name, seconds in {"a_paper/sweep/one.plain": 2.5, "a_paper/tables": 0.25, "validation": 7.0}.items():
+        file = tmp_path / "ci" / "benchmark" / f"{name}.tsv"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"s\tmax_rss\tcpu_time\n9\t{100 * seconds}\t{seconds}\n")
+    found = taken([tmp_path / "ci"]).set_index("part")
+    assert list(found["profile"]) == ["ci", "ci"]
+    assert list(found.loc["a_paper"])[1:] == [2, 2.8, 2.5, 250.0]
+    assert found.loc["validation", "CPU seconds"] == 7.0
+    with pytest.raises(ConfigError, match="no job has left a record"):
+        taken([tmp_path / "smoke"])

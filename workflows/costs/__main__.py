@@ -13,6 +13,7 @@ from dpregret.paper_figs.formats import markdown
 from dpregret.paper_figs.readme import marked, renew
 from dpregret.workflows.config import Job, load_config
 from dpregret.workflows.costs import model
+from dpregret.workflows.costs.taken import TABLE, taken
 from dpregret.workflows.profiles import profile_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,9 +65,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.costs", description=main.__doc__)
     parser.add_argument("profile", nargs="?", default="large", help="a name, or the path of a YAML file")
     parser.add_argument("--cores", type=int, default=64, help="for the wall time")
-    parser.add_argument("--fit", nargs="+", type=Path, metavar="RESULTS", help="renew the rates from finished runs")
+    parser.add_argument("--fit", nargs="+", type=Path, metavar="RESULTS", help="renew the rates, and what runs took")
     options = parser.parse_args()
     if options.fit:
+        taken(options.fit).to_csv(TABLE, index=False)
         model.write({**model.read(), **model.fit_runs(options.fit)})
         model.read.cache_clear()
         renew(PAGE, page)

@@ -20,6 +20,7 @@ from scipy.optimize import nnls
 from dpregret.workflows.config import Config, Job, experiment_jobs, load_config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Counts
+from dpregret.workflows.families.fields import Precision
 from dpregret.workflows.profiles import profile_path
 
 TABLE = Path(__file__).resolve().parents[2] / "results" / "reference" / "cost_rates.csv"
@@ -29,13 +30,18 @@ Rates = dict[tuple[str, str, str], float]
 """(part, family, name) -> seconds: start and round of a family, number of a learner, job of another rule (eta.py)."""
 
 
-def counts(config: Config, job: Job) -> tuple[str, Counts]:
-    """Family and work of a job; one that takes its rows from another has none."""
+def counts(config: Config, job: Job, runs: int | None = None) -> tuple[str, Counts]:
+    """Family and work of a job; one that takes its rows from another has none.
+
+    runs: how many it plays where its experiment asks for a precision (None: the most), batch after batch.
+    """
     experiment = config.experiment(job.paper, job.experiment)
     family = FAMILIES[experiment.family]
     if job in config.hosts:
         return family.name, Counts(0.0, 0.0, 0.0)
-    return family.name, family.work(experiment, family.learners[job.learner], job.variant)
+    learner = family.learners[job.learner]
+    parts = [experiment.fixed(len(batch)) for batch in experiment.batches(runs)]
+    return family.name, Counts.total(family.work(part, learner, job.variant) for part in parts)
 
 
 def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds: Sequence[float]) -> Rates:
@@ -64,9 +70,15 @@ def _measured(results: Path) -> Iterator[dict[str, object]]:
     for job in experiment_jobs(config):
         file = results / "benchmark" / job.paper / job.experiment / f"{job.learner}.{job.variant}.tsv"
         if file.exists():
-            family, counted = counts(config, job)
+            family, counted = counts(config, job, _runs_of(results, job))
             seconds = float(pd.read_csv(file, sep="\t")["cpu_time"].iloc[0])
             yield {"family": family, "learner": job.learner, "counts": counted, "seconds": seconds}
+
+
+def _runs_of(results: Path, job: Job) -> int | None:
+    """How many runs a job has played, as far as its file is there."""
+    file = results / job.paper / "runs" / job.experiment / f"{job.learner}.{job.variant}.parquet"
+    return int(pd.read_parquet(file, columns=["run"])["run"].nunique()) if file.exists() else None
 
 
 @lru_cache(maxsize=1)
@@ -83,9 +95,14 @@ def write(rates: Rates, path: Path = TABLE) -> None:
     table.to_csv(path, index=False, float_format="%.4g")
 
 
-def estimate(config: Config, job: Job) -> tuple[float, float]:
-    """Seconds and megabytes of a job; a learner never measured moves numbers as slowly as the slowest half."""
-    (family, counted), rates = counts(config, job), read()
+def estimate(config: Config, job: Job, most: bool = False) -> tuple[float, float]:
+    """Seconds and megabytes of a job; a learner never measured moves numbers as slowly as the slowest half.
+
+    most: where a precision is asked for, count all runs that it may take, not half way to them (in doublings).
+    """
+    asked = config.experiment(job.paper, job.experiment).runs
+    runs = asked.expected if isinstance(asked, Precision) and not most else None
+    (family, counted), rates = counts(config, job, runs), read()
     known = [rate for (part, of, _), rate in rates.items() if (part, of) == ("number", family)]
     number = rates.get(("number", family, job.learner), float(np.median(known)) if known else 0.0)
     start, each = rates.get(("start", family, ""), 0.0), rates.get(("round", family, ""), 0.0)  # 0: never measured
@@ -93,12 +110,12 @@ def estimate(config: Config, job: Job) -> tuple[float, float]:
 
 
 def job_costs(config: Config) -> pd.DataFrame:
-    """Every job with its predicted seconds and megabytes."""
+    """Every job with its expected seconds and megabytes."""
     lines = [(*job, *estimate(config, job)) for job in experiment_jobs(config)]
     return pd.DataFrame(lines, columns=[*Job._fields, "seconds", "megabytes"])
 
 
 def asked(config: Config, job: Job) -> tuple[int, int]:
-    """Minutes and megabytes to ask a cluster for: the estimate and its margins."""
-    seconds, megabytes = estimate(config, job)
+    """Minutes and megabytes to ask a cluster for: the estimate of the most runs and its margins."""
+    seconds, megabytes = estimate(config, job, most=True)
     return int(TIME_MARGIN * seconds / 60) + 1, int(MEMORY_MARGIN * megabytes) + 1

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from time import process_time
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from pydantic import Field
 
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
-from dpregret.workflows.families.fields import ExperimentOnSets, Plain
+from dpregret.workflows.families.fields import OVERHEAD, REGRET, ExperimentOnSets, Mistake, Plain, Precision
 
 if TYPE_CHECKING:
     from dpregret.algorithms.bandits.base import BanditLearner
@@ -34,9 +34,16 @@ class BanditExperiment(ExperimentOnSets):
     on the same random directions.
     """
 
+    responses: ClassVar[tuple[str, ...]] = (REGRET, OVERHEAD)
     family: Literal["bandits"]
     sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
     options: dict[str, Plain] = Field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[Mistake]:
+        """What privacy adds, where nothing is played without."""
+        yield from super().mistakes()
+        if isinstance(self.runs, Precision) and self.runs.of == OVERHEAD and math.inf not in self.epsilon:
+            yield ("runs", "of"), "what privacy adds needs .inf among the values of epsilon"
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         stream = problem.stream
         lipschitz, linear = (1.0, False) if stream is None else (stream.lipschitz, stream.linear)
         told = BanditProblem(CountedSet(problem.domain), cell.horizon, lipschitz, linear)
-        learner: BanditLearner = learner_class(told, budgets, experiment.runs, variant)
+        learner: BanditLearner = learner_class(told, budgets, experiment.together, variant)
         return learner
 
     def steps(self, cell: Cell) -> int:
@@ -183,7 +190,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
 
         many, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
         for cell in self.cells(experiment, learner_class.card):
-            state = many * experiment.runs * cell.dimension
+            state = many * experiment.together * cell.dimension
             parts.append(Counts(math.sqrt(cell.horizon), state * cell.horizon, NOISE_BLOCK * state / MEGABYTE))
         return Counts.total(parts)
 

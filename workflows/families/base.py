@@ -64,16 +64,18 @@ class Traits(NamedTuple):
 class Draws:
     """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
 
-    data_dir None: no file is read; `UnreadDataError` is raised where one would be needed.
+    data_dir None: no file is read; `UnreadDataError` is raised where one would be needed. first: number of the first
+    of its runs.
     """
 
     seed: int
     runs: int
     data_dir: Path | None = None
+    first: int = 0
 
     def generators(self, purpose: str) -> list[np.random.Generator]:
         """One generator a run for a purpose, equal for all learners."""
-        return generators(self.seed, purpose, self.runs)
+        return generators(self.seed, purpose, self.runs, self.first)
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,10 @@ class Family(ABC, Generic[E, C, P]):
 
     @abstractmethod
     def play(self, learner: Any, problem: P, cell: C, draws: Draws, advance: Advance) -> pd.DataFrame:
-        """One row per setting and run (and checkpoint); columns as in docs/architecture.md. Tells its `steps`."""
+        """One row per setting and run (and checkpoint); columns as in docs/architecture.md. Tells its `steps`.
+
+        Runs are counted from 0, whichever is the first.
+        """
 
     @abstractmethod
     def work(self, experiment: E, learner_class: type[Any], variant: str) -> Counts:

@@ -162,7 +162,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         if learner_class.card.private:
             budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
         told = ErmProblem(CountedSet(problem.domain), problem.risk)
-        learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
+        learner: ErmLearner = learner_class(told, budgets, experiment.together, variant)
         return learner
 
     def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
@@ -238,7 +238,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
     def work(self, experiment: ErmExperiment, learner_class: type[Any], variant: str) -> Counts:
         """Steps by the learner's own formula; one a fit where only the fit, or a file, tells."""
-        private, runs, parts = learner_class.card.private, experiment.runs, []
+        private, runs, parts = learner_class.card.private, experiment.together, []
         hashable: Any = learner_class
         epsilons = experiment.epsilon if private else (math.inf,)
         if variant in learner_class.budget_free:

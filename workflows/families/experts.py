@@ -133,7 +133,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         from dpregret.algorithms.privacy import Budget
 
         budget = Budget(cell.epsilon, experiment.delta if learner_class.card.private else 0.0)
-        learner: ExpertLearner = learner_class(problem.told, budget, experiment.runs, variant)
+        learner: ExpertLearner = learner_class(problem.told, budget, experiment.together, variant)
         return learner
 
     def play(
@@ -197,10 +197,10 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         for cell in self.cells(experiment, learner_class.card):
             groups = len(self.problem(cell, experiment, Draws(0, 1)).told.sizes)
             phases = "phases" in self.streams[cell.stream].traits
-            moved = float(cell.horizon * (groups if phases else 10 * experiment.runs))
+            moved = float(cell.horizon * (groups if phases else 10 * experiment.together))
             if learner_class.eventful:
-                moved = experiment.runs * (groups + 2)
-            held = 6 * min(cell.horizon * groups * experiment.runs, 2**22)
+                moved = experiment.together * (groups + 2)
+            held = 6 * min(cell.horizon * groups * experiment.together, 2**22)
             parts.append(Counts(START + (0 if phases else cell.horizon), moved, held / MEGABYTE))
         return Counts.total(parts)
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationInfo,
+    field_validator,
+)
 
 from dpregret.core.errors import not_allowed
 from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.stopping import batches
 
 NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
 FORMS = ("<list>", "<mapping>", "<plain>")  # discriminator tags, taken out of printed key paths
@@ -79,6 +91,14 @@ Losses = Annotated[
     AfterValidator(_distinct),
     BeforeValidator(_as_tuple),
 ]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positives = Annotated[
+    Annotated[Positive, Tag(FORMS[2])]
+    | Annotated[
+        Annotated[tuple[Positive, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)], Tag(FORMS[0])
+    ],
+    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
+]
 Dimensions = Annotated[
     Annotated[Integers, Tag(FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(FORMS[1])],
     Discriminator(lambda value: FORMS[isinstance(value, dict)]),
@@ -93,13 +113,53 @@ class Settings(BaseModel):
     )
 
 
+REGRET: Final = "regret"
+LOG_SLOPE: Final = "log_slope"
+OVERHEAD: Final = "overhead"
+
+
+class Precision(Settings):
+    """As many runs as a precision takes: `least`, twice as many, and so on, until every mean is known well enough.
+
+    least, most: numbers of runs. error: largest relative standard error of a cell's mean response. of: the response,
+    that is the regret (or excess risk) at a cell's horizon, its slope in ln T over the last three doublings, or what
+    privacy adds.
+    """
+
+    least: Runs
+    most: Runs
+    error: Annotated[float, Field(gt=0, lt=1)]
+    of: Literal["regret", "log_slope", "overhead"] = REGRET
+
+    @field_validator("most")
+    @classmethod
+    def _not_less(cls, most: int, info: ValidationInfo) -> int:
+        least = info.data.get("least", most)
+        if most < least:
+            raise ValueError(f"must be at least 'least', which is {least}")
+        return most
+
+    @property
+    def expected(self) -> int:
+        """Half way between least and most, in doublings: what predictions of time count."""
+        return round(math.sqrt(self.least * self.most))
+
+
+Amount = Annotated[
+    Annotated[Runs, Tag(FORMS[2])] | Annotated[Precision, Tag(FORMS[1])],
+    Discriminator(lambda value: FORMS[1 if isinstance(value, dict | Precision) else 2]),
+]
+
+
 class Experiment(Settings):
     """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
 
-    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in (0, 1), ``options`` further arguments of
-    the stream; where an option may be a list, each of its values makes a cell.
+    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in (0, 1), ``runs`` a number or a precision,
+    ``options`` further arguments of the stream; where an option may be a list, each of its values makes a cell.
+    responses: what a precision may be of.
     """
 
+    responses: ClassVar[tuple[str, ...]] = (REGRET,)
     family: str
     title: Annotated[str, Field(min_length=1)]
     sweep: str
@@ -107,7 +167,7 @@ class Experiment(Settings):
     horizon: Integers
     epsilon: Epsilons
     delta: Annotated[float, Field(gt=0, lt=1)]
-    runs: Runs
+    runs: Amount
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
 
@@ -115,6 +175,21 @@ class Experiment(Settings):
     def key(cls, field: str) -> str:
         """What a field is called in a file."""
         return cls.model_fields[field].alias or field
+
+    @property
+    def together(self) -> int:
+        """Runs that are played together: all, or those of the first batch."""
+        return self.runs.least if isinstance(self.runs, Precision) else self.runs
+
+    def fixed(self, runs: int) -> Self:
+        """The same with a number of runs."""
+        return self.model_copy(update={"runs": runs})
+
+    def batches(self, most: int | None = None) -> list[range]:
+        """The runs of batch after batch, as far as they may go; of a number of runs there is one."""
+        if not isinstance(self.runs, Precision):
+            return [range(self.runs)]
+        return list(batches(self.runs.least, self.runs.most if most is None else most))
 
     def choices(self) -> list[list[tuple[str, Any]]]:
         """Of each option its values, as pairs with its name."""
@@ -135,15 +210,18 @@ class Experiment(Settings):
             yield (key,), f"a sweep over {key} needs at least two of them"
         if self.sweep == "option" and not any(isinstance(values, tuple) for values in self.options.values()):
             yield ("options",), "a sweep over an option needs a list of its values"
+        if isinstance(self.runs, Precision) and self.runs.of not in self.responses:
+            yield ("runs", "of"), not_allowed("response of this family", self.runs.of, self.responses)
 
     def swept(self) -> dict[KeyPath, int]:
         """How many numbers the sweep has, by key; nothing where it is over names or options."""
-        for field in ("horizon", "epsilon", "window", "dimension", "best_loss"):
+        for field in ("horizon", "epsilon", "window", "dimension", "best_loss", "strong_convexity"):
             if field not in type(self).model_fields or self.sweep.replace("-", "_") not in (field, self.key(field)):
                 continue
             key, values = self.key(field), getattr(self, field) or ()
+            listed = values if isinstance(values, dict | tuple) else (values,)
             parts = (
-                {(key, name): each for name, each in values.items()} if isinstance(values, dict) else {(key,): values}
+                {(key, name): each for name, each in listed.items()} if isinstance(listed, dict) else {(key,): listed}
             )
             return {path: sum(not isinstance(each, str) for each in part) for path, part in parts.items()}
         return {}

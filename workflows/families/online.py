@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.paper_figs.runs import SLOPE_SPAN
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
-from dpregret.workflows.families.fields import ExperimentOnSets, Mistake, Plain, Windows
+from dpregret.workflows.families.fields import (
+    LOG_SLOPE,
+    REGRET,
+    ExperimentOnSets,
+    Mistake,
+    Plain,
+    Positives,
+    Precision,
+    Windows,
+)
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
@@ -35,18 +46,23 @@ class OnlineExperiment(ExperimentOnSets):
     """One sweep of online learners.
 
     ``window`` holds powers of two or the word ``horizon`` (then W = T), ``strong_convexity`` the mu of the synthetic
-    losses.
+    losses, or a list of them.
     """
 
+    responses: ClassVar[tuple[str, ...]] = (REGRET, LOG_SLOPE)
     family: Literal["online"] = "online"
-    sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
-    strong_convexity: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    sweep: Literal["horizon", "dimension", "window", "epsilon", "strong-convexity", "set", "stream", "none"]
+    strong_convexity: Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Windows longer than every horizon."""
+        """Windows longer than every horizon, and slopes in ln T where no regret is recorded an eighth of the way."""
         yield from super().mistakes()
+        if isinstance(self.runs, Precision) and self.runs.of == LOG_SLOPE:
+            recorded = {*self.horizon, *(2**k for k in range(4, 41))}
+            if not any(horizon / SLOPE_SPAN in recorded for horizon in self.horizon):
+                yield ("runs", "of"), f"log_slope needs a horizon of {SLOPE_SPAN} times another one or a power of two"
         longest = max(self.horizon)
         for position, window in enumerate(self.window):
             if isinstance(window, int) and window > longest:
@@ -65,6 +81,7 @@ class Cell:
     dimension: int
     horizon: int
     checkpoints: tuple[int, ...]
+    strong_convexity: float
 
 
 @dataclass(frozen=True)
@@ -117,20 +134,20 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         horizon.
         """
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
+        convexity = experiment.strong_convexity
+        curvatures = convexity if isinstance(convexity, tuple) else (convexity,)
         for set_name in experiment.sets:
             for stream in experiment.streams:
                 for dimension in experiment.dimensions(set_name):
-                    for horizon in horizons:
+                    for horizon, curvature in itertools.product(horizons, curvatures):
                         powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
                         recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
-                        yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)))
+                        yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)), curvature)
 
     def problem(self, cell: Cell, experiment: OnlineExperiment, draws: Draws) -> OnlineProblem:
         """The set and the stream; one for all horizons."""
         options = tuple(sorted(experiment.options.items()))
-        return _problem(
-            cell.set_name, cell.dimension, cell.stream, experiment.strong_convexity, options, draws.data_dir
-        )
+        return _problem(cell.set_name, cell.dimension, cell.stream, cell.strong_convexity, options, draws.data_dir)
 
     def learner(
         self, learner_class: type[Any], problem: OnlineProblem, cell: Cell, experiment: OnlineExperiment, variant: str
@@ -147,7 +164,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             best_loss=stream.best_loss,
         )  # fmt: skip
         settings = settings_of(experiment, card, cell.horizon)
-        learner: Learner = learner_class(told, settings, experiment.runs, variant)
+        learner: Learner = learner_class(told, settings, experiment.together, variant)
         return learner
 
     def steps(self, cell: Cell) -> int:
@@ -185,7 +202,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def plays(self, experiment: OnlineExperiment, card: HasTraits) -> Plays:
         """Cells, and what else decides a play, which is the same for all cells of an experiment."""
         delta = experiment.delta if card.private else None
-        common = (experiment.runs, experiment.strong_convexity, delta, tuple(sorted(experiment.options.items())))
+        common = (experiment.runs, delta, tuple(sorted(experiment.options.items())))
         return {
             (common, cell): frozenset(pairs_of(experiment, card, cell.horizon)) for cell in self.cells(experiment, card)
         }
@@ -198,7 +215,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         """
         parts = []
         for cell in self.cells(experiment, card):
-            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension, "horizon": cell.horizon}
+            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension,
+                      "horizon": cell.horizon, "strong_convexity": cell.strong_convexity}  # fmt: skip
             here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
             pairs = pairs_of(experiment, card, cell.horizon)
             if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[CALLS] % 1).any(axis=None):
@@ -213,7 +231,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
     def describe(self, cell: Cell) -> str:
         """Stream, set, dimension and horizon."""
-        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
+        place = f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}"
+        return f"{place}, T = {cell.horizon}, mu = {cell.strong_convexity:g}"
 
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
         """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
@@ -226,14 +245,14 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         card, parts = learner_class.card, []
         for cell in self.cells(experiment, card):
             many = len(settings_of(experiment, card, cell.horizon))
-            points = many * experiment.runs * cell.dimension
+            points = many * experiment.together * cell.dimension
             square = cell.dimension if "quadratic" in card.needs else 1
             drawn = self.streams[cell.stream].drawn
-            group = runs_a_group(many, experiment.runs, cell.dimension, drawn)
+            group = runs_a_group(many, experiment.together, cell.dimension, drawn)
             held = group * cell.dimension * (4 * NOISE_BLOCK * many * card.private + 3 * LOSS_BLOCK * drawn)
             held += 8 * points
-            held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.runs * len(cell.checkpoints)
-            groups = -(-experiment.runs // group)
+            held += 4 * (many + 1) * cell.horizon + 60 * many * experiment.together * len(cell.checkpoints)
+            groups = -(-experiment.together // group)
             parts.append(Counts(groups * cell.horizon, cell.horizon * points * square, held / MEGABYTE))
         return Counts.total(parts)
 
@@ -356,6 +375,7 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
             "set": cell.set_name,
             "horizon": cell.horizon,
             "dimension": cell.dimension,
+            "strong_convexity": cell.strong_convexity,
             "window": np.array([each.window for each in learner.settings])[setting],
             "epsilon": spread([budget.epsilon for budget in learner.budgets]),
             "delta": spread([0.0 if learner.pure else budget.delta for budget in learner.budgets]),
