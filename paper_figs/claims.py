@@ -28,6 +28,8 @@ WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
+QUOTED = "quoted"
+"""The learner of a table row that is quoted from elsewhere and not run."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
