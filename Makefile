@@ -123,7 +123,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
-	  cp "$$from"/claims.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
+	  cp "$$from"/claims.csv "$$from"/checks.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
 	  [ ! -e "$$from"/gains.csv ] || cp "$$from"/gains.{csv,md} "$$to"; \
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \

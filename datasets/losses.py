@@ -111,41 +111,64 @@ class DirectionKink:
 
 @dataclass(frozen=True, slots=True)
 class NormKink:
-    """f(x) = weight |x - anchor|_2 + (mu/2) |x - anchor|^2."""
+    """f(x) = weight h(|x - anchor|_2) + (mu/2) |x - anchor|^2 with h(s) = s.
 
-    kernel: ClassVar[LossKernel] = LossKernel(NORM_KINK, anchor="anchor", constants=("strong_convexity", "weight"))
+    With a ``radius`` r > 0 the kink is Huber's: h(s) = s - r/2 from r on and s^2 / (2 r) below, which has the slope
+    1 of the kink outside the radius and is smooth with constant weight / r.
+    """
+
+    kernel: ClassVar[LossKernel] = LossKernel(
+        NORM_KINK, anchor="anchor", constants=("strong_convexity", "weight", "radius")
+    )
     weight: float
     anchor: Array
     strong_convexity: float
+    radius: float = 0.0
 
     def value(self, points: Array) -> Array:
         """f at the points."""
         offset = points - self.anchor
-        distance = np.sqrt(vecdot(offset, offset))
+        return self._value(np.sqrt(vecdot(offset, offset)))
+
+    def _value(self, distance: Array) -> Array:
         value: Array = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
+        if self.radius:  # s - h(s) = r/2 - (r - s)^2 / (2 r) below r
+            value -= (0.5 * self.weight / self.radius) * (
+                self.radius**2 - np.square(np.maximum(self.radius - distance, 0.0))
+            )
         return value
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """f and (weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
+        """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
         offset = points - self.anchor
         distance = np.sqrt(vecdot(offset, offset))
-        value = distance * (self.weight + (0.5 * self.strong_convexity) * distance)
-        offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
+        value = self._value(distance)
+        offset *= self._slope(distance)
         return value, offset
 
     def gradient(self, points: Array) -> Array:
-        """(weight / |x - anchor| + mu) (x - anchor), 0 at the anchor."""
+        """(weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
         offset: Array = points - self.anchor
-        distance = np.sqrt(vecdot(offset, offset))
-        offset *= (self.weight / np.maximum(distance, _DISTANCE_FLOOR) + self.strong_convexity)[..., None]
+        offset *= self._slope(np.sqrt(vecdot(offset, offset)))
         return offset
 
+    def _slope(self, distance: Array) -> Array:
+        floor = max(self.radius, _DISTANCE_FLOOR)
+        return (self.weight / np.maximum(distance, floor) + self.strong_convexity)[..., None]
+
     def prox(self, points: Array, step: float) -> Array:
-        """Shrink the distance from the anchor by step * weight (not below 0), then divide it by 1 + step mu."""
+        """Shrink the distance s from the anchor by step * weight, then divide it by 1 + step mu.
+
+        Where that would end within the radius: divide s by 1 + step (mu + weight / radius).
+        """
         offset = points - self.anchor
         distance = np.sqrt(vecdot(offset, offset))
-        shrink = np.maximum(1.0 - step * self.weight / np.maximum(distance, _DISTANCE_FLOOR), 0.0)
-        offset *= (shrink / (1.0 + step * self.strong_convexity))[..., None]
+        outside = 1.0 - step * self.weight / np.maximum(distance, _DISTANCE_FLOOR)
+        shrink = np.maximum(outside, 0.0) / (1.0 + step * self.strong_convexity)
+        if self.radius:
+            within = 1.0 / (1.0 + step * (self.strong_convexity + self.weight / self.radius))
+            shrink = np.where(shrink * distance >= self.radius, shrink, within)
+        offset *= shrink[..., None]
         result: Array = offset + self.anchor
         return result
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
 
@@ -151,22 +152,32 @@ class FixedNormKink(Stream):
     """f_t(x) = weight |x - x0|_2 + (mu/2) |x - x0|^2 in every round, the steepest kink there is; tight.
 
     It acts like an adaptive adversary that aligns each loss with the learner's error. The comparator is x0, with
-    loss 0. Lipschitz constant weight + mu reach(x0). No randomness: the generators only count the runs.
+    loss 0. Lipschitz constant weight + mu reach(x0); the option ``lipschitz`` gives it in place of the weight, so that
+    mu can be swept alone. No randomness: the generators only count the runs.
     """
 
     name = "norm-kink"
     drawn = False
     traits = frozenset({"strongly-convex"})
     tight = True
+    radius: ClassVar[float] = 0.0
 
-    def __init__(self, domain: Domain, strong_convexity: float, weight: float = 1.0) -> None:
+    def __init__(
+        self, domain: Domain, strong_convexity: float, weight: float = 1.0, lipschitz: float | None = None
+    ) -> None:
+        anchor = domain.target()
+        bend = strong_convexity * domain.reach(anchor)
+        if lipschitz is not None:
+            if lipschitz <= bend:
+                raise ValueError(f"option lipschitz must be above mu reach(x0) = {bend:g}, got {lipschitz}")
+            weight = lipschitz - bend
         _positive(weight=weight)
-        self.loss = NormKink(weight, domain.target(), strong_convexity)
+        self.loss = NormKink(weight, anchor, strong_convexity, self.radius)
         super().__init__(
             domain,
             strong_convexity=strong_convexity,
-            lipschitz=weight + strong_convexity * domain.reach(self.loss.anchor),
-            smoothness=np.inf,
+            lipschitz=weight + bend,
+            smoothness=strong_convexity + weight / self.radius if self.radius else np.inf,
         )
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
@@ -176,3 +187,14 @@ class FixedNormKink(Stream):
         once = self.loss.value(self.domain.center())
         stay = np.multiply.outer(np.asarray(checkpoints, dtype=np.float64), np.full(len(generators), once))
         return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class HuberKink(FixedNormKink):
+    """The norm kink made smooth within a fixed radius, 0.005: for learners that need smooth losses.
+
+    Tight as long as learners stay farther than the radius from the comparator: there every slope is that of the kink.
+    """
+
+    name = "huber-kink"
+    traits = frozenset({"smooth", "strongly-convex"})
+    radius = 0.005

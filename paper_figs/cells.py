@@ -18,6 +18,7 @@ from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.pairing import fill_missing
 from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.runs import SLOPE_SPAN, crashes
+from dpregret.paper_figs.tails import landau, mean_root, quantiles
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
@@ -27,12 +28,12 @@ SATURATED_DISPLACEMENT: Final = 1.0
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
 EDGE: Final = "at the edge"
 """Mark of a cell whose best regularisation lies at an end of the tried ones."""
-SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta")
+SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
     "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
-    "best_loss": "best_loss", "length": "length", "corners": "corners", "curvature": "curvature",
-    "smoothness": "smoothness",
+    "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds",
+    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -90,7 +91,7 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
     column = VALUE_COLUMN[claim.parameter]
-    if column not in rows.columns or rows[column].isna().any():
+    if claim.parameter != "beta" and (column not in rows.columns or rows[column].isna().any()):
         raise NotRun(f"the rows of {claim.learner}.{claim.variant} in {claim.experiment} have no {column}")
     _refuse_ambiguity(rows, claim)
     if claim.response == "log_slope":
@@ -98,7 +99,7 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     rows["response"] = _response(rows, frame, claim)
     if claim.response == "noise" and claim.bound == "explicit":
         rows["bound"] = rows["noise_floor"] if "noise_floor" in rows.columns else np.nan
-    return _pivot(rows, claim)
+    return _pivot(quantiles(rows) if claim.parameter == "beta" else rows, claim)
 
 
 def select_rows(
@@ -192,14 +193,19 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     return series.loc[series["checkpoint"] == series["horizon"]].copy()
 
 
+def _settings(rows: pd.DataFrame) -> list[str]:
+    """The settings that the rows tell of."""
+    return [column for column in SETTINGS if column in rows.columns]
+
+
 def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
     swept = {VALUE_COLUMN[claim.parameter], *COUPLED.get(claim.parameter, ()), *claim.varies}
     if claim.parameter == "horizon" and not rows["anytime"].all():
         swept.add("window")  # a tree over the whole run has W = T
-    for column in (*SETTINGS, "horizon"):
+    for column in (*_settings(rows), "horizon"):
         if column in swept:
             continue
-        found = sorted(set(rows[column]))
+        found = sorted(set(rows[column].dropna()))
         if len(found) > 1:
             listed = ", ".join(str(value) for value in found[:6])
             raise ClaimsError(
@@ -210,7 +216,7 @@ def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
 
 def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """Add regret and displacement at T / 8 to every row at T that has them."""
-    keys = ["run", *SETTINGS]
+    keys = ["run", *_settings(rows)]
     start = series[[*keys, "horizon", "checkpoint", "regret", "displacement"]].copy()
     start["checkpoint"] *= SLOPE_SPAN
     if claim.parameter == "horizon":
@@ -245,13 +251,14 @@ def _counterpart_regret(
     where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
     found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
     found = found.sort_values("horizon", kind="stable")
-    keys = ["run", "set", "dimension", "checkpoint"]
+    keys = [key for key in _settings(rows) if key not in ("window", "epsilon", "delta")]
+    keys = ["run", *keys, "checkpoint"]
     if not found["anytime"].all():
         keys = [*keys, "horizon"]
     table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
     left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
     joined = left.merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
-    filled = fill_missing(joined, left, table, [key for key in keys if key != "run"])
+    filled = fill_missing(joined, left, [key for key in keys if key != "run"])
     if filled.isna().any():
         raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
     return np.asarray(filled, dtype=np.float64)
@@ -330,8 +337,8 @@ def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> flo
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
-    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W or ln mu."""
-    variable = values
+    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W, ln ln(1/beta) or ln mu."""
+    variable = np.log(values) if claim.parameter == "beta" else values
     if claim.parameter == "landau":
         variable = landau(values)
     if claim.parameter in ("window", "experts", "corners"):
@@ -339,20 +346,13 @@ def coordinate(claim: Claim, values: Array) -> Array:
     return np.asarray(np.log(variable), dtype=np.float64)
 
 
-def landau(windows: Array) -> Array:
-    """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
-    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
-    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
-    return found
-
-
 def direction(claim: Claim) -> int:
-    """+1 where the theorem speaks of large values of the parameter, -1 for eps and mu (which go to 0).
+    """+1 where the theorem speaks of large values of the parameter, -1 for eps and both mu (which go to 0).
 
     An upper bound is violated when response / bound grows towards that side, whether the bound itself grows (regret
     in T) or falls (excess risk in n); a lower bound when it falls, hence the other sign.
     """
-    towards = -1 if claim.parameter in ("epsilon", "mu") else 1
+    towards = -1 if claim.parameter in ("epsilon", "mu", "convexity") else 1
     return towards if claim.side == "upper" else -towards
 
 
@@ -364,11 +364,13 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
     """
     if claim.bound == "explicit":
         return np.asarray(np.log(cells.bounds) - rate.power * coordinate(claim, cells.values))
+    if rate.nodes:
+        return np.asarray(np.log(mean_root(cells.values)), dtype=np.float64)
     if rate.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
         return np.zeros_like(cells.values)
     if claim.parameter == "dimension" and rate.log_argument == "parameter":
         return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if rate.log_argument in ("n/delta", "2np", "2p", "p/4"):
+    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta"):
         return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
     powers = rate.power * np.log(cells.values)
     if claim.response != "log_slope":
@@ -384,13 +386,12 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 
 def _argument(rate: Rate, cells: Cells) -> Array:
-    """What stands in the logarithm of a law of excess risk, one number a cell."""
-    match rate.log_argument:
-        case "n/delta":
-            return cells.checkpoints / cells.deltas
-        case "2np":
-            return 2 * cells.checkpoints * cells.dimensions
-        case "p/4":
-            return cells.dimensions / 4
-        case _:
-            return 2 * cells.dimensions
+    """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    if rate.log_argument == "n/delta":
+        return cells.checkpoints / cells.deltas
+    return {
+        "2np": 2 * cells.checkpoints * cells.dimensions,
+        "2p": 2 * cells.dimensions,
+        "p/4": cells.dimensions / 4,
+        "d/beta": cells.dimensions * cells.values,
+    }[rate.log_argument]

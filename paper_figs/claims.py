@@ -26,7 +26,7 @@ WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
-ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length")
+ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
 
 class Strict(BaseModel):
@@ -169,11 +169,14 @@ class Claim(Strict):
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
+            "beta": ("d/beta",),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
         if rate.log_argument not in allowed.get(self.parameter, ("parameter",)):
             raise ValueError(f"parameter {self.parameter} has no logarithm of {rate.log_argument}")
+        if rate.nodes and self.parameter != "window":
+            raise ValueError("A_W is a factor of parameter window only")
         log = "log2" if self.parameter == "dimension" and rate.log_argument == "parameter" else "ln"
         if rate.log_power and rate.log != log:
             raise ValueError(f"the logarithm in rate {str(rate)!r} must be {log}")

@@ -14,7 +14,8 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.gate import SLACK
-from dpregret.paper_figs.verdicts import NOT_RUN
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.vocabulary import NOT_RUN
 
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
 BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
@@ -27,11 +28,11 @@ class CompareError(ValueError):
 
 
 def read_folder(folder: Path) -> pd.DataFrame:
-    """All claims below a folder of results, or of one paper; the column `paper` is added. Raises CompareError."""
+    """All lines below a folder of results, or of one paper; the column `paper` is added. Raises CompareError."""
     files = [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
-    frames = [pd.read_csv(file).assign(paper=file.resolve().parent.name) for file in files]
+    frames = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in files]
     found = pd.concat(frames, ignore_index=True)
     return found.loc[found["verdict"] != NOT_RUN]
 

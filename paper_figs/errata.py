@@ -13,7 +13,7 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
 from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity
-from dpregret.paper_figs.verdicts import NOT_RUN
+from dpregret.paper_figs.vocabulary import NOT_RUN
 
 COLUMNS: Final = [
     "erratum", "place", "printed", "right", "why", "status", "quantity", "against", "ratio", "as printed", "corrected",

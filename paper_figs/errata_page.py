@@ -1,6 +1,6 @@
 """One page with the mistakes of all papers: place, printed, right, why, and the measured effect with its data.
 
-Written for the authors to read and to check: every number comes from errata.csv and claims.csv of a run.
+Written for the authors to read and to check: every number comes from errata.csv, claims.csv and checks.csv of a run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dpregret.paper_figs.claims import ClaimsFile, Erratum
 from dpregret.paper_figs.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.formats import DASH
+from dpregret.paper_figs.lines import read_lines
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -72,7 +73,7 @@ def section(results: Path, paper: PaperTexts) -> Section:
     claims = paper.claims
     folder = results / claims.paper
     measured = pd.read_csv(folder / "errata.csv", keep_default_na=False).set_index("erratum")
-    judged = pd.read_csv(folder / "claims.csv", keep_default_na=False)
+    judged = read_lines(folder, text=True)
     entries = [
         _entry(
             erratum, {str(key): str(value) for key, value in measured.loc[erratum.id].items()}, judged, claims, results

@@ -20,6 +20,7 @@ from scipy import stats
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
+from dpregret.paper_figs.lines import FILES, read_lines
 
 FALSE_ALARM = 0.01
 DRIFT = 0.15
@@ -111,8 +112,15 @@ def _quantile(freedom: Array, false_alarm: float, exponents: int) -> Array:
     return np.asarray(stats.t.ppf(1 - false_alarm / (2 * exponents), freedom), dtype=np.float64)
 
 
+def read(path: Path) -> pd.DataFrame:
+    """Lines with exponents: claims.csv with the checks.csv beside it, the folder of both, or any one table."""
+    if path.is_dir() or path.name == FILES["claim"]:
+        return read_lines(path if path.is_dir() else path.parent)
+    return pd.read_csv(path)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare two claims.csv files; exit code 1 when an exponent moved, 2 when they cannot be compared."""
+    """Compare the lines of two folders; exit code 1 when an exponent moved, 2 when they cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.gate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     check = commands.add_parser("compare", help="fail when an exponent left its reference")
@@ -121,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     check.add_argument("--false-alarm", type=float, default=FALSE_ALARM)
     options = parser.parse_args(arguments)
     try:
-        found = compare(pd.read_csv(options.current), pd.read_csv(options.reference), options.false_alarm)
+        found = compare(read(options.current), read(options.reference), options.false_alarm)
     except (GateError, OSError) as fault:
         print(f"gate: {fault}", file=sys.stderr)
         return 2

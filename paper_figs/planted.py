@@ -21,8 +21,8 @@ Law = Callable[[Array, float], Array]
 class Sweep:
     """One learner in one experiment; `law` gives the mean regret.
 
-    A run lies off by `spread` times one normal number in all cells, and by a log-normal factor of its own, of deviation
-    `scatter`, in each cell.
+    The explicit bound is `bound`, without one `bound_factor` times the mean. A run lies off by `spread` times one
+    normal number in all cells, and by a log-normal factor of its own, of deviation `scatter`, in each cell.
     """
 
     law: Law
@@ -40,6 +40,7 @@ class Sweep:
     displacement: Law = field(default=lambda checkpoints, value: 1.0 / checkpoints)
     stay: float = 0.5
     bound_factor: float = 2.0
+    bound: Law | None = None
     delivered: float = 1.0
     settings: dict[str, object] = field(default_factory=dict)
     scatter: float = 0.0
@@ -64,7 +65,9 @@ class Sweep:
             "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
             "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
             "regret": self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own,
-            "trivial_regret": self.stay * checkpoint, "bound": self.bound_factor * self.law(checkpoint, value),
+            "trivial_regret": self.stay * checkpoint, "bound": (
+                self.bound(checkpoint, value) if self.bound else self.bound_factor * self.law(checkpoint, value)
+            ),
             "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,
             "violation": 0.0,
             "noise_scale": 1.0, "noise_distribution": "gamma", "delivered_epsilon": 8.0 * self.delivered,

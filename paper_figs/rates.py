@@ -1,22 +1,24 @@
 """The rate of a claim, in the notation of claims files and tables: `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1`.
 
 A rate is symbol^power times log^log_power. The logarithm is ln of T, n or of what stands in brackets, log2 of a
-dimension. A power of one is left out, as is a factor of power zero; thirds are written `T^(2/3)`.
+dimension. A power of one is left out, as is a factor of power zero; thirds are written `T^(2/3)`. A last factor `A_W`,
+as in `(log2 W + 1) A_W`, is the mean root of the number of noisy nodes in a sum of the window tree (`tails.mean_root`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
-LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4"]
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4", "d/beta"]
 _NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
 _LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")
 _DIGITS: Final = 10
+_NODES: Final = "A_W"
 FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
 
 
@@ -29,6 +31,7 @@ class Rate:
     log_power: float = 0.0
     log_argument: LogArgument = "parameter"
     log: Literal["ln", "log2"] = "ln"
+    nodes: bool = False
 
     def __str__(self) -> str:
         factors = []
@@ -39,6 +42,8 @@ class Rate:
             short = self.log_power == 1 and self.log_argument == "parameter"
             factors.append(f"{self.log} {argument}" if short else f"{self.log}({argument})")
             factors[-1] += "" if self.log_power == 1 else f"^{_written(self.log_power)}"
+        if self.nodes:
+            factors.append(_NODES)
         return " ".join(factors) or "1"
 
 
@@ -49,6 +54,8 @@ def parse(text: object) -> Rate:
     rest = str(text)
     if rest == "1":
         return Rate()
+    if rest.endswith(f" {_NODES}"):
+        return replace(parse(rest.removesuffix(f" {_NODES}")), nodes=True)
     symbol, power, log, argument, log_power = "", 0.0, "ln", "", 0.0
     log_part = _LOG.search(rest)
     if log_part is not None:

@@ -1,5 +1,5 @@
-"""Keep generated tables of the documents equal to the committed reference: verdicts in README.md, table 1 of each paper
-in its page.
+"""Keep generated parts of the documents equal to the committed reference: verdicts in README.md, table 1 of each paper
+in its page. The meanings of verdicts come from the vocabulary.
 """
 
 from __future__ import annotations
@@ -15,10 +15,14 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims
 from dpregret.paper_figs.errata import MEASURED
-from dpregret.paper_figs.verdicts import NOT_RUN, ORDER
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
 MARK: Final = "table-1"
 SUMMARY: Final = "verdicts"
+MEANINGS: Final = "meanings"
+ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
+"""Origins of claims that no paper states, in the order of the table."""
 COLUMNS: Final = (
     "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
     "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
@@ -66,31 +70,73 @@ def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> boo
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
-    """One row per paper of the reference: claims by verdict, errata and how many of them were measured. No chapters.
+    """Claims by verdict: a row per paper for what it states itself, then what is derived here, then baselines.
 
-    `papers` holds a folder for each paper, whose claims file knows how it is cited.
+    Consistency checks are no claims and not counted, nor are chapters. `papers` holds a folder for each paper, whose
+    claims file knows how it is cited.
     """
+    found = _lines(reference, papers)
+    claims = found.loc[found["kind"] == "claim"]
+    stated = claims.loc[claims["origin"] == "paper"]
+    groups = {f"[{cite}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
+    if len(groups) > 1:
+        groups["**what the papers state**"] = stated
+    groups |= {text: claims.loc[claims["origin"] == origin] for origin, text in ORIGINS.items()}
+    rows = [
+        {"claims of": name, "all": str(len(each)), **_counted(each, [word for word in CLAIMS if word != NOT_RUN])}
+        for name, each in groups.items() if len(each)
+    ]  # fmt: skip
+    return _filled(pd.DataFrame(rows))
+
+
+def check_table(reference: Path, papers: Path) -> pd.DataFrame:
+    """A row per paper: consistency checks by verdict, errata, and how many of them have a measured effect."""
     rows = []
+    for (paper, cite), each in _lines(reference, papers).groupby(["paper", "cite"]):
+        checks = each.loc[each["kind"] == "check"]
+        errata = pd.read_csv(reference / str(paper) / "errata.csv")
+        rows.append({
+            "paper": str(cite), "consistency checks": str(len(checks)),
+            **_counted(checks, [word for word in CHECKS if word != NOT_RUN]),
+            "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
+        })  # fmt: skip
+    return _filled(pd.DataFrame(rows))
+
+
+def _lines(reference: Path, papers: Path) -> pd.DataFrame:
+    """All lines of the papers, chapters left out, with the columns `paper` and `cite`."""
+    frames = []
     for file in sorted(reference.glob("*/claims.csv")):
         paper = file.parent.name
         texts = load_claims(papers / paper / "claims.yaml")
-        if texts.chapter:
-            continue
-        counts = pd.read_csv(file)["verdict"].value_counts()
-        errata = pd.read_csv(file.parent / "errata.csv")
-        rows.append({
-            "paper": f"[{texts.cite or paper}](docs/{paper}.md)", "claims": str(counts.sum()),
-            **{verdict: str(counts.get(verdict, 0)) for verdict in ORDER if verdict != NOT_RUN},
-            "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
-        })  # fmt: skip
-    frame = pd.DataFrame(rows)
+        if not texts.chapter:
+            frames.append(read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
+    counts = lines["verdict"].value_counts()
+    return {word: str(counts.get(word, 0)) for word in words}
+
+
+def _filled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the columns in which every row has a zero."""
     return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
 
 
 def update_verdicts(readme: Path, reference: Path, papers: Path, check: bool = False) -> bool:
-    """Rewrite the README's table of verdicts; return whether it was up to date. `check` writes nothing."""
-    table = formats.markdown(verdict_table(reference, papers))
-    return renew(readme, lambda text: marked(text, SUMMARY, table), check)
+    """Rewrite the README's tables of verdicts; return whether they were up to date. `check` writes nothing."""
+    text = "\n".join(formats.markdown(table(reference, papers)) for table in (verdict_table, check_table))
+    return renew(readme, lambda old: marked(marked(old, SUMMARY, text), MEANINGS, meanings()), check)
+
+
+def meanings() -> str:
+    """The verdicts and what they mean, claims before checks."""
+    tables = [
+        pd.DataFrame([{name: word, "meaning": meaning} for word, meaning in words.items()])
+        for name, words in (("claim", CLAIMS), ("consistency check", CHECKS))
+    ]
+    return "\n".join(formats.markdown(table) for table in tables)
 
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:

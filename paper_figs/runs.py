@@ -34,7 +34,8 @@ that two equal runs do not share."""
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
 OPTIONS: Final = (
-    "active", "best_loss", "length", "kill", "probability", "strength", "corners", "curvature", "smoothness",
+    "active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
+    "smoothness",
 )  # fmt: skip
 """Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (

@@ -6,10 +6,13 @@ The rule alone; workflows/precision.py applies it to the rows of a job, stopping
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpregret.core.arrays import Array
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from dpregret.core.arrays import Array
+
+NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 def batches(least: int, most: int) -> Iterator[range]:
@@ -26,8 +29,20 @@ def batches(least: int, most: int) -> Iterator[range]:
 
 
 def enough(means: Array, spreads: Array, runs: int, error: float) -> bool:
-    """Whether s / sqrt(runs) <= error |mean| in every cell, s the standard deviation of the response over runs.
+    """Whether the standard error s / sqrt(runs) is at most error |mean| in every cell, with what few runs do not tell.
 
+    That is: half a 95 % t interval is at most 1.96 error |mean|, s the standard deviation of the response over runs.
     means, spreads: (cells,). A response that is equal in all runs needs no more of them, even if it is zero.
     """
-    return bool((spreads <= error * runs**0.5 * abs(means)).all())
+    return bool(precise(means, spreads, runs, error).all())
+
+
+def precise(means: Array, spreads: Array, runs: int, error: float) -> NDArrayBool:
+    """The same, cell by cell, for arrays of any shape."""
+    found: NDArrayBool = caution(runs) * spreads <= error * runs**0.5 * abs(means)
+    return found
+
+
+def caution(runs: int) -> float:
+    """The t quantile of a 95 % interval over the normal one: 1.2 at 8 runs, 1.09 at 16, 1.01 at 128."""
+    return float(stdtrit(runs - 1, 0.975) / ndtri(0.975))

@@ -1,6 +1,6 @@
 """The comparison table of a paper: one frame, written as CSV, Markdown, LaTeX and HTML.
 
-What is claimed in words comes from the claims file; every number comes from runs and from claims.csv.
+What is claimed in words comes from the claims file; every number comes from runs and their verdicts.
 No timing enters this table (see costs.py), so equal runs give equal bytes.
 """
 
@@ -22,8 +22,10 @@ from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.formats import DASH
 from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.lines import write_lines
 from dpregret.paper_figs.runs import read_runs
-from dpregret.paper_figs.verdicts import NOT_RUN, judge_claims
+from dpregret.paper_figs.verdicts import judge_claims
+from dpregret.paper_figs.vocabulary import NOT_RUN
 
 EXPONENTS: Final = (
     "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
@@ -49,7 +51,7 @@ def write_tables(
     out_dir: Path | str,
     experiments: Collection[str] | None = None,
 ) -> None:
-    """Write claims.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
+    """Write claims.csv, checks.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
     verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that
@@ -59,7 +61,7 @@ def write_tables(
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments)
-    formats.write_csv(judged, out / "claims.csv")
+    write_lines(judged, out)
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)

@@ -121,14 +121,19 @@ def watch(jobs: Iterable[Any], config: Config, cores: int) -> None:
         logger.addHandler(Eta(expected_seconds(jobs, rules, runs), cores, logger.info))
 
 
+def _counted(file: Path) -> str:
+    """Verdicts of a table and how many there are of each; nothing where there is no table."""
+    counts = pd.read_csv(file, usecols=["verdict"])["verdict"].value_counts() if file.exists() else pd.Series(dtype=int)
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
+
 def farewell(results: Path, papers: Iterable[str]) -> str:
     """What a run found, and where to look: one line a paper that has its claims, then the report."""
     lines = []
     for paper in papers:
-        file = results / paper / "claims.csv"
-        if file.exists():
-            counts = pd.read_csv(file, usecols=["verdict"])["verdict"].value_counts()
-            told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        claims, checks = (_counted(results / paper / name) for name in ("claims.csv", "checks.csv"))
+        told = claims + (f"; checks: {checks}" if checks else "")
+        if told:
             lines.append(f"  {paper}: {told}  ({results / paper}/table_1.md)")
     report = results / "report.html"
     if report.exists():

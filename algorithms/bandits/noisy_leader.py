@@ -44,6 +44,7 @@ from dpregret.core.losses import LossBatch
 from dpregret.core.sums import product, vecdot
 
 CHUNK = 2**18  # numbers of a chunk of directions
+HELD = 256  # points that are looked at together
 
 
 class NoisyLeader(BanditLearner):
@@ -131,7 +132,8 @@ class NoisyLeader(BanditLearner):
         total, clipped = np.zeros(shape), np.zeros(shape)
         gradient_sum = np.zeros((*shape, self.hull))
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
-        moved = np.zeros(len(self.budgets))
+        moved, violation = np.zeros(len(self.budgets)), 0.0
+        held: list[Array] = []  # points whose violation is still to be looked at, many at a time
         fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
         sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)  # line 8
         for _ in range(self.batches):  # line 3
@@ -146,9 +148,16 @@ class NoisyLeader(BanditLearner):
             moved += size
             released = [*released[1:], gradient_sum + drawn]  # line 13
             point = self.step(point, released[0])  # lines 4, 14
+            held.append(point)
+            if len(held) == HELD:
+                violation, held = max(violation, self._worst(held)), []
             advance(self.batch)
-        violation, radius = float(self.domain.violation(point).max()), self.diameter / 2
-        return Record(total, clipped / self.horizon, self.eta * moved / self.batches / radius, violation)
+        violation = max(violation, self._worst([*held, point]))
+        displacement = self.eta * moved / self.batches / (self.diameter / 2)
+        return Record(total, clipped / self.horizon, displacement, violation)
+
+    def _worst(self, points: list[Array]) -> float:
+        return float(self.domain.violation(np.concatenate(points)).max())
 
     def _pieces(self) -> list[int]:
         """A batch cut into pieces whose directions fit into memory."""

@@ -9,13 +9,14 @@ Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 4:
             line 5    theta_{t+1} = (1 - mu_t) theta_t + mu_t s_t
             line 6  release theta_T
 Privacy     Unit: one record; neighbours: it is replaced by another. Scores move by at most 2 L1 |C|_1 / n; T - 1
-            choices, composed by zCDP.
+            choices, composed by the better of zCDP and optimal composition.
 Guarantee   That of frank_wolfe.py with e = b ln|S| for Gumbel noise of scale b, b (1 + 1/2 + .. + 1/|S|) for Laplace.
 Deviations  printed: T = (Gamma n eps / (L1 |C|_1))^(2/3), Laplace scale L1 |C|_1 sqrt(8 T ln(1/delta)) / (n eps), step
-            1/(T+2). The others take the step 2/(t+2). corrected: the Laplace scale that zCDP proves; the printed one is
-            half of what composing calls of 2 s / b - DP proves (no attack that exceeds the budget is known). gumbel:
-            Gumbel noise of the printed scale. balanced: T = (2 Gamma / (b ln|S|))^(2/3), b the Gumbel scale of one
-            choice, where 2 Gamma / T = b sqrt(T) ln|S|.
+            1/(T+2). That is not (epsilon, delta)-DP from about epsilon = 3 on (docs/frank_wolfe_privacy.md). The others
+            take the step 2/(t+2). corrected: the Laplace scale that optimal composition proves. gumbel: Gumbel noise of
+            the printed scale, or of the valid one where that is larger (epsilon above 5.9 at delta = 1e-6).
+            balanced: T = (2 Gamma / (b ln|S|))^(2/3), b the Gumbel scale of one choice by zCDP, where
+            2 Gamma / T = b sqrt(T) ln|S|; the smallest valid scale for that T.
 """
 
 import math
@@ -66,8 +67,8 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         variants={
             "corrected": "step 2/(t+2), valid Laplace scale",
             "printed": "Alg. 4 to the letter: step 1/(T+2), printed Laplace scale",
-            "gumbel": "step 2/(t+2), Gumbel noise of the printed scale",
-            "balanced": "step 2/(t+2), Gumbel noise of exact scale, balanced T",
+            "gumbel": "step 2/(t+2), Gumbel noise of the printed scale or, where larger, the valid one",
+            "balanced": "step 2/(t+2), Gumbel noise of valid scale, balanced T",
         },
         needs=frozenset({"vertices", "smooth"}),
     )
@@ -93,9 +94,11 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         return float(ratio ** (2 / 3))
 
     def _scale(self, budget: Budget, rounds: int) -> float:
-        if self.variant in {"printed", "gumbel"}:
-            return self.score_bound * math.sqrt(8 * rounds * math.log(1 / budget.delta)) / budget.epsilon
-        return calibrate_selection(self.distribution, budget, self.sensitivity, rounds - 1)
+        printed = self.score_bound * math.sqrt(8 * rounds * math.log(1 / budget.delta)) / budget.epsilon
+        if self.variant == "printed":
+            return printed
+        valid = calibrate_selection(self.distribution, budget, self.sensitivity, rounds - 1)
+        return max(printed, valid) if self.variant == "gumbel" else valid
 
     def ledger(self) -> list[Selection]:
         """T - 1 choices each."""

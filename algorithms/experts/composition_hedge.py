@@ -4,7 +4,7 @@ Algorithm   Hedge of hedge.py. composition: draw afresh in every round. batched:
             before them.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others, so a score moves by at most 1.
             In this convention of the exponential mechanism a draw is 2 eta-DP and, having bounded range,
-            eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see the loss.
+            eta^2/2-zCDP (Cesar & Rogers 2021). T/b draws see the loss; few of them compose better purely.
 Guarantee   Expected regret <= ln(d)/eta + eta T b/8, first draw uniform.
 Deviations  Private Hedge by composition stands for the rate sqrt(T) ln(d)/eps that is quoted for Jain & Thakurta 2014;
             their algorithm is another one. Batch length: sqrt(4 ln(d) / (3 rho)) with zCDP, (16 T ln(d) / eps^2)^(1/3)
@@ -17,7 +17,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.selection import Selection, largest_rho
+from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, largest_rho
 
 
 class CompositionHedge(ExactHedge):
@@ -28,7 +28,7 @@ class CompositionHedge(ExactHedge):
         title="private Hedge by composition (rate of Jain & Thakurta 2014)",
         paper="folklore",
         reference="composition of T draws",
-        variants={"zcdp": "eta = sqrt(2 rho/T)", "pure": "eta = eps/(2T)"},
+        variants={"zcdp": "eta = sqrt(2 rho/T), or more for few draws", "pure": "eta = eps/(2T)"},
         anytime=False,
     )
 
@@ -44,7 +44,7 @@ class CompositionHedge(ExactHedge):
         if variant == "pure":
             self.eta = min(best, budget.epsilon / (2 * self.draws))
         else:
-            self.eta = min(best, math.sqrt(2 * largest_rho(budget) / self.draws))
+            self.eta = min(best, largest_choice_epsilon("gumbel", budget, self.draws) / 2)
 
     @property
     def pure(self) -> bool:
@@ -68,7 +68,7 @@ class BatchedHedge(CompositionHedge):
         title="private Hedge on batches",
         paper="folklore",
         reference="composition of T/b draws",
-        variants={"zcdp": "eta = sqrt(2 rho b/T)", "pure": "eta = eps b/(2T)"},
+        variants={"zcdp": "eta = sqrt(2 rho b/T), or more for few draws", "pure": "eta = eps b/(2T)"},
         anytime=False,
     )
 

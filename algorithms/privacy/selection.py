@@ -13,7 +13,9 @@ The exponential mechanism has two conventions in the literature, a factor of two
   P ~ exp(-eta score / 2)  is eta-DP and eta^2/8-zCDP (Asi et al. 2023; McSherry & Talwar 2007): scale 2/eta here,
   P ~ exp(-eta score)      is 2 eta-DP and eta^2/2-zCDP (what Hedge plays): scale 1/eta here.
 
-Calls compose adaptively by adding rho. These are upper bounds on the loss; nothing here says that they are attained.
+Calls compose adaptively: by adding rho, or by optimal composition of pure calls (composition.py), whichever proves
+more. For Laplace noise that is always the second, for Gumbel noise at few calls. These are upper bounds on the loss;
+nothing here says that they are attained.
 """
 
 import math
@@ -25,6 +27,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy.budget import Budget, largest_within
+from dpregret.algorithms.privacy.composition import largest_call_epsilon, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import log
@@ -50,35 +53,31 @@ class Selection:
         return self.calls * self.call_epsilon() ** 2 / (2 if self.distribution == "laplace" else 8)
 
     def epsilon(self, delta: float) -> float:
-        """Smallest of what pure, advanced and zCDP composition prove at delta; 0 calls cost nothing."""
+        """Smaller of what optimal and zCDP composition prove at delta; 0 calls cost nothing."""
         if self.calls == 0:
             return 0.0
         if self.scale == 0:
             return math.inf
-        pure = self.calls * self.call_epsilon()
-        if delta == 0:
-            return pure
-        advanced = advanced_composition(self.call_epsilon(), self.calls, delta)
-        return min(pure, advanced, zcdp_epsilon(self.rho(), delta))
+        optimal = optimal_epsilon(self.call_epsilon(), self.calls, delta)
+        return optimal if delta == 0 else min(optimal, zcdp_epsilon(self.rho(), delta))
+
+
+def largest_choice_epsilon(distribution: SelectionNoise, budget: Budget, calls: int) -> float:
+    """The largest pure epsilon of a call with which the ledger of all calls meets the budget; inf for epsilon = inf.
+
+    The larger of what optimal composition and, for Gumbel noise, zCDP allow.
+    """
+    if math.isinf(budget.epsilon):
+        return math.inf
+    optimal = largest_call_epsilon(budget.epsilon, budget.delta, calls)
+    if distribution == "laplace" or budget.delta == 0:
+        return optimal
+    return max(optimal, math.sqrt(8 * largest_rho(budget) / calls))
 
 
 def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:
-    """Scale with which all calls meet the budget by zCDP: sensitivity sqrt(calls / (2 rho)), twice that for Laplace.
-
-    epsilon = inf gives 0. Raises ValueError when delta = 0.
-    """
-    rho = largest_rho(budget)
-    if math.isinf(rho):
-        return 0.0
-    return (2 if distribution == "laplace" else 1) * sensitivity * math.sqrt(calls / (2 * rho))
-
-
-def advanced_composition(call_epsilon: float, calls: int, delta: float) -> float:
-    """sqrt(2 k ln(1/delta)) e + k e (exp(e) - 1) for k calls of e-DP (Dwork, Rothblum & Vadhan 2010, Thm III.3)."""
-    if call_epsilon > 700:
-        return math.inf
-    first = math.sqrt(2 * calls * math.log(1 / delta)) * call_epsilon
-    return first + calls * call_epsilon * math.expm1(call_epsilon)
+    """Smallest scale with which the ledger of all calls meets the budget; epsilon = inf gives 0."""
+    return 2 * sensitivity / largest_choice_epsilon(distribution, budget, calls)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from dpregret.algorithms.privacy.budget import Budget
-from dpregret.algorithms.privacy.selection import Selection, largest_rho
+from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon
 from dpregret.algorithms.privacy.threshold import AboveThreshold, accuracy
 
 
@@ -45,7 +45,7 @@ CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
         ),
         "pure": Calibration("eta = eps/(2K), threshold with 16 B/eps", "pure"),
         "approximate": Calibration("eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 16 B/eps", "advanced"),
-        "zcdp": Calibration("eta = sqrt(8 rho/K) by zCDP, threshold with 16 B/eps", "zcdp"),
+        "zcdp": Calibration("eta = sqrt(8 rho/K) by zCDP (more for few K), threshold with 16 B/eps", "zcdp"),
         "starved-pure": Calibration("a tenth of eps for the draws, beta = 1/2, pure", "pure", 0.1, starved=True),
         "starved-zcdp": Calibration("a tenth of eps for the draws, beta = 1/2, zCDP", "zcdp", 0.1, starved=True),
         "practical-zcdp": Calibration("tuned: K = 2 log2 d + 4 and 2/eta, zCDP", "zcdp", practical=True),
@@ -106,7 +106,7 @@ class Switching:
             return epsilon / self.switches
         if self.calibration.accounting == "advanced":
             return epsilon / (2 * math.sqrt(2 * self.switches * math.log(1 / self.budget.delta)))
-        return math.sqrt(8 * largest_rho(Budget(epsilon, self.budget.delta)) / self.switches)
+        return largest_choice_epsilon("gumbel", Budget(epsilon, self.budget.delta), self.switches)
 
     @property
     def draw_scale(self) -> float:

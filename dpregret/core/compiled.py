@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite.ir import DoubleType, IntType
+from numba import types
 from numba.core.caching import UserProvidedCacheLocator
+from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,3 +80,21 @@ def compiled(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """The same for a small function that kernels call once a row: it becomes part of them."""
     return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))
+
+
+def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too."""
+    return types.float64(a, b, c), lambda target, builder, signature, values: builder.fma(*values)
+
+
+def _as_bits(context: Any, number: Any) -> Any:
+    """The 64 bits of a number, as an integer."""
+    return types.int64(types.float64), lambda target, builder, signature, values: builder.bitcast(values[0], IntType(64))
+
+
+def _as_number(context: Any, bits: Any) -> Any:
+    """The number whose bits an integer is."""
+    return types.float64(types.int64), lambda target, builder, signature, values: builder.bitcast(values[0], DoubleType())
+
+
+fused, as_bits, as_number = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits, _as_number))

@@ -42,7 +42,7 @@ class SetKernel:
 
 
 class Packed(NamedTuple):
-    """Losses of consecutive rounds: (rounds or 1, runs or 1, d), (d,), (rounds or 1, runs or 1), (2,)."""
+    """Losses of consecutive rounds: (rounds or 1, runs or 1, d), (d,), (rounds or 1, runs or 1), (3,)."""
 
     code: int
     vectors: Array
@@ -76,6 +76,6 @@ def packed(losses: Sequence[Any], dimension: int) -> Packed | None:
     labels = labels[:, None] if labels.ndim == 1 else labels
     if anchor.shape != (dimension,) or vectors.ndim != 3 or vectors.shape[-1] != dimension or labels.ndim != 2:
         return None
-    padded = np.array([*constants, 0.0, 0.0], dtype=np.float64)[:2]
+    padded = np.array([*constants, 0.0, 0.0, 0.0], dtype=np.float64)[:3]
     vectors, anchor, labels = (np.ascontiguousarray(each, dtype=np.float64) for each in (vectors, anchor, labels))
     return Packed(kernel.code, vectors, anchor, labels, padded)

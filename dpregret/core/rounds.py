@@ -38,7 +38,7 @@ TINY = float(np.finfo(float).tiny)
 @inlined
 def _value(loss, vector, anchor, label, constants, point, offset):
     """f at the point, and the slope that `_gradient` needs; offset becomes point - anchor, or - vector, if needed."""
-    bend, weight = constants[0], constants[1]
+    bend, weight, radius = constants[0], constants[1], constants[2]
     if loss >= LOGISTIC and loss <= SQUARED:
         score = dot(point, vector)
         ridge = 0.5 * bend * dot(point, point)
@@ -55,7 +55,11 @@ def _value(loss, vector, anchor, label, constants, point, offset):
         return 0.5 * bend * dot(offset, offset), 0.0
     if loss == NORM_KINK:
         distance = np.sqrt(dot(offset, offset))
-        return distance * (weight + 0.5 * bend * distance), weight / max(distance, FLOOR)
+        value = distance * (weight + 0.5 * bend * distance)
+        if radius > 0.0:
+            inside = max(radius - distance, 0.0)
+            value -= 0.5 * weight / radius * (radius * radius - inside * inside)
+        return value, weight / max(distance, radius, FLOOR)
     along = dot(offset, vector)
     if loss == DIRECTION_KINK:
         return abs(along) + 0.5 * bend * dot(offset, offset), np.sign(along)
@@ -91,7 +95,7 @@ def _gradient(loss, vector, anchor, label, constants, point, gradient):
 @inlined
 def _prox(loss, vector, anchor, label, constants, point, step, offset):
     """Move the point to argmin step f(x) + |x - point|^2 / 2, for losses that have it in closed form."""
-    bend, weight = constants[0], constants[1]
+    bend, weight, radius = constants[0], constants[1], constants[2]
     shrink = 1.0 + step * bend
     if loss == SQUARED:
         width = step * dot(vector, vector)
@@ -105,7 +109,10 @@ def _prox(loss, vector, anchor, label, constants, point, step, offset):
         for k in range(len(point)):
             offset[k] = point[k] - anchor[k]
         if loss == NORM_KINK:
-            kept = max(1.0 - step * weight / max(np.sqrt(dot(offset, offset)), FLOOR), 0.0) / shrink
+            distance = np.sqrt(dot(offset, offset))
+            kept = max(1.0 - step * weight / max(distance, FLOOR), 0.0) / shrink
+            if radius > 0.0 and kept * distance < radius:
+                kept = 1.0 / (1.0 + step * (bend + weight / radius))
             for k in range(len(point)):
                 point[k] = kept * offset[k] + anchor[k]
         else:

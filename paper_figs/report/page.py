@@ -20,7 +20,7 @@ from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.runs import crashes, read_runs
-from dpregret.paper_figs.verdicts import ORDER, REPRODUCED
+from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, FAILS, HOLDS, ORDER, REPRODUCED
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
@@ -33,14 +33,11 @@ SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",
     "speed/peers": "Against peers",
 }  # fmt: skip
-MEANING: Final = {
-    "reproduced": "grows like the bound, on losses where the bound's terms really appear",
-    "below bound": "grows more slowly: the bound is loose, or the losses easy",
-    "above bound": "stays above a lower bound with room",
-    "inconclusive": "the interval is too wide, or too few cells are usable; the reason says what it would take",
-    "violated": "grows faster than claimed, or delivers less privacy: a finding",
-    "not run": "not in this profile",
-}
+COLOUR: Final = dict(
+    zip(ORDER, ("good", "logs", "below", "below", "seen", "steep", "steep", "open", "bad", "none", "good", "bad"),
+        strict=True)
+)  # fmt: skip
+"""Verdict -> class of the style sheet."""
 
 
 class ReportError(ValueError):
@@ -72,10 +69,11 @@ def write_report(
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     environment.filters.update(slug=slug, short=short)
-    environment.globals["colour"] = dict(zip(ORDER, ("good", "below", "below", "open", "bad", "none"), strict=True))
+    environment.globals["colour"] = COLOUR
     page = environment.get_template("report.html.j2").render(
-        papers=views, crashed=crashed, provenance=gather(results, profile, config), meaning=MEANING,
-        verdicts=[verdict for verdict in ORDER if any(verdict in view.verdicts for view in views)],
+        papers=views, crashed=crashed, provenance=gather(results, profile, config), meaning=CLAIMS,
+        verdicts=[word for word in CLAIMS if any(word == each.verdict for view in views for each in view.claims)],
+        check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
         audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
@@ -106,8 +104,8 @@ def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
 
 def _privacy(view: PaperView) -> tuple[PaperView, int, int] | None:
     """A paper, and how many of its claims of privacy hold and do not."""
-    private = [claim for claim in view.claims if claim.record["type"] == "private"]
-    return (view, sum(claim.verdict == REPRODUCED for claim in private), len(private)) if private else None
+    private = [line for line in view.claims if line.record["type"] == "private" and not line.check]
+    return (view, sum(line.verdict in (REPRODUCED, HOLDS) for line in private), len(private)) if private else None
 
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:

@@ -17,14 +17,21 @@ from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.errata_page import Section
+from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
-from dpregret.paper_figs.verdicts import ORDER
+from dpregret.paper_figs.vocabulary import ORDER
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
+
+CHECK: Final = "check"
+KINDS: Final = {
+    "what the paper states": "paper", "derived here": "derived", "baselines": "baseline", "consistency checks": CHECK,
+}  # fmt: skip
+"""What a line is, in words -> its origin; checks of any origin are apart."""
 
 Record = Mapping[str, str]
 
@@ -58,18 +65,26 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class ClaimView:
-    """A claim with its verdict and with what leads to its data."""
+    """A claim, or a consistency check, with its verdict and with what leads to its data."""
 
     id: str
+    kind: str
     verdict: str
     record: Record
     fitted: str
     normalised: str
+    resolution: str
+    resolution_log: str
     slopes: tuple[str, ...]
     figures: tuple[str, ...]
     axis: str
     where: str
     errata: tuple[str, ...]
+
+    @property
+    def check(self) -> bool:
+        """Whether the line could not have come out otherwise."""
+        return KINDS[self.kind] == CHECK
 
 
 @dataclass(frozen=True)
@@ -85,11 +100,11 @@ class FigureView:
 
 @dataclass(frozen=True)
 class PaperView:
-    """Everything of one paper."""
+    """Everything of one paper. `claims` are all lines, checks too; `counts`: kind of line -> verdict -> number."""
 
     paper: str
     claims_file: ClaimsFile
-    verdicts: dict[str, int]
+    counts: dict[str, dict[str, int]]
     tables: tuple[ComparisonTable, ...]
     claims: tuple[ClaimView, ...]
     figures: tuple[FigureView, ...]
@@ -102,19 +117,28 @@ class PaperView:
 def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
     """Read the tables and figures of a paper below `results`."""
     folder = results / claims.paper
-    judged = {record["claim"]: record for record in records(folder / "claims.csv")}
+    judged = {record["claim"]: record for record in _records(read_lines(folder, text=True))}
     figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
     drawn = {figure.name for figure in figures}
     views = tuple(_claim(claim, judged[claim.id], claims, drawn) for claim in claims.claims if claim.id in judged)
-    counts = Counter(view.verdict for view in views)
     return PaperView(
-        claims.paper, claims, {verdict: counts[verdict] for verdict in ORDER if counts[verdict]},
+        claims.paper, claims, _counts(views),
         tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
         views, figures, errata,
         tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
         tuple(_further(folder, claims)),
     )  # fmt: skip
+
+
+def _counts(views: tuple[ClaimView, ...]) -> dict[str, dict[str, int]]:
+    """Kind of line, as far as there are any -> verdict -> number."""
+    found: dict[str, dict[str, int]] = {}
+    for name in KINDS:
+        counts = Counter(view.verdict for view in views if view.kind == name)
+        if counts:
+            found[name] = {verdict: counts[verdict] for verdict in ORDER if counts[verdict]}
+    return found
 
 
 def _further(folder: Path, claims: ClaimsFile) -> Iterator[TextTable]:
@@ -130,7 +154,10 @@ def records(path: Path) -> tuple[Record, ...]:
     """The rows of a CSV file as text; none where there is no file."""
     if not path.exists():
         return ()
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    return _records(pd.read_csv(path, dtype=str, keep_default_na=False))
+
+
+def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
     return tuple({str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records"))
 
 
@@ -153,9 +180,12 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
 def _claim(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]) -> ClaimView:
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
+    origin = CHECK if record["kind"] == CHECK else record["origin"]
     where = ", ".join(f"{key} = {value}" for key, value in claim.where.items())
     return ClaimView(
-        claim.id, record["verdict"], record, _estimate(record, "fitted"), _estimate(record, "normalised"),
+        claim.id, next(name for name, each in KINDS.items() if each == origin), record["verdict"], record,
+        _estimate(record, "fitted"), _estimate(record, "normalised"),
+        _rounded(record["resolution"]), _rounded(record["resolution_log"]),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
     )  # fmt: skip
@@ -184,6 +214,11 @@ def embedded(path: Path) -> tuple[str, tuple[int, int]]:
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", optimize=True)
         return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size
+
+
+def _rounded(text: str) -> str:
+    """A number of a table with two significant digits."""
+    return formats.significant(float(text), 2) if text else ""
 
 
 def slug(text: Any) -> str:

@@ -87,7 +87,7 @@ def test_learners_on_the_ball(name, variant):
     ("stream", "place"),
     [
         ("random-kink", "simplex"), ("smooth-quadratic", "l1-ball"), ("drift", "box"), ("ridge-logistic", "simplex"),
-        ("lasso", "l1-ball"), ("norm-kink", "box"),
+        ("lasso", "l1-ball"), ("norm-kink", "box"), ("huber-kink", "ball"),
     ],
 )  # fmt: skip
 def test_losses_on_sets(place, stream):
@@ -115,7 +115,14 @@ def test_oracles(name, place):
 
 @pytest.mark.parametrize(
     ("name", "stream"),
-    [("pocp-igd", "smooth-quadratic"), ("pocp-igd", "lasso"), ("pocp-igd", "random-kink"), ("pocp-giga", "lasso")],
+    [
+        ("pocp-igd", "smooth-quadratic"),
+        ("pocp-igd", "huber-kink"),
+        ("pocp-giga", "huber-kink"),
+        ("pocp-igd", "lasso"),
+        ("pocp-igd", "random-kink"),
+        ("pocp-giga", "lasso"),
+    ],
 )
 def test_proximal_and_explicit_steps(name, stream):
     agree(both(name, "corrected", "ball", stream, 6))

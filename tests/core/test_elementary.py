@@ -1,24 +1,68 @@
-"""Exponentials, logarithms and powers: those of the C library, element by element."""
+"""Exponentials, logarithms and powers: held to the C library's, and the same bits wherever an element stands."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from dpregret.core.elementary import exp, log, power, softmax
+from dpregret.workflows.processors import environment
+
+SPREAD = np.random.default_rng(3).uniform(-1.0, 1.0, 1001)
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 1001])
-def test_they_are_the_c_librarys(size):
-    values = np.random.default_rng(size).uniform(-30.0, 30.0, size)
-    assert exp(values).tolist() == [math.exp(value) for value in values]
-    assert log(np.abs(values)).tolist() == [math.log(abs(value)) for value in values]
-    assert power(np.abs(values), 1.37).tolist() == [math.pow(abs(value), 1.37) for value in values]
+def last_bits(found, expected):
+    """Differences in units of the expected numbers' last bits."""
+    return np.abs(found - np.array(expected)) / np.spacing(np.abs(expected))
+
+
+@pytest.mark.parametrize("reach", [1e-9, 1.0, 30.0, 700.0])
+def test_they_are_the_c_librarys_up_to_two_last_bits(reach):
+    values = reach * SPREAD
+    bases = np.exp(values)
+    assert last_bits(exp(values), [math.exp(each) for each in values]).max() <= 2
+    assert last_bits(log(bases), [math.log(each) for each in bases]).max() <= 2
+    for exponent in (0.115, 1.37, 8.7, -0.9, 64.0):
+        kept = bases[np.abs(values * exponent) < 700]
+        assert last_bits(power(kept, exponent), [math.pow(each, exponent) for each in kept]).max() <= 2
+
+
+def test_numbers_too_small_for_a_full_mantissa():
+    values = np.array([5e-324, 1e-310, 2.3e-308])
+    assert last_bits(log(values), [math.log(each) for each in values]).max() <= 1
+    assert last_bits(power(values, 0.5), [math.sqrt(each) for each in values]).max() <= 1
+    assert exp(np.array([-745.0, -740.0])).tolist() == [math.exp(-745.0), math.exp(-740.0)]
 
 
 def test_the_ends_of_the_line():
-    with np.errstate(divide="ignore", over="ignore"):
-        assert log(np.array([0.0, np.inf])).tolist() == [-np.inf, np.inf]
-        assert exp(np.array([-np.inf, 1e3])).tolist() == [0.0, np.inf]
-    assert power(np.array([0.0, 1.0]), 0.5).tolist() == [0.0, 1.0]
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        assert log(np.array([0.0, np.inf, 1.0])).tolist() == [-np.inf, np.inf, 0.0]
+        assert exp(np.array([-np.inf, 1e3, np.inf, 0.0])).tolist() == [0.0, np.inf, np.inf, 1.0]
+        assert np.isnan([*log(np.array([-1.0, np.nan])), *exp(np.array([np.nan])), *power(np.array([np.nan]), 2.0)]).all()
+    assert power(np.array([0.0, 1.0, np.inf]), 0.5).tolist() == [0.0, 1.0, np.inf]
+    assert power(np.array([0.0, 1.0, np.inf]), -1.0).tolist() == [np.inf, 1.0, 0.0]
+    assert power(np.array([0.0, 3.0, np.inf]), 0.0).tolist() == [1.0, 1.0, 1.0]
+    assert power(np.array([2.0]), 1100.0).tolist() == [np.inf]
     assert np.array_equal(softmax(np.array([[-np.inf, 3.0, 3.0]])), [[0.0, 0.5, 0.5]])
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 7, 64])
+def test_an_element_does_not_depend_on_its_neighbours(size):
+    values = 30.0 * SPREAD[: 2 * size]
+    for function in (exp, lambda some: log(np.abs(some)), lambda some: power(np.abs(some), 1.37)):
+        whole = function(values)
+        assert np.array_equal(function(values[::2]), whole[::2])
+        assert np.array_equal(function(values.reshape(2, size)), whole.reshape(2, size))
+
+
+def test_a_processor_without_fused_products_finds_the_same_bits():
+    values = "np.random.default_rng(3).uniform(-30.0, 30.0, 500)"
+    told = f"v = {values}; a = np.abs(v); print(np.stack([exp(v), log(a), power(a, 1.37)]).tobytes().hex())"
+    code = f"import numpy as np; from dpregret.core.elementary import exp, log, power; {told}"
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, env=environment("oldest"), check=True, capture_output=True, text=True).stdout
+    here = np.random.default_rng(3).uniform(-30.0, 30.0, 500)
+    expected = np.stack([exp(here), log(np.abs(here)), power(np.abs(here), 1.37)])
+    assert found.strip() == expected.tobytes().hex()

@@ -35,11 +35,14 @@ BUILDERS: dict[str, Builder] = {
         rng.standard_normal(shape), rng.standard_normal(shape[-1]), mu
     ),
     "norm-kink": lambda rng, shape, mu: NormKink(float(rng.uniform(0.1, 3.0)), rng.standard_normal(shape[-1]), mu),
+    "huber-kink": lambda rng, shape, mu: NormKink(
+        float(rng.uniform(0.1, 3.0)), rng.standard_normal(shape[-1]), mu, float(rng.uniform(0.5, 2.0))
+    ),
     "logistic": lambda rng, shape, mu: RidgeLogistic(2.0 * rng.standard_normal(shape), _labels(rng, shape), mu),
     "squared": lambda rng, shape, mu: RidgeSquared(rng.standard_normal(shape), _labels(rng, shape), mu),
 }
-SMOOTH = ["quadratic", "logistic", "squared"]
-KINKED = ["direction-kink", "norm-kink"]
+SMOOTH = ["quadratic", "huber-kink", "logistic", "squared"]
+KINKED = ["direction-kink", "norm-kink", "huber-kink"]
 
 seeds = st.integers(0, 2**32 - 1)
 dimensions = st.integers(1, 6)
@@ -54,6 +57,8 @@ def _dot(left: Array, right: Array) -> Array:
 
 def _bend(loss: Loss, mu: float) -> Array:
     """Smoothness constant of one smooth loss, per run."""
+    if isinstance(loss, NormKink):
+        return np.asarray(loss.weight / loss.radius + mu)
     if isinstance(loss, RidgeLogistic | RidgeSquared):
         return loss.bend * _dot(loss.features, loss.features) + mu
     return np.asarray(mu)

@@ -21,7 +21,7 @@ from dpregret.datasets.catalogue import sources
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
 
-SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "drift", "ridge-logistic", "lasso"]
+SYNTHETIC = ["smooth-quadratic", "random-kink", "norm-kink", "huber-kink", "drift", "ridge-logistic", "lasso"]
 SETS = ["ball", "l1-ball", "simplex", "box"]
 SMALL = {"ridge-logistic": {"pool_size": 50}, "lasso": {"pool_size": 50}, "drift": {"period": 24}}
 
@@ -125,14 +125,24 @@ def test_lipschitz_constants_are_attained_on_the_ball(mu: float) -> None:
     assert _stream("norm-kink", "ball", 3, mu).lipschitz == pytest.approx(1.0 + 1.5 * mu, rel=1e-14)
 
 
+@pytest.mark.parametrize("name", ["norm-kink", "huber-kink"])
+def test_mu_is_swept_at_a_fixed_lipschitz_constant(name: str) -> None:
+    for mu in (0.01, 0.5, 1.1):
+        stream = make_stream(name, make_set("ball", 3), strong_convexity=mu, lipschitz=2.0)
+        assert stream.lipschitz == pytest.approx(2.0, rel=1e-14)
+        first = next(iter(stream.rounds(_generators(0), 1)))
+        assert np.linalg.norm(first.gradient(np.array([-1.0, 0.0, 0.0]))) <= 2.0 + 1e-12
+
+
 def test_declared_constants() -> None:
     kinks = {"random-kink", "norm-kink"}
     for name in SYNTHETIC:
         stream = _stream(name, mu=0.3)
         assert (stream.name, stream.dimension, stream.strong_convexity, stream.real) == (name, 4, 0.3, False)
-        assert stream.tight == (name in kinks)
+        assert stream.tight == (name in {*kinks, "huber-kink"})
         assert np.isinf(stream.smoothness) == (name in kinks)
     assert _stream("smooth-quadratic", mu=0.3).smoothness == 0.3
+    assert _stream("huber-kink", mu=0.3).smoothness == pytest.approx(200.3)
     assert _stream("ridge-logistic", mu=0.3).smoothness == pytest.approx(0.55)
     assert _stream("lasso", mu=0.3).smoothness == pytest.approx(1.3)
 
@@ -220,6 +230,7 @@ def test_the_pool_depends_on_its_seed_only() -> None:
         ("smooth-quadratic", {"width": 1.0}, "no option 'width'; allowed: spread"),
         ("smooth-quadratic", {"spread": -1.0}, "spread must be positive"),
         ("norm-kink", {"weight": float("nan")}, "weight must be positive and finite"),
+        ("norm-kink", {"lipschitz": 0.3}, "lipschitz must be above mu reach"),
         ("smooth-quadratic", {"strong_convexity": 0.0}, "strong_convexity must be positive"),
         ("drift", {"period": 20}, "multiple of 8"),
         ("digits", {}, "needs the option 'data_dir'"),

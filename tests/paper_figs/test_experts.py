@@ -56,7 +56,13 @@ def test_a_lower_bound_is_judged_on_cells_where_nobody_learns() -> None:
     assert judge(rows, expert_claim(**claim)).verdict == "inconclusive"
     assert judge(rows, expert_claim(**claim, side="lower")).verdict == "reproduced"
     flat = expert_sweep(lambda size: 3.0, "experts", SIZES, "pure", "e")
-    assert judge(flat, expert_claim(**claim, side="lower")).verdict == "violated"
+    lower = expert_claim(**claim, side="lower")
+    assert judge(flat, lower).verdict == "steeper"
+    crossed = judge(flat.assign(lower_bound=np.log2(flat["dimension"].astype(float))), lower)
+    assert crossed.verdict == "violated"
+    assert "the explicit bound is crossed at" in crossed.reason
+    held = judge(flat.assign(lower_bound=1e-3 * np.log2(flat["dimension"].astype(float))), lower)
+    assert held.verdict == "steeper, bound holds"
 
 
 def optimum_claim(power: float) -> Claim:

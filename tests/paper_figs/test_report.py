@@ -100,10 +100,11 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
 
 def test_numbers_of_the_first_screen_are_those_of_the_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    counts = pd.read_csv(page.parent / PAPER / "claims.csv")["verdict"].value_counts()
+    claims = pd.read_csv(page.parent / PAPER / "claims.csv")
+    counts = claims.loc[claims["origin"] == "paper", "verdict"].value_counts()
     bar = re.search(r'role="img" aria-label="([^"]*)"', text)
     assert bar is not None
-    shown = dict(reversed(part.split(" ", 1)) for part in bar.group(1).split(", "))
+    shown = dict(reversed(part.split(" ", 1)) for part in bar.group(1).split("; "))
     assert shown == {str(verdict): str(count) for verdict, count in counts.items()}
     assert "1 CPU minutes in 2 jobs; longest: lou_cheung_2020/horizon/one, 60 s" in text  # 45 seconds, rounded
     assert "profile mine, hash 0123456789ab" in text

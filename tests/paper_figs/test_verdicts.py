@@ -8,8 +8,9 @@ from dpregret.paper_figs.cells import collect_cells
 from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Estimate, mean_interval
+from dpregret.paper_figs.judge_slopes import decide
 from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.verdicts import decide, judge, judge_claims, rate_text
+from dpregret.paper_figs.verdicts import judge, judge_claims, rate_text
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
@@ -54,15 +55,22 @@ def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
 
 def test_the_same_on_an_easy_stream_proves_nothing() -> None:
     runs = Sweep(root, tight=False).frame()
-    assert judge(runs, make_claim()).verdict == "inconclusive"
-    assert judge(runs, make_claim(scope="instance")).verdict == "reproduced"
+    found = judge(runs, make_claim())
+    assert (found.verdict, found.reason) == ("seen here", "[0.000, 0.000] within +-0.1; the stream is not tight")
+    assert judge(runs, make_claim(scope="instance")).verdict == "seen here"
+    for origin in ("derived", "baseline"):
+        assert judge(runs, make_claim(scope="instance", origin=origin)).verdict == "reproduced"
+        assert judge(runs, make_claim(origin=origin)).verdict == "seen here"
+    noise = runs.assign(noise_norm=np.sqrt(runs["checkpoint"]))
+    assert judge(noise, make_claim(response="noise")).verdict == "reproduced"
 
 
 def test_loose_and_violated_bounds() -> None:
     runs = Sweep(root).frame()
     assert judge(runs, make_claim(rate="T^0.75")).verdict == "below bound"
     found = judge(runs, make_claim(rate="ln T"))
-    assert found.verdict == "violated"
+    assert found.verdict == "steeper"  # the runs' bound grows like T^0.5: it is not that of the claim
+    assert found.reason.endswith("there is no explicit bound to compare with")
     assert found.delta_aic < 0
 
 
@@ -154,8 +162,8 @@ def test_linear_regret_is_recognised_although_it_saturates() -> None:
 
 def test_explicit_bounds_hold_or_do_not() -> None:
     claim = make_claim(type="below", bound="explicit", rate=None)
-    assert judge(Sweep(root, bound_factor=2).frame(), claim).verdict == "reproduced"
-    assert judge(Sweep(root, bound_factor=0.5).frame(), claim).verdict == "violated"
+    assert judge(Sweep(root, bound_factor=2).frame(), claim).verdict == "holds"
+    assert judge(Sweep(root, bound_factor=0.5).frame(), claim).verdict == "fails"
     assert judge(Sweep(root, bound_factor=1.0).frame(), claim).verdict == "inconclusive"
     missing = judge(Sweep(root, bound_factor=np.nan).frame(), claim)
     assert missing.reason == "the runs carry no explicit bound"
@@ -214,10 +222,10 @@ def test_failed_runs_take_their_cell_out() -> None:
 
 
 def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
-    verdict, reason = decide(Estimate(0.0, -0.3, 0.3), 0.1, True, 16)
-    assert (verdict, reason) == ("inconclusive", "interval too wide: [-0.300, 0.300]; about 144 runs would decide")
-    verdict, reason = decide(Estimate(0.09, 0.05, 0.13), 0.1, True, 16)
-    assert (verdict, reason) == ("inconclusive", "[0.050, 0.130] straddles +0.1")
+    side, reason = decide(Estimate(0.0, -0.3, 0.3), 0.1, 16)
+    assert (side, reason) == ("open", "interval too wide: [-0.300, 0.300]; about 144 runs would decide")
+    side, reason = decide(Estimate(0.09, 0.05, 0.13), 0.1, 16)
+    assert (side, reason) == ("open", "[0.050, 0.130] straddles +0.1")
 
 
 @pytest.mark.parametrize(
@@ -249,7 +257,7 @@ def test_rows_of_the_claims_table_are_whole() -> None:
             "statement": "a planted law", "runs": 16}  # fmt: skip
     assert {key: row[key] for key in told} == told
     assert row["cells_used"] == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
-    assert list(row)[:5] == ["claim", "source", "origin", "type", "learner"]
+    assert list(row)[:6] == ["kind", "claim", "source", "origin", "type", "learner"]
     assert row["normalised"] == 0.0
 
 
@@ -275,7 +283,7 @@ def test_joint_intervals_decide_about_explicit_bounds() -> None:
     others = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), (single + joint) / 2)
     assert judge(frame.assign(bound=others * 1.0), claim).verdict == "inconclusive"
     wide = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), joint * 1.001)
-    assert judge(frame.assign(bound=wide), claim).verdict == "reproduced"
+    assert judge(frame.assign(bound=wide), claim).verdict == "holds"
 
 
 def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:

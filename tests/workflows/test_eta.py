@@ -105,9 +105,10 @@ def test_farewell_counts_verdicts_and_says_where_to_look(tmp_path: Path) -> None
     assert farewell(tmp_path, ["paper"]) == ""
     (tmp_path / "paper").mkdir()
     pd.DataFrame({"verdict": ["reproduced", "reproduced", "violated"]}).to_csv(tmp_path / "paper" / "claims.csv")
+    pd.DataFrame({"verdict": ["holds"]}).to_csv(tmp_path / "paper" / "checks.csv")
     (tmp_path / "report.html").touch()
     assert farewell(tmp_path, ["paper", "other"]).splitlines() == [
         "dpregret: done",
-        f"  paper: 2 reproduced, 1 violated  ({tmp_path}/paper/table_1.md)",
+        f"  paper: 2 reproduced, 1 violated; checks: 1 holds  ({tmp_path}/paper/table_1.md)",
         f"  everything on one page: {tmp_path}/report.html (open it in a browser)",
     ]

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from dpregret.core.errors import ConfigError
-from dpregret.paper_figs.stopping import batches, enough
+from dpregret.paper_figs.stopping import batches, caution, enough
 from dpregret.workflows import job
 from dpregret.workflows.config import Config, Job, load_config
 from dpregret.workflows.costs import model
@@ -214,9 +214,10 @@ def test_batches_double_and_end_at_the_most() -> None:
     assert list(batches(5, 23)) == [range(5), range(5, 10), range(10, 20), range(20, 23)]
     assert list(batches(7, 7)) == [range(7)]
     means, spreads = np.array([2.0, -1.0, 0.0]), np.array([0.3, 0.2, 0.0])
-    assert enough(means, spreads, 16, 0.05)
-    assert not enough(means, spreads, 15, 0.05)
-    assert not enough(means, spreads + 1e-300, 16, 0.05)
+    assert enough(means, spreads, 20, 0.05)  # 0.2 / sqrt(20) = 0.045, and 2.093 / 1.96 times that is 0.0478
+    assert not enough(means, spreads, 18, 0.05)
+    assert not enough(means, spreads + 1e-300, 20, 0.05)
+    assert [round(caution(runs), 2) for runs in (8, 16, 128)] == [1.21, 1.09, 1.01]
 
 
 def test_predictions_count_what_is_likely_and_guards_the_most(write: Write) -> None:

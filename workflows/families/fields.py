@@ -91,6 +91,14 @@ Losses = Annotated[
     AfterValidator(_distinct),
     BeforeValidator(_as_tuple),
 ]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positives = Annotated[
+    Annotated[Positive, Tag(FORMS[2])]
+    | Annotated[
+        Annotated[tuple[Positive, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)], Tag(FORMS[0])
+    ],
+    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
+]
 Dimensions = Annotated[
     Annotated[Integers, Tag(FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(FORMS[1])],
     Discriminator(lambda value: FORMS[isinstance(value, dict)]),
@@ -211,12 +219,13 @@ class Experiment(Settings):
 
     def swept(self) -> dict[KeyPath, int]:
         """How many numbers the sweep has, by key; nothing where it is over names or options."""
-        for field in ("horizon", "epsilon", "window", "dimension", "best_loss"):
+        for field in ("horizon", "epsilon", "window", "dimension", "best_loss", "strong_convexity"):
             if field not in type(self).model_fields or self.sweep.replace("-", "_") not in (field, self.key(field)):
                 continue
             key, values = self.key(field), getattr(self, field) or ()
+            listed = values if isinstance(values, dict | tuple) else (values,)
             parts = (
-                {(key, name): each for name, each in values.items()} if isinstance(values, dict) else {(key,): values}
+                {(key, name): each for name, each in listed.items()} if isinstance(listed, dict) else {(key,): listed}
             )
             return {path: sum(not isinstance(each, str) for each in part) for path, part in parts.items()}
         return {}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,16 @@ from pydantic import Field
 
 from dpregret.paper_figs.runs import SLOPE_SPAN
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
-from dpregret.workflows.families.fields import LOG_SLOPE, REGRET, ExperimentOnSets, Mistake, Plain, Precision, Windows
+from dpregret.workflows.families.fields import (
+    LOG_SLOPE,
+    REGRET,
+    ExperimentOnSets,
+    Mistake,
+    Plain,
+    Positives,
+    Precision,
+    Windows,
+)
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
@@ -36,13 +46,13 @@ class OnlineExperiment(ExperimentOnSets):
     """One sweep of online learners.
 
     ``window`` holds powers of two or the word ``horizon`` (then W = T), ``strong_convexity`` the mu of the synthetic
-    losses.
+    losses, or a list of them.
     """
 
     responses: ClassVar[tuple[str, ...]] = (REGRET, LOG_SLOPE)
     family: Literal["online"] = "online"
-    sweep: Literal["horizon", "dimension", "window", "epsilon", "set", "stream", "none"]
-    strong_convexity: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
+    sweep: Literal["horizon", "dimension", "window", "epsilon", "strong-convexity", "set", "stream", "none"]
+    strong_convexity: Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
 
@@ -71,6 +81,7 @@ class Cell:
     dimension: int
     horizon: int
     checkpoints: tuple[int, ...]
+    strong_convexity: float
 
 
 @dataclass(frozen=True)
@@ -123,20 +134,20 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         horizon.
         """
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
+        convexity = experiment.strong_convexity
+        curvatures = convexity if isinstance(convexity, tuple) else (convexity,)
         for set_name in experiment.sets:
             for stream in experiment.streams:
                 for dimension in experiment.dimensions(set_name):
-                    for horizon in horizons:
+                    for horizon, curvature in itertools.product(horizons, curvatures):
                         powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
                         recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
-                        yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)))
+                        yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)), curvature)
 
     def problem(self, cell: Cell, experiment: OnlineExperiment, draws: Draws) -> OnlineProblem:
         """The set and the stream; one for all horizons."""
         options = tuple(sorted(experiment.options.items()))
-        return _problem(
-            cell.set_name, cell.dimension, cell.stream, experiment.strong_convexity, options, draws.data_dir
-        )
+        return _problem(cell.set_name, cell.dimension, cell.stream, cell.strong_convexity, options, draws.data_dir)
 
     def learner(
         self, learner_class: type[Any], problem: OnlineProblem, cell: Cell, experiment: OnlineExperiment, variant: str
@@ -191,7 +202,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def plays(self, experiment: OnlineExperiment, card: HasTraits) -> Plays:
         """Cells, and what else decides a play, which is the same for all cells of an experiment."""
         delta = experiment.delta if card.private else None
-        common = (experiment.runs, experiment.strong_convexity, delta, tuple(sorted(experiment.options.items())))
+        common = (experiment.runs, delta, tuple(sorted(experiment.options.items())))
         return {
             (common, cell): frozenset(pairs_of(experiment, card, cell.horizon)) for cell in self.cells(experiment, card)
         }
@@ -204,7 +215,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         """
         parts = []
         for cell in self.cells(experiment, card):
-            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension, "horizon": cell.horizon}
+            labels = {"set": cell.set_name, "stream": cell.stream, "dimension": cell.dimension,
+                      "horizon": cell.horizon, "strong_convexity": cell.strong_convexity}  # fmt: skip
             here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
             pairs = pairs_of(experiment, card, cell.horizon)
             if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[CALLS] % 1).any(axis=None):
@@ -219,7 +231,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
     def describe(self, cell: Cell) -> str:
         """Stream, set, dimension and horizon."""
-        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
+        place = f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}"
+        return f"{place}, T = {cell.horizon}, mu = {cell.strong_convexity:g}"
 
     def work(self, experiment: OnlineExperiment, learner_class: type[Any], variant: str) -> Counts:
         """A round moves (settings, runs, d) numbers, d times as many where d x d matrices are kept.
@@ -362,6 +375,7 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
             "set": cell.set_name,
             "horizon": cell.horizon,
             "dimension": cell.dimension,
+            "strong_convexity": cell.strong_convexity,
             "window": np.array([each.window for each in learner.settings])[setting],
             "epsilon": spread([budget.epsilon for budget in learner.budgets]),
             "delta": spread([0.0 if learner.pure else budget.delta for budget in learner.budgets]),

@@ -15,7 +15,8 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.paper_figs.verdicts import ORDER
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.vocabulary import ORDER
 from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference" / "prefix_sums"
@@ -139,7 +140,7 @@ def _interval(row: Mapping[Any, Any] | None) -> str:
 
 def verdicts() -> str:
     """Every claim of the chapter with its measured exponent."""
-    found = pd.read_csv(REFERENCE / "claims.csv", keep_default_na=False)
+    found = read_lines(REFERENCE, text=True)
     rows = []
     for row in found.to_dict("records"):
         what = str(row["reason"])
@@ -149,7 +150,7 @@ def verdicts() -> str:
         rows.append([f"{row['learner']}.{row['variant']}", str(row["response"]), str(row["rate"]),
                      str(row["stream"]), what, str(row["verdict"])])  # fmt: skip
     counts = found["verdict"].value_counts()
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in counts)
+    told = "; ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in counts)
     return table(["learner", "response", "claim", "stream", "measured", "verdict"], rows) + f"\n\n{told}.\n"
 
 

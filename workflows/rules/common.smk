@@ -2,6 +2,7 @@
 
 TABLES = [
     "claims.csv",
+    "checks.csv",
     *[f"costs.{form}" for form in ("csv", "md", "html")],
     *[f"errata.{form}" for form in ("csv", "md")],
     *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
@@ -10,6 +11,7 @@ CAPTIONS = {
     "table_1.html": ("Claims", "table.rst", "comparison table"),
     "table_{number}.html": ("Claims", "table.rst", "comparison table {number}"),
     "claims.csv": ("Claims", "claims.rst", "every claim"),
+    "checks.csv": ("Claims", "checks.rst", "every consistency check"),
     "errata.csv": ("Errata", "errata.rst", "errata"),
     "costs.html": ("Costs", "costs.rst", "oracle calls"),
 }
@@ -24,7 +26,7 @@ AUDIT_TABLES = [
 ]
 VALIDATION_TABLES = [
     f"validation/{name}.{form}"
-    for name in ("intervals", "verdicts", "gate")
+    for name in ("intervals", "verdicts", "gate", "stopping")
     for form in ("csv", "md", "html")
 ]
 TRUST_CAPTIONS = {
@@ -41,6 +43,11 @@ TRUST_CAPTIONS = {
         "planted curves",
     ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
+    "validation/stopping.html": (
+        "Validation of the fits",
+        "stopping.rst",
+        "intervals of runs that stop",
+    ),
 }
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)
@@ -152,6 +159,15 @@ def shown_files(wildcards):
     folders = [Path(RESULTS), Path("results") / "reference"]
     measured = [sorted((folder / "speed").glob("*.md")) for folder in folders]
     return files + [str(path) for paths in measured for path in paths]
+
+
+def reference_lines(wildcards):
+    """The committed claims of a paper, and its checks where there are some."""
+    folder = RESULTS.replace("results", "results/reference", 1)
+    claims, checks = (
+        f"{folder}/{wildcards.paper}/{name}" for name in ("claims.csv", "checks.csv")
+    )
+    return [claims, *([checks] if Path(checks).exists() else [])]
 
 
 def captioned(name):

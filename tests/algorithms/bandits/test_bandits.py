@@ -254,6 +254,24 @@ def test_noise_lives_in_the_hull() -> None:
     assert record.violation < 1e-9
 
 
+@pytest.mark.parametrize("held", [1, 3, 10**6])
+def test_the_largest_violation_counts_and_not_the_last(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point that is outside once, in the middle of a play, is told of, however many are looked at together."""
+    learner, steps = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=4096), []
+    monkeypatch.setattr("dpregret.algorithms.bandits.noisy_leader.HELD", held)
+    step = learner.step
+
+    def slip(point: np.ndarray, released: np.ndarray) -> np.ndarray:
+        steps.append(1)
+        found = step(point, released)
+        return found + (len(steps) == 5) * 0.25 * np.eye(3)[0] * (np.linalg.norm(found) + 8)
+
+    monkeypatch.setattr(learner, "step", slip)
+    record = learner.play(linear(4096, 3), generators(2), generators(2, 1))
+    assert len(steps) > 6
+    assert record.violation > 0.5
+
+
 def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
     learner = PrivateLinearBandit(
         BanditProblem(make_set("ball", 4), 4096, 1.0, linear=True), [FREE, PRIVATE], 300, "corrected"

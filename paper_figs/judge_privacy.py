@@ -1,0 +1,48 @@
+"""Verdicts on what a learner promises about privacy."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs.cells import Cells, select_rows
+from dpregret.paper_figs.claims import Claim
+from dpregret.paper_figs.judgement import Judgement, listed
+from dpregret.paper_figs.vocabulary import FAILS, HOLDS, INCONCLUSIVE, REPRODUCED, VIOLATED
+
+ROUNDING: Final = 1e-6
+"""Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""
+FACTOR: Final = "factor of eps"
+UPPER_ONLY: Final = "none: the ledger is an upper bound"
+
+
+def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
+    """Delivered against claimed eps, in all rows of the claim.
+
+    An exact ledger above the claim refutes it. One that is only an upper bound shows no violation; but a consistency
+    check is about the ledger itself, and fails.
+    """
+    rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
+    rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
+    ratio = (rows["delivered_epsilon"] / rows["epsilon"]).to_numpy(dtype=float)
+    if not len(ratio) or not np.isfinite(ratio).all():
+        return Judgement(
+            INCONCLUSIVE, "the runs carry no delivered epsilon", resolution_of="none: no delivered epsilon"
+        )
+    reason, kept, check = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps", True, claim.kind
+    verdict = HOLDS if check == "check" else REPRODUCED
+    if ratio.max() > 1 + ROUNDING:
+        kept = False
+        verdict = FAILS if check == "check" else VIOLATED
+    upper = claim.accounting == "upper"
+    if upper and not kept and check == "claim":
+        verdict = INCONCLUSIVE
+        reason = (
+            f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
+        )
+    return Judgement(
+        verdict, reason, float("nan") if upper else ROUNDING, resolution_of=UPPER_ONLY if upper else FACTOR,
+        runs=len(cells.responses), cells_used=listed(cells.values),
+    )  # fmt: skip

@@ -1,0 +1,35 @@
+"""The words that a verdict may be, in the order in which readers are told of them, and what each means."""
+
+from __future__ import annotations
+
+from typing import Final
+
+REPRODUCED, UP_TO_LOGS = "reproduced", "reproduced up to logs"
+BELOW, ABOVE, SEEN_HERE = "below bound", "above bound", "seen here"
+STEEPER_HELD, STEEPER, VIOLATED = "steeper, bound holds", "steeper", "violated"
+HOLDS, FAILS = "holds", "fails"
+INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
+
+CLAIMS: Final = {
+    REPRODUCED: "grows like the bound, on a stream where the bound's terms really appear",
+    UP_TO_LOGS: "the power is met; whether the stated logarithm is there too, these cells and runs cannot tell",
+    BELOW: "grows more slowly: the bound is loose, or the stream easy",
+    ABOVE: "stays above a lower bound with room",
+    SEEN_HERE: "grows like the bound on a typical stream, which proves nothing of a statement about all streams",
+    STEEPER_HELD: "grows faster than the bound, but from far below it: the explicit bound holds in every cell",
+    STEEPER: "grows faster than the rate, and there is no explicit bound to compare with",
+    INCONCLUSIVE: "the interval is too wide, or too few cells are usable; the reason says what it would take",
+    VIOLATED: "refuted: an explicit bound is crossed, privacy is lost beyond the claim, or the rate is exceeded by a "
+    "response of at least half of the bound",
+    NOT_RUN: "not in this profile",
+}
+"""Verdicts on claims -> their meaning. A claim could have come out otherwise."""
+CHECKS: Final = {
+    HOLDS: "as it has to be",
+    FAILS: "otherwise than it has to be: the code or the reasoning is wrong",
+    INCONCLUSIVE: "an interval contains the bound, or too few cells are usable",
+    NOT_RUN: "not in this profile",
+}
+"""Verdicts on consistency checks -> their meaning."""
+ORDER: Final = tuple(dict.fromkeys((*CLAIMS, *CHECKS)))
+"""All verdicts."""

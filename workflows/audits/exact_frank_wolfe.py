@@ -1,0 +1,126 @@
+"""What noisy-min Frank-Wolfe with Laplace noise loses, exactly, on one pair of neighbouring data sets.
+
+See docs/frank_wolfe_privacy.md for the theorem. The set is the l1 ball in the plane, its corners are +-e1 and +-e2, all
+losses are linear. All scores are 0 in the one data set; replacing a record moves the scores of e1 and e2 up by the
+sensitivity s = 2 L1 |C|_1 / n, and those of -e1 and -e2 down. Every choice falls into the raised pair with probability
+`raised_pair(2 s / b)` in the second data set, b the scale of the noise, and with probability 1/2 in the first; which
+corner of its pair it is says nothing. Steps 1/(T+2) let the released point tell all choices (`choices_told`), so that
+it loses what Binomial(T-1, 1/2) and Binomial(T-1, q) lose.
+
+Scales are in units of the sensitivity s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import expit
+
+from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
+from dpregret.algorithms.privacy.composition import binomial_epsilon
+from dpregret.algorithms.privacy.selection import calibrate_selection
+from dpregret.core.arrays import Array
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+INFORMATION = 49 / 36
+"""Squared derivative over variance, (7/12)^2 / (1/4), of a choice in the pair above, in units of (s / b)^2."""
+
+
+def raised_pair(gap: float) -> float:
+    """P(the smallest of four Laplace(1) scores is one of two that stand higher by `gap` >= 0 than the other two).
+
+    The integral of 2 f(y - gap) S(y - gap) S(y)^2, f the density and S the tail of Laplace(1): 1/2 at 0, slope -7/24.
+    """
+    return 5 / 6 * math.exp(-gap) - (1 / 3 + gap / 8) * math.exp(-2 * gap)
+
+
+def attained_epsilon(scale: float, rounds: int, delta: float) -> float:
+    """What the released point of T = `rounds` rounds loses at delta on the pair above, exactly."""
+    return binomial_epsilon(rounds - 1, 0.5, raised_pair(2 / scale), delta)
+
+
+def attained_by_gumbel(scale: float, rounds: int, delta: float) -> float:
+    """The same for Gumbel noise, where a pair is chosen by the exponential mechanism."""
+    return binomial_epsilon(rounds - 1, 0.5, float(expit(-2 / scale)), delta)
+
+
+def printed_scale(budget: Budget, rounds: int) -> float:
+    """L1 |C|_1 sqrt(8 T ln(1/delta)) / (n eps) of Alg. 4, in units of s."""
+    return math.sqrt(8 * rounds * math.log(1 / budget.delta)) / (2 * budget.epsilon)
+
+
+def refuted_scale(budget: Budget, rounds: int) -> float:
+    """The largest scale that the pair above shows to be too small: a valid one is at least this."""
+    small = largest_within(lambda inverse: attained_epsilon(1 / inverse, rounds, budget.delta), budget.epsilon)
+    return 1 / small
+
+
+def proved_scale(budget: Budget, rounds: int) -> float:
+    """The smallest scale that optimal composition of pure choices proves to be valid."""
+    return calibrate_selection("laplace", budget, 1.0, rounds - 1)
+
+
+def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
+    """A valid scale if the privacy loss of a choice had a range of `spread` s / b: zCDP of bounded range."""
+    return spread / 2 * calibrate_selection("gumbel", budget, 1.0, rounds - 1)
+
+
+def failing_epsilon(delta: float) -> float:
+    """The epsilon beyond which the printed scale fails for every T that is large enough.
+
+    As T grows the pair tends to two Gaussians at a distance of eps sqrt(INFORMATION / (2 ln(1/delta))).
+    """
+    apart = math.sqrt(INFORMATION / (2 * math.log(1 / delta)))
+    return largest_within(lambda epsilon: apart * epsilon / gaussian_mu(Budget(epsilon, delta)), 1.0)
+
+
+def choices_told(point: Sequence[Fraction], rounds: int) -> list[tuple[int, ...]]:
+    """The corners s_1..s_{T-1} of the unit l1 ball that led from 0 to `point` in steps of 1/(T+2), in exact arithmetic.
+
+    (T+2)^(T-1) theta_T = sum over t of s_t (T+1)^(T-1-t) (T+2)^(t-1): modulo T+2 only s_1 stays, times (-1)^(T-2).
+    """
+    base = rounds + 2
+    left = [coordinate * base ** (rounds - 1) for coordinate in point]
+    found = []
+    for now in range(1, rounds):
+        weight = (rounds + 1) ** (rounds - 1 - now)
+        sign = -1 if (rounds - 1 - now) % 2 else 1
+        corner = tuple(sign * _centred(coordinate, base) for coordinate in left)
+        found.append(corner)
+        left = [(coordinate - weight * step) / base for coordinate, step in zip(left, corner, strict=True)]
+    return found
+
+
+def _centred(number: Fraction, base: int) -> int:
+    """The remainder of a whole number that lies next to 0."""
+    rest = int(number) % base
+    return rest - base if 2 * rest > base else rest
+
+
+def choice_scores(scores: Array, moves: Array) -> tuple[Array, Array]:
+    """P(i) of the smallest of scores (k,) with Laplace(1) noise, and d ln P(i) for scores that move along `moves` (k,).
+
+    Quadrature between the kinks of the densities, exact to rounding. The variance of the second under the first is the
+    Fisher information of a choice, its largest difference is the range of the loss of a small move.
+    """
+    low = scores.min()
+    ends = np.unique(np.concatenate([scores, np.linspace(low - 40, low + 40, 41)]))
+    half = np.diff(ends)[:, None] / 2
+    place, weight = (ends[:-1, None] + half * (1 + NODES)).ravel(), (half * WEIGHTS).ravel()
+    apart = place[:, None] - scores
+    density = 0.5 * np.exp(-np.abs(apart))
+    tail = np.where(apart > 0, density, 1 - density)
+    chosen = density / tail * tail.prod(axis=1, keepdims=True)  # i stands here and all others higher
+    beyond = moves * density / tail  # E sgn of the noise of a score that stands higher
+    slope = moves * np.sign(apart) + beyond.sum(axis=1, keepdims=True) - beyond
+    probability = weight @ chosen
+    return probability, weight @ (chosen * slope) / probability
+
+
+def information(scores: Array, moves: Array) -> float:
+    """Fisher information of one choice, in units of (s / b)^2; scores in units of b, moves in [-1, 1]."""
+    probability, slope = choice_scores(scores, moves)
+    return float(probability @ np.square(slope))
