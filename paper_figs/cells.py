@@ -386,8 +386,9 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 def _argument(rate: Rate, cells: Cells) -> Array:
     """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    if rate.log_argument == "n/delta":
+        return cells.checkpoints / cells.deltas
     return {
-        "n/delta": cells.checkpoints / cells.deltas,
         "2np": 2 * cells.checkpoints * cells.dimensions,
         "2p": 2 * cells.dimensions,
         "p/4": cells.dimensions / 4,
