@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.claims_files import ClaimsError, cited_claims, load_claims, load_errata, load_paper
 from dpregret.paper_figs.planted import make_claim
 
@@ -191,7 +190,6 @@ def test_shipped_claims_and_errata_agree(repository: Path) -> None:
     sources = " ".join(claim.source for claim in claims.claims)
     for theorem in (1, 2, 3, 4, 5, 6, 7):
         assert f"Theorem {theorem}" in sources
-
 
 
 @pytest.mark.parametrize("paper", [folder.name for folder in sorted(PAPERS.iterdir()) if folder.is_dir()])
