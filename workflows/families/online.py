@@ -15,17 +15,9 @@ import pandas as pd
 from pydantic import Field
 
 from dpregret.paper_figs.runs import SLOPE_SPAN
+from dpregret.workflows.families import fields
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
-from dpregret.workflows.families.fields import (
-    LOG_SLOPE,
-    REGRET,
-    ExperimentOnSets,
-    Mistake,
-    Plain,
-    Positives,
-    Precision,
-    Windows,
-)
+from dpregret.workflows.families.fields import LOG_SLOPE, REGRET, ExperimentOnSets, Mistake, Plain, Precision, Windows
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
@@ -52,7 +44,7 @@ class OnlineExperiment(ExperimentOnSets):
     responses: ClassVar[tuple[str, ...]] = (REGRET, LOG_SLOPE)
     family: Literal["online"] = "online"
     sweep: Literal["horizon", "dimension", "window", "epsilon", "strong-convexity", "set", "stream", "none"]
-    strong_convexity: Positives = 1.0
+    strong_convexity: fields.Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
 
@@ -136,13 +128,12 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)
         convexity = experiment.strong_convexity
         curvatures = convexity if isinstance(convexity, tuple) else (convexity,)
-        for set_name in experiment.sets:
-            for stream in experiment.streams:
-                for dimension in experiment.dimensions(set_name):
-                    for horizon, curvature in itertools.product(horizons, curvatures):
-                        powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
-                        recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
-                        yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)), curvature)
+        for set_name, stream in itertools.product(experiment.sets, experiment.streams):
+            places = itertools.product(experiment.dimensions(set_name), horizons, curvatures)
+            for dimension, horizon, curvature in places:
+                powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
+                recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
+                yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)), curvature)
 
     def problem(self, cell: Cell, experiment: OnlineExperiment, draws: Draws) -> OnlineProblem:
         """The set and the stream; one for all horizons."""
