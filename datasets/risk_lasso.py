@@ -100,8 +100,8 @@ def _unpack(bits: np.ndarray, dimension: int) -> Array:
 class HeteroConsensus(SquaredRisk):
     """Every coordinate agrees with the label, some more than others; the same records in every run.
 
-    Record i has y = (-1)^i and x_j = y (b_j + (1 - b_j) H_ij), b_j = strength (1 - spread j / p), H_ij the columns
-    1..p of a Sylvester-Hadamard matrix. So exactly G = b b' + diag((1 - b)^2), c = b, m = 1: spread-out, badly
+    Record i has y = (-1)^i and x_j = y (b_j + (1 - b_j) H_ij) for j = 1..p, b_j = strength (1 - spread (j - 1) / p),
+    H a Sylvester-Hadamard matrix whose columns count from 0. So exactly G = b b' + diag((1 - b)^2), c = b, m = 1: spread-out, badly
     conditioned, and O(p) to work with. samples must be a multiple of the smallest power of two above p.
     """
 

@@ -17,9 +17,12 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing", "crossover",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
+EXACT = {
+    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
+    "crossover": ("crossover",),
+}  # fmt: skip
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
@@ -89,8 +92,9 @@ class Asymptotic(Strict):
 class Claim(Strict):
     """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
 
-    `check` says why the sentence could not have come out otherwise on its experiment; such a line is a consistency
-    check and no finding.
+    `exact` names an exact privacy loss (`workflows/audits/exact_losses.py`) that decides a claim of type private where
+    it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
+    experiment; such a line is a consistency check and no finding.
     """
 
     id: str
@@ -108,6 +112,7 @@ class Claim(Strict):
     where: Where = Field(default_factory=dict)
     varies: tuple[str, ...] = ()
     accounting: Literal["exact", "upper"] = "exact"
+    exact: str = ""
     parameter: Parameter
     response: Response = "regret"
     counterpart: Counterpart | None = None
@@ -146,6 +151,8 @@ class Claim(Strict):
             raise ValueError(
                 "type below needs bound explicit and response regret or excess; with side lower, response noise"
             )
+        if self.exact and self.type != "private":
+            raise ValueError(f"type {self.type} takes no exact")
         if self.response == "overhead" and self.counterpart is None:
             raise ValueError("response overhead needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
@@ -169,7 +176,7 @@ class Claim(Strict):
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
-            "beta": ("d/beta",),
+            "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
@@ -277,7 +284,8 @@ class FigureEntry(Strict):
 class Gain(Strict):
     """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
 
-    `over` is the variant in the numerator. Everything else as in a claim; a row per stream and value of `parameter`.
+    `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
+    in a claim; a row per stream and value of `parameter`.
     """
 
     learner: str

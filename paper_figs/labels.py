@@ -7,23 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Parameter = Literal[
-    "horizon",
-    "samples",
-    "dimension",
-    "experts",
-    "window",
-    "landau",
-    "width",
-    "epsilon",
-    "mu",
-    "best_loss",
-    "length",
-    "convexity",
-    "beta",
-    "corners",
-    "curvature",
-    "smoothness",
-]
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "mu", "best_loss", "length",
+    "convexity", "beta", "corners", "curvature", "smoothness",
+]  # fmt: skip
 Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 
 

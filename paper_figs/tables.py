@@ -20,6 +20,7 @@ from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
 from dpregret.paper_figs.claims_files import load_claims, load_paper
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
+from dpregret.paper_figs.exact_losses import NOTHING, ROUNDING, ExactLosses
 from dpregret.paper_figs.formats import DASH
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.lines import write_lines
@@ -50,17 +51,18 @@ def write_tables(
     paper: Path | str,
     out_dir: Path | str,
     experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
 ) -> None:
     """Write claims.csv, checks.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
-    verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that
-    cannot be trusted.
+    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. Raises RunsError or ClaimsError
+    in one line for files that cannot be trusted.
     """
     claims, errata = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
-    judged = judge_claims(runs, claims, experiments)
+    judged = judge_claims(runs, claims, experiments, exact)
     write_lines(judged, out)
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
     write_costs(runs, claims, out)
@@ -73,13 +75,14 @@ def write_further_table(
     out_dir: Path | str,
     number: int,
     experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
 ) -> None:
     """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
     claims, runs = load_claims(Path(paper) / "claims.yaml"), read_runs(runs_dir)
     table = claims.tables[number - 1]
     named = {name for row in table.rows for name in row.claim_ids()}
     own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
-    judged = judge_claims(runs, own, experiments)
+    judged = judge_claims(runs, own, experiments, exact)
     write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
 
 
@@ -143,6 +146,11 @@ def _row(
     }
 
 
+def _delivered(ledger: float, epsilon: float) -> str:
+    """What the ledger proves; above the promise it says no more than that."""
+    return f"{'at most ' if ledger > epsilon * (1 + ROUNDING) else ''}{formats.significant(ledger)}"
+
+
 def _reference_cells(
     runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
 ) -> dict[str, str]:  # fmt: skip
@@ -158,7 +166,7 @@ def _reference_cells(
     private = np.isfinite(epsilon)
     cells = [
         f"{epsilon:g} / {delta:g}" if private else DASH,
-        formats.significant(float(rows["delivered_epsilon"].mean())) if private else DASH,
+        _delivered(float(rows["delivered_epsilon"].mean()), epsilon) if private else DASH,
         counted_operations(rows),
         formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
         _mean_text(regret, fixed=claims.problem == "online"),

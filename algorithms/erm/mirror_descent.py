@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.geometry import Ball, ConstraintSet, CountedSet, gaussian_width, make_potential
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
@@ -156,28 +156,28 @@ class MirrorDescent(ErmLearner):
         return state, output
 
     def _compiled(self) -> Descend | None:
-        """`_descend` in compiled loops: Euclidean steps on a ball, for a risk that has a rule."""
-        rule, ball = getattr(self.risk, "rule", None), plain_ball(self.domain)
-        if rule is None or ball is None or self.potential.name != "euclidean":
+        """`_descend` in compiled loops, for a risk and a potential that have a rule."""
+        rule, potential = getattr(self.risk, "rule", None), self.potential.rule
+        if rule is None or potential is None:
             return None
         from dpregret.algorithms.erm.descent_kernels import descend
 
         every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
 
-        def steps_on_ball(
+        def steps_by_rule(
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
-            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
             while done < len(steps):
-                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *state.shape[1:]))
+                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*told, state, output, averaged, chunk, noise, some, every)
+                descend(*rule, *potential, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
-            count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
+            if self.potential.name == "euclidean":
+                count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output
 
-        return steps_on_ball
+        return steps_by_rule
 
     def iterations(self) -> list[int]:
         """T of each setting."""
@@ -234,12 +234,6 @@ class Normals:
 
 
 Descend = Callable[[Array, Array, Array, Array, Normals], tuple[Array, Array]]
-
-
-def plain_ball(domain: ConstraintSet) -> Ball | None:
-    """The ball that a set is, if it projects as balls do."""
-    inner = domain.inner if type(domain) is CountedSet else domain
-    return inner if type(inner) is Ball else None
 
 
 def count_projections(domain: ConstraintSet, rows: int, seconds: float) -> None:

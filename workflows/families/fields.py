@@ -74,6 +74,12 @@ Option = Annotated[
 ]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(gt=0, le=2**1000)], ...],
+    _unique,
+    AfterValidator(_distinct),
+    BeforeValidator(_as_tuple),
+]
 Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 Sets = Annotated[
     tuple[str, ...],
