@@ -62,7 +62,8 @@ class MirrorDescent(ErmLearner):
     """The loop of every noisy descent."""
 
     MAX_ITERATIONS: ClassVar[int] = 65536
-    potential_name: ClassVar[str]
+    potential_name: ClassVar[str | None]
+    """None: the potential made for the set's geometry."""
     averaged: ClassVar[bool] = True
     """Release the average of the iterates; else the last one."""
 
@@ -126,7 +127,7 @@ class MirrorDescent(ErmLearner):
         potential, lengths = self.potential, [plan.iterations for plan in self.plans]
         states = np.tile(potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
-        units, descend = Normals(generators, self.domain.dimension), self._compiled() or self._descend
+        units, descend = self._units(generators), self._compiled() or self._descend
         for begun, end in pairwise([0, *sorted(set(lengths))]):
             rows = [row for row, length in enumerate(lengths) if length >= end]
             noise = np.array([self.plans[row].noise for row in rows])
@@ -138,6 +139,10 @@ class MirrorDescent(ErmLearner):
         if not np.isfinite(released).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
+
+    def _units(self, generators: Sequence[np.random.Generator]) -> Normals:
+        """The noise, in units of its largest standard deviation."""
+        return Normals(generators, self.domain.dimension)
 
     def _descend(self, state: Array, output: Array, steps: Array, noise: Array, units: Normals) -> tuple[Array, Array]:
         """Some steps (T, settings) of all rows: the last state, and what the iterates add to the output."""
@@ -169,7 +174,7 @@ class MirrorDescent(ErmLearner):
                 chunk = steps[done : done + len(some)] if len(some) else steps
                 descend(*told, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
-            if self.potential_name == "euclidean":
+            if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output
 
@@ -210,10 +215,13 @@ class MirrorDescent(ErmLearner):
 
 
 class Normals:
-    """Endless standard normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only."""
+    """Endless normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only.
 
-    def __init__(self, generators: Sequence[np.random.Generator], dimension: int):
-        self.generators, self.dimension = generators, dimension
+    deviations: their standard deviations, 1 or one a coordinate.
+    """
+
+    def __init__(self, generators: Sequence[np.random.Generator], dimension: int, deviations: Array | float = 1.0):
+        self.generators, self.dimension, self.deviations = generators, dimension, deviations
         self.rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
         self._left = np.empty((0, len(generators), dimension))
 
@@ -221,6 +229,7 @@ class Normals:
         """Those of the next rounds, at least one and at most `most`: (rounds, runs, dimension)."""
         if not len(self._left):
             self._left = unit_noise("gaussian", self.generators, self.rounds, self.dimension)
+            self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
 
