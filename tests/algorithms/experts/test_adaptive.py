@@ -24,7 +24,7 @@ class Credulous(AdaptiveExperts):
 
 
 def played(learner: AdaptiveExperts, blocks: list[Block], runs: int) -> list[_Adaptive]:
-    players = [_Adaptive(learner, generator) for generator in generators(runs)]
+    players = [_Adaptive(learner, learner.plan, generator) for generator in generators(runs)]
     before = np.zeros(len(learner.sizes))
     for block in blocks:
         for player in players:
