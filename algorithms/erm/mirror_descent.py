@@ -173,7 +173,7 @@ class MirrorDescent(ErmLearner):
                 chunk = steps[done : done + len(some)] if len(some) else steps
                 descend(*rule, *potential, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
-            if self.potential_name == "euclidean":
+            if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output
 

@@ -99,7 +99,7 @@ MISTAKES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ({"asymptotic_from": 8}, "asymptotic_from", ("is called 'from' now",)),
     ({"rate": "T^^2"}, "rate", ("claims[thm3-T].rate: a rate is written like T^0.5 ln(T)^1.5", "not 'T^^2'")),
     ({"rate": {"power": 1}}, "rate", ("a rate is written like",)),
-    ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, d/beta, not of 'n'",)),
+    ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, p/4, d/beta, not of 'n'",)),
     ({"rate": "d"}, "id", ("rate 'd' is in d, where parameter horizon sweeps T",)),
     ({"rate": None}, "id", ("type exponent needs rate",)),
     ({"at": "t"}, "at", ("claims[thm3-T].at: unknown setting 't', allowed: T",)),
