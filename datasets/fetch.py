@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
-from sklearn.datasets import fetch_file, load_svmlight_file
 
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.core.validation import validate
@@ -112,6 +111,8 @@ def convert(source: Source, directory: Path) -> Path:
         )
     verify(source, raw)
     try:
+        from sklearn.datasets import load_svmlight_file  # slow to import, and checks read this module
+
         matrix, classes = load_svmlight_file(str(raw), n_features=source.columns)
     except (OSError, EOFError, ValueError) as error:
         message = " ".join(str(error).split())
@@ -167,6 +168,8 @@ def _sha256(path: Path) -> str:
 def _download(source: Source, directory: Path, sha256: str | None) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     try:
+        from sklearn.datasets import fetch_file
+
         path: Path = fetch_file(source.url, directory, source.filename, sha256, n_retries=0)
     except (OSError, http.client.HTTPException) as error:
         raise FetchError(f"{source.url}: download failed ({one_line(error)})") from error

@@ -235,18 +235,17 @@ def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
         return rows["noise_norm"].to_numpy(dtype=float)
     regret = rows["regret"].to_numpy(dtype=float)
     if claim.counterpart is not None:
-        regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart, rows["checkpoint"])
+        regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart)
     if claim.response != "log_slope":
         return regret
     start = rows["regret_start"].to_numpy(dtype=float)
     if claim.counterpart is not None:
-        start = start - _counterpart_regret(rows, frame, claim, claim.counterpart, rows["checkpoint"] // SLOPE_SPAN)
+        early = rows.assign(checkpoint=rows["checkpoint"] // SLOPE_SPAN, regret=start)
+        start = start - _counterpart_regret(early, frame, claim, claim.counterpart)
     return np.asarray((regret - start) / np.log(SLOPE_SPAN), dtype=np.float64)
 
 
-def _counterpart_regret(
-    rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart, checkpoints: pd.Series[int]
-) -> Array:
+def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart) -> Array:
     """Regret of the non-private counterpart on the same losses: same experiment, stream, set, dimension and run."""
     where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
     found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
@@ -256,12 +255,12 @@ def _counterpart_regret(
     if not found["anytime"].all():
         keys = [*keys, "horizon"]
     table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
-    left = rows[[key for key in keys if key != "checkpoint"]].assign(checkpoint=checkpoints)
-    joined = left.merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
-    filled = fill_missing(joined, left, [key for key in keys if key != "run"])
-    if filled.isna().any():
+    joined = rows[keys].merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
+    cells = rows.groupby([*_settings(rows), "horizon", "checkpoint"]).ngroup()
+    filled = fill_missing(rows["regret"].to_numpy(dtype=float), joined.to_numpy(dtype=float), cells.to_numpy())
+    if np.isnan(filled).any():
         raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
-    return np.asarray(filled, dtype=np.float64)
+    return filled
 
 
 def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
@@ -387,8 +386,9 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 def _argument(rate: Rate, cells: Cells) -> Array:
     """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    if rate.log_argument == "n/delta":
+        return cells.checkpoints / cells.deltas
     return {
-        "n/delta": cells.checkpoints / cells.deltas,
         "2np": 2 * cells.checkpoints * cells.dimensions,
         "2p": 2 * cells.dimensions,
         "p/4": cells.dimensions / 4,

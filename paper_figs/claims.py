@@ -28,6 +28,8 @@ WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
+QUOTED = "quoted"
+"""The learner of a table row that is quoted from elsewhere and not run."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
@@ -176,7 +178,7 @@ class Claim(Strict):
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
-            "beta": ("parameter", "d/beta"),
+            "beta": ("d/beta",),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")

@@ -8,7 +8,7 @@ of tables are grouped in the same way by `rows`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,8 +24,11 @@ RENAMED = {
 AT, SETTINGS = "at", "settings"
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
-TEXTS: Final = {"errata": ("printed", "right", "why", "reason"), "claims": ("says", "check")}
-"""Kind of entry -> its keys whose text may cite claims, as in `claims thm3-T and thm3-d`."""
+TEXTS: Final = {
+    "errata": {key: key for key in ("printed", "right", "why", "reason")},
+    "claims": {"says": "statement", "check": "check"},
+}
+"""Kind of entry -> its keys whose text may cite claims, as in `claims thm3-T and thm3-d` -> their name in the model."""
 Inherited = Mapping[str, tuple[object, KeyPath]]
 
 
@@ -75,16 +78,16 @@ def load_paper(folder: Path | str) -> PaperTexts:
         for where, names in named for position, name in enumerate(names) if name not in known
     )  # fmt: skip
     ids = [claim.id for claim in claims.claims]
-    for entries, texts in ((claims, source), (errata, written)):
-        if texts is not None:
-            _refuse(
-                f"{texts.at((kind, place, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
-                for kind, keys_ in TEXTS.items()
-                for place, entry in enumerate(entries.model_dump(by_alias=True).get(kind, ()))
-                for key in keys_
-                for name in cited_claims(str(entry.get(key, "")))
-                if name not in ids
-            )
+    entries: list[tuple[str, Located | None, Sequence[object]]] = [
+        ("claims", source, claims.claims), ("errata", written, errata.errata)
+    ]  # fmt: skip
+    _refuse(
+        f"{file_.at((kind, place, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
+        for kind, file_, group in entries if file_ is not None
+        for place, entry in enumerate(group)
+        for key, attribute in TEXTS[kind].items()
+        for name in cited_claims(getattr(entry, attribute)) if name not in ids
+    )  # fmt: skip
     return PaperTexts(claims, errata)
 
 

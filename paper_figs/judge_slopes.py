@@ -14,7 +14,7 @@ from dpregret.paper_figs.cells import LENGTHS, Cells, coordinate, direction, log
 from dpregret.paper_figs.claims import Claim
 from dpregret.paper_figs.formats import number
 from dpregret.paper_figs.judge_bounds import OF_ITS_SIZE, evidence
-from dpregret.paper_figs.judgement import STATES, Judgement, listed, undecided
+from dpregret.paper_figs.judgement import POWER, STATES, Judgement, listed, undecided
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.resolution import Resolution, resolution
@@ -68,7 +68,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         verdict, reason = _matched(claim, rate, cells.tight, resolved, reason)
     judgement = replace(
         shown, verdict=verdict, reason=reason,
-        resolution=resolved.power, resolution_log=resolved.log_power, resolution_of="power",
+        resolution=resolved.power, resolution_log=resolved.log_power, resolution_of=POWER,
         fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,
         log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,
         normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,

@@ -13,6 +13,8 @@ from dpregret.paper_figs.vocabulary import INCONCLUSIVE
 NAN: Final = float("nan")
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
+POWER: Final = "power"
+"""What the resolution of a fitted claim is about."""
 NO_EXPONENT: Final = "none: no exponent was fitted"
 
 

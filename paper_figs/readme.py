@@ -15,6 +15,7 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims
 from dpregret.paper_figs.errata import MEASURED
+from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
@@ -126,8 +127,42 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
 
 def update_verdicts(readme: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the README's tables of verdicts; return whether they were up to date. `check` writes nothing."""
-    text = "\n".join(formats.markdown(table(reference, papers)) for table in (verdict_table, check_table))
+    tables = [formats.markdown(table(reference, papers)) for table in (verdict_table, check_table)]
+    sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
+    text = "\n".join([*tables, *filter(None, sentences)])
     return renew(readme, lambda old: marked(marked(old, SUMMARY, text), MEANINGS, meanings()), check)
+
+
+def resolution_sentence(reference: Path, papers: Path) -> str:
+    """How fine the fitted claims are, and how many of those that state a logarithm could tell one power of it.
+
+    Nothing for a reference that is older than the column.
+    """
+    lines = _lines(reference, papers)
+    if "resolution" not in lines.columns:
+        return ""
+    claims = lines.loc[(lines["kind"] == "claim") & (lines["resolution_of"] == POWER)]
+    fine = claims["resolution"]
+    worst = claims["claim"].iloc[int(fine.to_numpy().argmax())]
+    logs = claims.loc[claims["rate"].str.contains(r"ln[ (]|log2\(", regex=True), "resolution_log"].dropna()
+    return (
+        f"Resolution of the {len(claims)} fitted claims: in the median a power is told from one that is off by "
+        f"{fine.median():.2f}, in nine of ten by {fine.quantile(0.9):.2f}, at worst by {fine.max():.2f} "
+        f"(claim {worst}). Of {len(logs)} that state a logarithm {(logs <= 1).sum()} could tell one power of it.\n"
+    )
+
+
+def audit_sentence(reference: Path, papers: Path) -> str:
+    """How many private learners were audited, with what finding, and how many lines about privacy are about them."""
+    audit = pd.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
+    findings = audit["finding"].str.split(r"[,:]", regex=True).str[0].value_counts()
+    found = ", ".join(f"{count}: {finding}" for finding, count in findings.items())
+    names = set(audit["learner"] + "." + audit["variant"])
+    lines = _lines(reference, papers)
+    private = lines.loc[lines["type"] == "private"]
+    audited = (private["learner"] + "." + private["variant"]).isin(names).sum()
+    text = f"[Audited](results/reference/audit/audit.md): {len(audit)} private learners ({found})."
+    return f"{text} {audited} of the {len(private)} lines about privacy are about one of them.\n"
 
 
 def meanings() -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
-from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
+from dpregret.paper_figs.claims import QUOTED, ClaimsFile, Reference, Table, TableRow
 from dpregret.paper_figs.claims_files import load_claims, load_paper
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
@@ -160,7 +160,7 @@ def _reference_cells(
     try:
         rows = reference_rows(runs, row, reference)
     except NotRun:
-        return {**dict.fromkeys(names, NO_REFERENCE), "draws": DASH}
+        return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else NO_REFERENCE), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
     epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
     private = np.isfinite(epsilon)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpregret.paper_figs.claims import QUOTED
 from dpregret.paper_figs.claims_files import cited_claims, load_paper
 from dpregret.paper_figs.readme import update_readme, update_verdicts
 from dpregret.workflows.config import load_config
@@ -64,6 +65,8 @@ def test_every_claim_and_erratum_names_what_the_full_profile_runs(paper):
     for table in claims.tables:
         for row in table.rows:
             reference = row.reference or table.reference
+            if row.learner == QUOTED:
+                continue
             wanted.append((row.id, reference.experiment, row.learner, row.variant, reference.stream))
     for erratum in errata.errata:
         if erratum.measure is not None and erratum.experiment is not None:

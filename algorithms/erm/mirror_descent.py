@@ -168,10 +168,11 @@ class MirrorDescent(ErmLearner):
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
+            told = (rule.kind, rule.shares, rule.atoms, potential.kind, potential.numbers)
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*rule, *potential, state, output, averaged, chunk, noise, some, every)
+                descend(*told, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
             if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)

@@ -124,7 +124,8 @@ class NoisySgd(MirrorDescent):
         def steps_by_rule(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
             started, moved = process_time(), points.copy()
             chosen = risk.atom_of(records)
-            descend(*rule, *potential, moved, np.empty_like(moved), False, steps, noise, units, chosen)
+            told = (rule.kind, rule.shares, rule.atoms, potential.kind, potential.numbers)
+            descend(*told, moved, np.empty_like(moved), False, steps, noise, units, chosen)
             count_projections(self.domain, len(steps) * points.shape[0] * points.shape[1], process_time() - started)
             return moved
 

@@ -24,8 +24,9 @@ Deviations  The paper's test is lost; here a guess is doubled when the noisy los
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -92,12 +93,12 @@ class AdaptiveExperts(ExpertLearner):
                 return Phases(count, epsilon, guess)
         return Phases(most, self.budget.epsilon / (2 * most), 1.0)
 
-    @property
+    @cached_property
     def release_scale(self) -> float:
         """Laplace scale of the released losses: K of them share the phase's part of the budget."""
         return 0.0 if math.isinf(self.phases.epsilon) else self.plan(0.0).switches / self.phases.epsilon
 
-    @property
+    @cached_property
     def slack(self) -> float:
         """By how much a noisy loss may exceed a correct guess."""
         plan = self.plan(0.0)
@@ -107,7 +108,8 @@ class AdaptiveExperts(ExpertLearner):
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Total losses of the played experts, numbers of switches and of phases."""
-        players = [_Adaptive(self, generator) for generator in generators]
+        plan = cache(self.plan)  # runs share guesses
+        players = [_Adaptive(self, plan, generator) for generator in generators]
         play = play_runs(players, blocks, len(self.sizes))
         return replace(play, phases=np.array([float(player.phase) for player in players]))
 
@@ -131,12 +133,17 @@ class AdaptiveExperts(ExpertLearner):
 class _Adaptive:
     """One run of Algorithm 2."""
 
-    def __init__(self, learner: AdaptiveExperts, generator: np.random.Generator):
-        self.learner, self.generator, self.guess = learner, generator, learner.phases.first_guess  # line 1
+    def __init__(self, learner: AdaptiveExperts, plan: Callable[[float], Switching], generator: np.random.Generator):
+        self.learner, self.plan, self.generator, self.guess = (
+            learner,
+            plan,
+            generator,
+            learner.phases.first_guess,
+        )  # line 1
         self.slack, self.scale = learner.slack, learner.release_scale
         self.phase, self.draws, self.done = 1, 0, 0.0
         self.start = np.zeros(len(learner.sizes))  # losses before this phase that it does not see
-        self.player = Switcher(learner.plan(self.guess), learner.sizes, generator)  # line 2
+        self.player = Switcher(plan(self.guess), learner.sizes, generator)  # line 2
 
     @property
     def total(self) -> float:
@@ -164,5 +171,5 @@ class _Adaptive:
             self.start = seen
         group, query = self.player.group, self.player.query
         self.done += self.player.total
-        self.player = Switcher(self.learner.plan(self.guess), self.learner.sizes, self.generator)
+        self.player = Switcher(self.plan(self.guess), self.learner.sizes, self.generator)
         self.player.group, self.player.query = group, query

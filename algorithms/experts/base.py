@@ -76,7 +76,7 @@ class RunOfBlock:
     block: Block
     run: int
 
-    @property
+    @cached_property
     def rounds(self) -> int:
         """Number of rounds."""
         return self.block.rounds

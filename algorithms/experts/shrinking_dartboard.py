@@ -56,10 +56,20 @@ def most_draws(horizon: int, keep_away: float, eta: float) -> int:
     return int(binom.isf(1 / horizon**2, horizon, probability)) + 1
 
 
+def decision_price(keep_away: float, eta: float) -> float:
+    """Epsilon of the one decision that a loss takes part in."""
+    return max(eta, math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away))
+
+
 def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
     """Epsilon of the whole run at delta."""
-    draw = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
-    return max(eta, draw) + zcdp_epsilon(most_draws(horizon, keep_away, eta) * eta**2 / 2, delta)
+    draws = most_draws(horizon, keep_away, eta) * eta**2 / 2
+    return decision_price(keep_away, eta) + zcdp_epsilon(draws, delta)
+
+
+def too_dear(horizon: int, keep_away: float, eta: float, epsilon: float, delta: float) -> bool:
+    """Whether the price is above epsilon; mostly the decision alone tells."""
+    return decision_price(keep_away, eta) > epsilon or price(horizon, keep_away, eta, delta) > epsilon
 
 
 @lru_cache(maxsize=256)
@@ -76,7 +86,7 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[flo
     grid = np.logspace(-6, 0, 97).tolist()
     found = (1.0, 0.0)
     for keep_away in [*grid[::8], *grid]:
-        if found[1] and price(horizon, keep_away, found[1], delta) > epsilon:
+        if found[1] and too_dear(horizon, keep_away, found[1], epsilon, delta):
             continue
         eta = _largest_eta(horizon, keep_away, best, epsilon, delta)
         if eta and (eta, -keep_away) > (found[1], -found[0]):
@@ -86,10 +96,10 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[flo
 
 def _largest_eta(horizon: int, keep_away: float, best: float, epsilon: float, delta: float) -> float:
     """The largest eta up to `best` within the budget; K jumps, so the root is approached from below."""
-    if price(horizon, keep_away, best, delta) <= epsilon:
+    if not too_dear(horizon, keep_away, best, epsilon, delta):
         return best
     smallest = best * 1e-6
-    if price(horizon, keep_away, smallest, delta) > epsilon:
+    if too_dear(horizon, keep_away, smallest, epsilon, delta):
         return 0.0
     root = brentq(lambda eta: price(horizon, keep_away, eta, delta) - epsilon, smallest, best, xtol=1e-12, rtol=1e-9)
     while price(horizon, keep_away, root, delta) > epsilon:

@@ -128,7 +128,7 @@ class Halving:
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
         """The noise of one block, (rounds, runs, d)."""
-        from dpregret.algorithms.privacy.convolution_kernels import add_product
+        from dpregret.core.sums import add_product
 
         block, flat = len(units), units.reshape(len(units), -1)
         if self.done == 0:
@@ -161,7 +161,8 @@ class Halving:
         self.senders[stretch](self.kept[end - rounds : end], self.coming[begin : begin + rounds])
 
     def _sender(self, rounds: int) -> Callable[[Array, Array], None]:
-        from dpregret.algorithms.privacy.convolution_kernels import add_product, multiply
+        from dpregret.algorithms.privacy.convolution_kernels import multiply
+        from dpregret.core.sums import add_product
 
         if rounds <= SHORT:
             matrix = toeplitz(self._lags(2 * rounds)[1:], rounds)

@@ -6,38 +6,14 @@ together, and four terms, so that a number that was read is used several times. 
 a ring of rows.
 """
 
-from typing import Any, cast
-
 import numpy as np
 import numpy.typing as npt
-from numba import types
-from numba.extending import intrinsic
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, fused
+from dpregret.core.sums import PANEL, add_one
 
 Waves = npt.NDArray[np.complex128]
-PANEL = 512  # columns that stay in the processor's cache
-
-
-def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too."""
-    return types.float64(a, b, c), lambda target, builder, signature, values: builder.fma(*values)
-
-
-fused = cast(Any, intrinsic(_fused))
-
-
-@compiled
-def _one(into: Array, a: Array, p: float) -> None:
-    for at in range(len(into)):
-        into[at] = fused(p, a[at], into[at])
-
-
-@compiled
-def _four(into: Array, a: Array, b: Array, c: Array, d: Array, p: float, q: float, r: float, s: float) -> None:
-    for at in range(len(into)):
-        into[at] = fused(s, d[at], fused(r, c[at], fused(q, b[at], fused(p, a[at], into[at]))))
 
 
 @compiled
@@ -60,24 +36,6 @@ def _first_four_twice(
         aa, bb, cc = a[at], b[at], c[at]
         into[at] = fused(s, d[at], fused(r, cc, fused(q, bb, p * aa)))
         later[at] = fused(s, cc, fused(r, bb, fused(q, aa, p * new[at])))
-
-
-@compiled
-def add_product(matrix: Array, rows: Array, into: Array) -> None:
-    """into += matrix @ rows; matrix: (n, m), rows: (m, width)."""
-    terms = matrix.shape[1]
-    fours = terms - terms % 4
-    for low in range(0, rows.shape[1], PANEL):
-        high = min(low + PANEL, rows.shape[1])
-        for n in range(len(matrix)):
-            line, m = into[n, low:high], matrix[n]
-            for i in range(0, fours, 4):
-                _four(
-                    line, rows[i, low:high], rows[i + 1, low:high], rows[i + 2, low:high], rows[i + 3, low:high],
-                    m[i], m[i + 1], m[i + 2], m[i + 3],
-                )  # fmt: skip
-            for i in range(fours, terms):
-                _one(line, rows[i, low:high], m[i])
 
 
 @compiled
@@ -109,11 +67,11 @@ def convolve(lags: Array, ring: Array, first: int, into: Array) -> None:
                     _first_four_twice(into_now, into_next, new, a, b, c, d, p, q, r, s)
         for t in range(rounds):
             for j in range(fours if t < pairs else 0, len(lags)):
-                _one(into[t, low:high], ring[(first + t - j) % len(ring), low:high], lags[j])
+                add_one(into[t, low:high], ring[(first + t - j) % len(ring), low:high], lags[j])
 
 
 @compiled
-def _decay_one(into: Array, new: Array, old: Array, y: Array, a: float, p: float, share: float) -> None:
+def _decayadd_one(into: Array, new: Array, old: Array, y: Array, a: float, p: float, share: float) -> None:
     for at in range(len(into)):
         yy = y[at]
         into[at] = fused(p, yy, into[at])
@@ -187,7 +145,7 @@ def add_decays(
                 )  # fmt: skip
         for i in range(count):
             for t in range(0 if i >= fours else pairs, rounds):
-                _decay_one(
+                _decayadd_one(
                     into[t, low:high], _columns(ring, new + t, low, high), _columns(ring, old + t, low, high),
                     state[i, low:high], decays[i], weights[i], shares[i] if i < ending else 0.0,
                 )  # fmt: skip

@@ -9,6 +9,7 @@ import math
 
 import numba
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import as_bits, as_number, compiled, fused, inlined
@@ -49,7 +50,8 @@ def _scaled_exp(high: float, low: float) -> float:
     total = fused(r * r, total, r) + 1.0
     half = fused(twos, 0.5, WHOLE)
     rest = (twos - (half - WHOLE)) + WHOLE  # two factors, since 2^twos alone can be too small
-    return total * as_number((as_bits(half) << 52) + ONE) * as_number((as_bits(rest) << 52) + ONE)
+    found: float = total * as_number((as_bits(half) << 52) + ONE) * as_number((as_bits(rest) << 52) + ONE)
+    return found
 
 
 @inlined
@@ -122,7 +124,7 @@ def log(value: float) -> float:
     return log_of(value)
 
 
-def power(base: Array, exponent: float) -> Array:
+def power(base: ArrayLike, exponent: float) -> Array:
     """base^exponent of arrays, base >= 0; 0^0 = 1."""
     array = np.asarray(base, dtype=np.float64, order="C")
     return _powers(array.reshape(-1), float(exponent)).reshape(array.shape)

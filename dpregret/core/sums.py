@@ -2,7 +2,8 @@
 
 NumPy's `vecdot` calls a BLAS that chooses its kernel, hence its order of summation, by the processor. Here eight lanes
 each add every eighth product; the lanes are added pairwise, ((0+4)+(2+6)) + ((1+5)+(3+7)), and what is left of a length
-that is no multiple of eight is added at the end, one by one. Matrix products add along the shared axis, one by one.
+that is no multiple of eight is added at the end, one by one. Matrix products add along the shared axis, one by one,
+each with a single rounding (`fused`).
 """
 
 import math
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
+from dpregret.core.compiled import compiled, fused, inlined
 
 LANES = 8
 
@@ -49,37 +50,82 @@ def vecdot(first: ArrayLike, second: ArrayLike) -> Array:
 
 
 def product(left: ArrayLike, right: ArrayLike) -> Array:
-    """`left @ right` for real numbers, left (..., k), right (k, m) or (k,): an entry is added from place 0 to k - 1."""
+    """`left @ right` for real numbers, left (..., k), right (k, m) or (k,), in the order of `add_product`."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     lead, columns = first.shape[:-1], second.shape[1:]
     found = np.zeros((math.prod(lead), math.prod(columns)))
     rows = np.ascontiguousarray(first.reshape(len(found), first.shape[-1]))
-    _add_product(rows, np.ascontiguousarray(second.reshape(len(second), found.shape[1])), found)
+    add_product(rows, np.ascontiguousarray(second.reshape(len(second), found.shape[1])), found)
     return found.reshape(lead + columns)
 
 
-TILE = 512  # columns of a piece, whose sums stay in the nearest memory
+PANEL = 512  # columns that stay in the processor's cache
+NARROW = 128
 
 
 @compiled
-def _add_product(left: Array, right: Array, found: Array) -> None:
-    """found (n, m) += left (n, k) @ right (k, m), four places of k in one sweep over a row."""
-    places, columns = right.shape
-    whole = places // 4 * 4
-    for first in range(0, columns, TILE):
-        last = min(first + TILE, columns)
-        for row in range(len(left)):
-            sums = found[row, first:last]
-            for k in range(0, whole, 4):
-                a, b, c, d = left[row, k], left[row, k + 1], left[row, k + 2], left[row, k + 3]
-                one, two = right[k, first:last], right[k + 1, first:last]
-                three, four = right[k + 2, first:last], right[k + 3, first:last]
-                for j in range(len(sums)):
-                    sums[j] = (((sums[j] + a * one[j]) + b * two[j]) + c * three[j]) + d * four[j]
-            for k in range(whole, places):
-                a, one = left[row, k], right[k, first:last]
-                for j in range(len(sums)):
-                    sums[j] += a * one[j]
+def add_one(into: Array, a: Array, p: float) -> None:
+    """into += p a, with one rounding."""
+    for at in range(len(into)):
+        into[at] = fused(p, a[at], into[at])
+
+
+@compiled
+def _add_four(into: Array, a: Array, b: Array, c: Array, d: Array, p: Array) -> None:
+    e, f, g, h = p[0], p[1], p[2], p[3]
+    for at in range(len(into)):
+        into[at] = fused(h, d[at], fused(g, c[at], fused(f, b[at], fused(e, a[at], into[at]))))
+
+
+@compiled
+def _add_four_to_two(into: Array, other: Array, a: Array, b: Array, c: Array, d: Array, p: Array, q: Array) -> None:
+    e, f, g, h = p[0], p[1], p[2], p[3]
+    r, s, t, u = q[0], q[1], q[2], q[3]
+    for at in range(len(into)):
+        aa, bb, cc, dd = a[at], b[at], c[at], d[at]
+        into[at] = fused(h, dd, fused(g, cc, fused(f, bb, fused(e, aa, into[at]))))
+        other[at] = fused(u, dd, fused(t, cc, fused(s, bb, fused(r, aa, other[at]))))
+
+
+@compiled
+def add_product(matrix: Array, rows: Array, into: Array) -> None:
+    """into += matrix @ rows, (n, m) and (m, width): place after place, each product added with one rounding."""
+    if rows.shape[1] <= NARROW:
+        _add_narrow_product(matrix, rows, into)
+        return
+    terms, pairs = matrix.shape[1], len(matrix) - len(matrix) % 2
+    fours = terms - terms % 4
+    for low in range(0, rows.shape[1], PANEL):
+        high = min(low + PANEL, rows.shape[1])
+        for i in range(0, fours, 4):
+            a, b = rows[i, low:high], rows[i + 1, low:high]
+            c, d = rows[i + 2, low:high], rows[i + 3, low:high]
+            for n in range(0, pairs, 2):
+                p, q = matrix[n, i : i + 4], matrix[n + 1, i : i + 4]
+                _add_four_to_two(into[n, low:high], into[n + 1, low:high], a, b, c, d, p, q)
+            for n in range(pairs, len(matrix)):
+                _add_four(into[n, low:high], a, b, c, d, matrix[n, i : i + 4])
+        for i in range(fours, terms):
+            for n in range(len(matrix)):
+                add_one(into[n, low:high], rows[i, low:high], matrix[n, i])
+
+
+@compiled
+def _add_narrow_product(matrix: Array, rows: Array, into: Array) -> None:
+    """The same, row after row: what a few columns would pay for calls is more than for reading them again."""
+    terms = matrix.shape[1]
+    fours = terms - terms % 4
+    for n in range(len(matrix)):
+        line = into[n]
+        for i in range(0, fours, 4):
+            e, f, g, h = matrix[n, i], matrix[n, i + 1], matrix[n, i + 2], matrix[n, i + 3]
+            a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+            for at in range(len(line)):
+                line[at] = fused(h, d[at], fused(g, c[at], fused(f, b[at], fused(e, a[at], line[at]))))
+        for i in range(fours, terms):
+            e, a = matrix[n, i], rows[i]
+            for at in range(len(line)):
+                line[at] = fused(e, a[at], line[at])
 
 
 def largest_eigenvalue(matrices: ArrayLike) -> Array:

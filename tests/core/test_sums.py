@@ -1,6 +1,7 @@
 """Inner products: the order that is written down, and nothing but rounding away from the exact sum."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -44,8 +45,9 @@ def test_a_product_adds_place_after_place(rows, places, columns):
     generator = np.random.default_rng(places)
     left, right = generator.standard_normal((rows, places)), generator.standard_normal((places, columns))
     expected = np.zeros((rows, columns))
-    for k in range(places):
-        expected += left[:, k : k + 1] * right[k]
+    for row, column in np.ndindex(rows, columns):
+        for x, y in zip(left[row].tolist(), right[:, column].tolist(), strict=True):  # rounded once
+            expected[row, column] = float(Fraction(x) * Fraction(y) + Fraction(expected[row, column]))
     assert np.array_equal(product(left, right), expected)
     assert np.array_equal(product(np.asfortranarray(left), right), expected)
     assert np.array_equal(product(np.stack([left, left]), right), [expected, expected])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.paper_figs.cells import collect_cells, coordinate
 from dpregret.paper_figs.claims import Claim, ClaimsFile
-from dpregret.paper_figs.exact_figures import gain_figure
+from dpregret.paper_figs.exact_figures import crossover_figure, gain_figure
 from dpregret.paper_figs.gains import gains, ratio, write_gains
 from dpregret.paper_figs.planted import Sweep, make_claim
 from dpregret.paper_figs.readme import verdict_table
@@ -145,6 +145,31 @@ def test_saturated_cells_of_a_gain_are_marked() -> None:
     })  # fmt: skip
     assert set(gains(runs, texts)["cell"]) == {"saturated"}
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
+
+
+def test_another_learner_may_stand_beside_one() -> None:
+    """`variants` may name learner.variant; settings are fixed for both."""
+    runs = pd.concat([sweep(3.0, "corrected"), sweep(2.0, "plain", learner="ftal")], ignore_index=True)
+    texts = ClaimsFile.model_validate({
+        "paper": "chapter", "title": "A chapter", "claims": [],
+        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["ftal.plain", "ftal.absent"],
+                   "experiment": "window", "parameter": "window"}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+    })  # fmt: skip
+    found = gains(runs, texts)
+    assert found["ratio"].to_numpy() == pytest.approx(1.5)
+    assert set(zip(found["learner"], found["over"], found["with"], strict=True)) == {
+        ("wdp-cocop-gamma", "corrected", "ftal.plain")
+    }
+
+
+def test_a_crossover_is_drawn_where_it_was_computed() -> None:
+    """A line a dimension, a panel a tree, horizons in rounds."""
+    table = pd.DataFrame({"n": [2, 2, 8, 8], "eps": [1.0, 2.0] * 2, "log2 T*, Laplace tree": [30.0, 36.0, 34.0, 38.0],
+                          "log2 T*, Gaussian tree": [24.0, 30.0, 22.0, 28.0], "limit": 1.1})  # fmt: skip
+    axes = crossover_figure({"crossover": table}).axes
+    assert [axis.get_title() for axis in axes] == ["Laplace tree", "Gaussian tree"]
+    assert [list(line.get_ydata()) for line in axes[1].get_lines()] == [[2**24, 2**30], [2**22, 2**28]]
 
 
 def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:

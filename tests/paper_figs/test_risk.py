@@ -177,14 +177,14 @@ def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
     claims, errata = load_paper(repository / "workflows/papers/talwar_2015")
-    assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 24)]
+    assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 25)]
     assert {claim.response for claim in claims.claims} == {"excess"}
     in_table = {name for row in claims.rows for name in row.claim_ids()}
     assert in_table == {claim.id for claim in claims.claims}
     sources = " ".join(claim.source for claim in claims.claims)
-    for place in ("3.1", "3.2", "4.1", "5.2", "5.4", "5.5", "5.8", "A.1", "B.1", "B.2"):
+    for place in ("1.1", "3.1", "3.2", "4.1", "5.2", "5.4", "5.5", "A.1", "B.1", "B.2"):
         assert f"Theorem {place}" in sources
-    for place in ("Corollary 5.7", "Algorithm 2", "eq. (13)", "eq. (14)", "eq. (15)", "eq. (16)"):
+    for place in ("Corollary 3.6", "Corollary 5.7", "Algorithm 2", "eq. (13)", "eq. (14)", "eq. (15)", "eq. (16)"):
         assert place in sources
     drawn = {figure.experiment for figure in claims.figures}
     only_drawn = {"collapse", "hetero-dimension", "real-diabetes", "real-breast-cancer", "real-digits"}
@@ -199,7 +199,10 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
     table = pd.read_csv(tmp_path / "table_1.csv", keep_default_na=False)
     assert "window" not in table.columns
     assert [name for name in table.columns if name.endswith("exponent")] == [
-        "n exponent", "p exponent", "G exponent", "eps exponent"]  # fmt: skip
+        "n exponent", "p exponent", "G exponent", "eps exponent", "(ln k) exponent", "Gamma exponent",
+        "lambda exponent"]  # fmt: skip
+    assert set(table["previous lower bound"]) > {"sqrt(p) / n"}
+    assert set(table["lower bound"]) == {"-", "1 / n^(2/3) up to logarithms"}
     row = table.loc[(table["algorithm"] == "(i) noisy mirror descent, Euclidean") & (table["variant"] == "corrected")]
     found = row.iloc[0]
     assert found["n exponent"].startswith("-1.00 [")

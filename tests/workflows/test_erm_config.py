@@ -76,10 +76,7 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"risks": ["hetero-consensus"], "set": "l1-ball", "samples": [3, 6, 12, 24]}, ("multiple",)),
         ({"risks": ["fingerprint"], "set": "l1-ball", "dimension": [512]}, ("no room",)),
         ({"set_options": {"corners": [4, 8]}}, ("set_options", "option of the set 'ball'")),
-        (
-            {**MANY_CORNERS, "set_options": {"corners": [4, 7]}},
-            ("set_options", "corners of the set 'sign-polytope'", "7"),
-        ),
+        ({**MANY_CORNERS, "set_options": {"corners": [7, 8]}}, ("set_options", "corners of the set", "not 7")),
         ({"sweep": "option", "set_options": {"radius": 2.0}}, ("options", "needs a list")),
     ],
 )

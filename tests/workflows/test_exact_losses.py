@@ -17,7 +17,10 @@ from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.exact_losses import ExactLoss
 from dpregret.workflows.audits import exact_frank_wolfe as wolfe
 from dpregret.workflows.audits import exact_objective as objective
+from dpregret.workflows.audits import frank_wolfe_page
+from dpregret.workflows.audits.erm import AuditedRisk
 from dpregret.workflows.audits.exact_losses import exact_losses
+from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.profiles import PAPERS, papers
 
 DELTA = 1e-6
@@ -144,3 +147,21 @@ def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
     assert named == set(found)
     assert all(loss.refutes for loss in found.values())
     assert not ExactLoss(1.0, 1.0, "nowhere").refutes
+
+
+def test_largest_range_of_small_moves() -> None:
+    """Two scores: 2; four even ones: 7/3; the largest that was found is named in the documents."""
+    assert wolfe.largest_range(np.zeros(2)) == pytest.approx(2)
+    assert wolfe.largest_range(np.zeros(4)) == pytest.approx(7 / 3)
+    assert wolfe.largest_range(frank_wolfe_page.WIDEST) == pytest.approx(2.348, abs=5e-4)
+
+
+def test_the_page_is_current() -> None:
+    assert frank_wolfe_page.main(["--check"]) == 0
+
+
+def test_audited_objective_perturbation_knows_its_exact_loss() -> None:
+    for variant, lost in (("printed", 8.381), ("kst", 3.928), ("corrected", 3.332)):
+        audited = AuditedRisk(FAMILIES["erm"].learners["objective-perturbation"], variant, 4.0, DELTA, (1,))
+        assert audited.exact == pytest.approx(lost, abs=1e-3)
+        assert audited.exact < audited.accounted

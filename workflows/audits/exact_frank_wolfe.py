@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
 from dpregret.algorithms.privacy.composition import binomial_epsilon
-from dpregret.algorithms.privacy.selection import calibrate_selection
+from dpregret.algorithms.privacy.selection import calibrate_selection, largest_rho
 from dpregret.core.arrays import Array
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -64,17 +64,24 @@ def proved_scale(budget: Budget, rounds: int) -> float:
 
 
 def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
-    """A valid scale if the privacy loss of a choice had a range of `spread` s / b: zCDP of bounded range."""
-    return spread / 2 * calibrate_selection("gumbel", budget, 1.0, rounds - 1)
+    """A valid scale if the loss of a choice had a range of `spread` s / b: zCDP of bounded range, or what is proved."""
+    ranged = spread / 2 * math.sqrt((rounds - 1) / (2 * largest_rho(budget)))
+    return min(ranged, proved_scale(budget, rounds))
+
+
+def distance(budget: Budget) -> float:
+    """Distance of the two unit Gaussians to which the pair tends as T grows, at the printed scale."""
+    return budget.epsilon * math.sqrt(INFORMATION / (2 * math.log(1 / budget.delta)))
 
 
 def failing_epsilon(delta: float) -> float:
-    """The epsilon beyond which the printed scale fails for every T that is large enough.
+    """The epsilon beyond which the printed scale fails for every T that is large enough."""
 
-    As T grows the pair tends to two Gaussians at a distance of eps sqrt(INFORMATION / (2 ln(1/delta))).
-    """
-    apart = math.sqrt(INFORMATION / (2 * math.log(1 / delta)))
-    return largest_within(lambda epsilon: apart * epsilon / gaussian_mu(Budget(epsilon, delta)), 1.0)
+    def ratio(epsilon: float) -> float:
+        budget = Budget(epsilon, delta)
+        return distance(budget) / gaussian_mu(budget)
+
+    return largest_within(ratio, 1.0)
 
 
 def choices_told(point: Sequence[Fraction], rounds: int) -> list[tuple[int, ...]]:
@@ -124,3 +131,12 @@ def information(scores: Array, moves: Array) -> float:
     """Fisher information of one choice, in units of (s / b)^2; scores in units of b, moves in [-1, 1]."""
     probability, slope = choice_scores(scores, moves)
     return float(probability @ np.square(slope))
+
+
+def largest_range(scores: Array) -> float:
+    """Largest range of the loss of a small move of these scores, over all moves in [-1, 1], in units of s / b.
+
+    d ln P(i) is linear in the moves, so that the worst ones for two candidates are signs.
+    """
+    slopes = np.stack([choice_scores(scores, unit)[1] for unit in np.eye(len(scores))], axis=1)
+    return float(np.abs(slopes[:, None] - slopes).sum(axis=-1).max())

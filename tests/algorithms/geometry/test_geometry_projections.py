@@ -84,8 +84,9 @@ def test_reference_relaxes_a_tolerance_that_cannot_be_met(unreachable, generator
     np.testing.assert_allclose(hard.project(points), simplex.project(points), rtol=0, atol=1e-6)
     assert set(slacks) <= {1.0, 10.0}
     monkeypatch.setattr(ReferenceProjection, "_solve", lambda self, slack: solve(self, 1e-6))
+    hopeless = ReferenceProjection(simplex, tol_gap_abs=unreachable, tol_gap_rel=unreachable, tol_feas=unreachable)
     with pytest.raises(RuntimeError, match="ended with status"):
-        hard.project(points)
+        hopeless.project(points)
 
 
 @pytest.mark.parametrize("scale", [0.3, 3.0, 1e3, 1e6])
@@ -223,7 +224,7 @@ def test_projection_onto_listed_vertices_is_the_closed_form(name, generator):
         np.testing.assert_allclose(polytope.project(points), make_set(name, 8).project(points), rtol=0, atol=accuracy)
 
 
-@pytest.mark.parametrize(("name", "dimension"), [("flow", 12), ("spanning-trees", 6), ("nuclear", 4), ("grouped-l1", 6)])
+@pytest.mark.parametrize(("name", "dimension"), [("flow", 12), ("spanning-trees", 6), ("coverage", 6)])
 def test_the_solver_without_cvxpy_finds_the_same_bits(name, dimension, monkeypatch):
     domain = make_set(name, dimension)
     points = np.random.default_rng(4).normal(size=(12, domain.dimension)) * np.array([[0.1], [1.0], [5.0]] * 4)

@@ -15,6 +15,7 @@ from dpregret.algorithms.privacy import convolution_kernels as kernels
 from dpregret.algorithms.privacy.convolution import FIRST, Direct, Halving, RootSums, convolution, root_convolution
 from dpregret.algorithms.privacy.root_sums import longest, power, root_decays
 from dpregret.algorithms.privacy.series import root_coefficients
+from dpregret.core.sums import add_product
 from dpregret.workflows.mechanisms import fit_root
 
 WIDTHS = (1, 7, kernels.PANEL, kernels.PANEL + 3)
@@ -61,7 +62,7 @@ def test_products_and_spectra() -> None:
     for shape in ((1, 1), (5, 6), (64, 64), (3, 9)):
         matrix, rows = generator.standard_normal(shape), generator.standard_normal((shape[1], kernels.PANEL + 1))
         found = np.ones((shape[0], rows.shape[1]))
-        kernels.add_product(matrix, rows, found)
+        add_product(matrix, rows, found)
         assert found == pytest.approx(1 + matrix @ rows, abs=1e-12)
     spectrum = generator.standard_normal(5) + 1j * generator.standard_normal(5)
     waves = generator.standard_normal((5, 3)) + 1j * generator.standard_normal((5, 3))

@@ -1,0 +1,118 @@
+"""The README's generated parts: who states what, checks apart, resolution and audit in numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from dpregret.paper_figs import readme, show
+from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
+
+TEXTS = """\
+title: A paper
+cite: {cite}
+claims: []
+tables: [{{caption: c, reference: {{experiment: e, stream: s}}, rows: []}}]
+"""
+
+
+def lines(*rows: tuple[str, ...]) -> pd.DataFrame:
+    """Rows of claim, origin, verdict, type, learner, rate, resolution, resolution_log."""
+    names = ["claim", "origin", "verdict", "type", "learner", "rate", "resolution", "resolution_log"]
+    frame = pd.DataFrame(rows, columns=names).assign(variant="v", reason="because", fitted="0.5", fitted_low="0.4")
+    frame["fitted_high"] = "0.6"
+    kinds = {"exponent": "power", "private": "factor of eps", "below": "none: a bound is held or it is not"}
+    return frame.assign(resolution_of=frame["type"].map(kinds))
+
+
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    claims = {
+        "a_2020": lines(
+            ("a1", "paper", "reproduced", "exponent", "l", "T^0.5 ln T", "0.11", "0.9"),
+            ("a2", "paper", "violated", "private", "l", "delivered eps <= eps", "1e-06", ""),
+            ("a3", "baseline", "below bound", "exponent", "l", "(log2 d)", "0.13", ""),
+        ),
+        "b_2021": lines(
+            ("b1", "paper", "reproduced up to logs", "exponent", "m", "ln(T)^2.5", "0.3", "2.4"),
+            ("b2", "derived", "seen here", "exponent", "m", "d", "0.12", ""),
+            ("b3", "derived", "not run", "private", "m", "delivered eps <= eps", "", ""),
+        ),
+    }
+    checks = lines(("c1", "paper", "holds", "below", "l", "<= explicit bound", "", ""),
+                   ("c2", "derived", "fails", "below", "m", "<= explicit bound", "", ""))  # fmt: skip
+    for paper, frame in claims.items():
+        (tmp_path / "papers" / paper).mkdir(parents=True)
+        (tmp_path / "papers" / paper / "claims.yaml").write_text(TEXTS.format(cite=paper[0].upper()))
+        folder = tmp_path / "reference" / paper
+        folder.mkdir(parents=True)
+        frame.to_csv(folder / "claims.csv", index=False)
+        errata = pd.DataFrame({"erratum": ["E1", "E2"], "status": ["measured", "not measured"]})
+        errata.to_csv(folder / "errata.csv", index=False)
+    checks.assign(why="so").to_csv(tmp_path / "reference" / "a_2020" / "checks.csv", index=False)
+    (tmp_path / "reference" / "audit").mkdir()
+    audit = pd.DataFrame({"learner": ["l", "n"], "variant": "v", "finding": ["violates: 2 times", "keeps, uses 0.5"]})
+    audit.to_csv(tmp_path / "reference" / "audit" / "audit.csv", index=False)
+    return tmp_path / "reference"
+
+
+def test_what_papers_state_comes_before_what_is_derived_and_baselines(reference: Path) -> None:
+    found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")
+    assert list(found.index) == [
+        "[A](docs/a_2020.md)", "[B](docs/b_2021.md)", "**what the papers state**", "derived here", "baselines"
+    ]  # fmt: skip
+    assert found["all"].tolist() == ["2", "1", "3", "2", "1"]
+    assert found.loc["**what the papers state**"].to_dict() == {
+        "all": "3", "reproduced": "1", "reproduced up to logs": "1", "below bound": "0", "seen here": "0",
+        "violated": "1",
+    }  # fmt: skip
+
+
+def test_checks_are_counted_apart(reference: Path) -> None:
+    found = readme.check_table(reference, reference.parent / "papers").set_index("paper")
+    assert found.loc["A"].to_dict() == {
+        "consistency checks": "2", "holds": "1", "fails": "1", "errata": "2", "with measured effect": "1"
+    }  # fmt: skip
+    assert found.loc["B", "consistency checks"] == "0"
+
+
+def test_sentences_count(reference: Path) -> None:
+    papers = reference.parent / "papers"
+    assert readme.resolution_sentence(reference, papers) == (
+        "Resolution of the 4 fitted claims: in the median a power is told from one that is off by 0.12, in nine of ten "
+        "by 0.25, at worst by 0.30 (claim b1). Of 2 that state a logarithm 1 could tell one power of it.\n"
+    )
+    told = readme.audit_sentence(reference, papers)
+    assert "2 private learners (1: violates, 1: keeps). 1 of the 2 lines about privacy" in told
+    for file in reference.glob("*/c*.csv"):
+        frame = pd.read_csv(file).drop(columns=["resolution", "resolution_log", "resolution_of"])
+        frame.to_csv(file, index=False)
+    assert readme.resolution_sentence(reference, papers) == ""  # an older reference
+
+
+def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in (readme.SUMMARY, readme.MEANINGS))
+    page.write_text("".join(marks))
+    arguments = [str(page), str(reference), "--papers", str(reference.parent / "papers")]
+    assert readme.main([*arguments, "--check"]) == 1
+    assert readme.main(arguments) == 0
+    assert readme.main([*arguments, "--check"]) == 0
+    text = page.read_text()
+    assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
+
+
+def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert show.main(["a_2020", "--lines", "claim", "--results", str(reference)]) == 0
+    told = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
+    assert set(told) == {"a1", "a2", "a3"}
+    assert [cell.strip() for cell in told["a1"].split("│")[1:-1]] == [
+        "a1", "paper", "l.v", "T^0.5 ln T", "0.500 [0.400, 0.600]", "0.11", "0.9", "reproduced", "because"
+    ]  # fmt: skip
+    assert "1e-06 of eps" in told["a2"]
+    assert show.main(["a_2020", "--lines", "check", "--results", str(reference)]) == 0
+    assert "│ c2" in capsys.readouterr().out
+    assert show.main(["b_2021", "--lines", "check", "--results", str(reference)]) == 2
+    assert capsys.readouterr().err.startswith("show: ")
