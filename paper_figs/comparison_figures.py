@@ -146,8 +146,10 @@ def _value_axis(axis: Axes, parameter: str, values: Array) -> None:
 
 
 def crossings(first: Curve, second: Curve) -> Array:
-    """Where two curves cross, interpolated in logarithms between neighbouring common values; possibly nowhere."""
+    """Where two curves cross, interpolated in logarithms between neighbouring common positive values."""
     common, at_first, at_second = np.intersect1d(first[0], second[0], return_indices=True)
+    positive = common > 0
+    common, at_first, at_second = common[positive], at_first[positive], at_second[positive]
     ratio = np.log(first[1][at_first] / second[1][at_second])
     change = np.flatnonzero(np.sign(ratio[:-1]) * np.sign(ratio[1:]) < 0)
     place = ratio[change] / (ratio[change] - ratio[change + 1])

@@ -14,9 +14,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             restart: a phase looks at its own rounds only; phases see different rounds, so each may spend eps/2 and
             eps/2.
 Guarantee   The paper's Thm 2, with constants: the bounds of Algorithm 1 with the guesses g, 2 g, .. up to the first
-            that is L* at least, added up. The proof counts the draws of a phase as if its guess were right; where a wrong
-            guess is not contradicted (L* above it by less than the slack) nothing bounds them by K. The cost of not
-            knowing L* is up to (ln T)^2 for cold: N phases share the budget, and each pays for its share.
+            that is L* at least, added up. The proof counts the draws of a phase as if its guess were right; where a
+            wrong guess is not contradicted (L* above it by less than the slack) nothing bounds them by K. The cost of
+            not knowing L* is up to (ln T)^2 for cold: N phases share the budget, and each pays for its share.
 Deviations  The paper's test is lost; here a guess is doubled when the noisy loss exceeds
             guess + (2/eta) ln(d K N/beta) + s ln(K N/beta), s the Laplace scale: the exponential mechanism's slack and
             the noise's, so that a correct guess stands with probability 1 - O(beta). cold begins at the guess 1, warm

@@ -111,7 +111,7 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     horizons = tuple(2**k for k in range(14, 23))
     parts = [
         expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", SIZES, "pure", "experts-theorem"),
-        expert_sweep(lambda size: 7 * np.log2(size) ** 2, "experts", MANY, "pure", "experts-many"),
+        expert_sweep(lambda size: np.log2(size) ** 2 / 100, "experts", MANY, "pure", "experts-many"),
         expert_sweep(lambda horizon: 4000.0, "horizon", horizons, "zcdp", "experts-horizon"),
         expert_sweep(lambda horizon: 9000.0, "horizon", horizons, "pure", "experts-horizon"),
         expert_sweep(lambda horizon: 40 * horizon ** (1 / 3), "horizon", horizons, "zcdp", "experts-horizon",
