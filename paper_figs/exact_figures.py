@@ -110,6 +110,27 @@ def map_figure(tables: Tables) -> Figure:
     return figure
 
 
+def crossing_figure(tables: Tables) -> Figure:
+    """Where two learners' bounds meet: sqrt(d) / mu_gdp against W, and the dimension at one eps, for finite T too."""
+    table = tables["crossing"]
+    curves = [name for name in table.columns if name.startswith("mu D")]
+    dimensions = [name for name in table.columns if name.startswith("d, eps = 8")]
+    with look():
+        figure, axes = panels(2)
+        for axis, names in zip(axes, (curves, dimensions), strict=True):
+            paint = colours(names)
+            for place, name in enumerate(names):
+                marker = MARKERS[place % len(MARKERS)]
+                axis.plot(table["W"], table[name], color=paint[name], marker=marker, label=name.replace("<<", "≪"))
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log", base=2)
+            axis.set(xlabel="window W")
+            axis.legend(loc="lower right")
+        axes[0].set(ylabel="sqrt(d) / mu_gdp", title="above: the tree; below: noise on every gradient")
+        axes[1].set(ylabel="dimension d", title="of the bounds' slopes in ln T, and of whole bounds")
+    return figure
+
+
 def crossover_figure(tables: Tables) -> Figure:
     """The horizon from which a tree's explicit bound is below that of noise on every value, against eps."""
     table = tables["crossover"]

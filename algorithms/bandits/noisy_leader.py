@@ -176,9 +176,8 @@ class NoisyLeader(BanditLearner):
             if len(held) == HELD:
                 violation, held = max(violation, self._worst(held)), []
             advance(length)
-        violation = max(violation, self._worst([*held, point]))
-        displacement = self.etas * moved / len(begun) / (self.diameter / 2)
-        return Record(total, clipped / horizon, displacement, violation)
+        violation, radius = max(violation, self._worst([*held, point])), self.diameter / 2
+        return Record(total, clipped / horizon, self.etas * moved / len(begun) / radius, violation)
 
     def _worst(self, points: list[Array]) -> float:
         return float(self.domain.violation(np.concatenate(points)).max())

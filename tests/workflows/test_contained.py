@@ -98,3 +98,26 @@ def test_calls_that_are_no_whole_numbers_belong_to_all_settings_of_a_play(config
     assert np.all(rows["linear_oracles"] % 1 == 0)
     assert family.taken(rows, inner, card) is not None
     assert family.taken(rows.assign(linear_oracles=1.5), inner, card) is None
+
+
+@pytest.mark.parametrize(("error", "few"), [(0.2, True), (0.004, False)])
+def test_of_a_host_that_stops_later_as_many_runs_are_taken_as_playing_would_need(
+    settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path, error: float, few: bool
+) -> None:
+    """The host has noisier windows; and where it has too few runs, which it cannot have by itself, the job plays."""
+    experiments, runs = settings["papers"][PAPER]["experiments"], {"least": 4, "most": 16, "error": error}
+    experiments["horizon"] |= {"window": [1], "epsilon": [8.0], "runs": runs}
+    experiments["window"] = copy.deepcopy(experiments["horizon"]) | {"sweep": "window", "window": [1, 2, 8, 32]}
+    config = load_config(write(settings), check=False)
+    own = {"learner": "wdp-cocop-gamma", "variant": "corrected"}
+    assert config.hosts[job("horizon", *own.values())] == job("window", *own.values())
+    host = tmp_path / "host.parquet"
+    larger = played(config, host, experiment="window", **own)
+    plain = played(config, tmp_path / "plain.parquet", experiment="horizon", **own)
+    taken = played(config, tmp_path / "taken.parquet", host, experiment="horizon", **own)
+    pd.testing.assert_frame_equal(taken.drop(columns=TIMES), plain.drop(columns=TIMES), check_exact=True)
+    assert taken["run"].nunique() <= larger["run"].nunique()
+    assert (taken["run"].nunique() == 4) == few
+    larger.loc[larger["run"] < 3].to_parquet(host)
+    again = played(config, tmp_path / "again.parquet", host, experiment="horizon", **own)
+    pd.testing.assert_frame_equal(again.drop(columns=TIMES), plain.drop(columns=TIMES), check_exact=True)

@@ -43,6 +43,8 @@ def fingerprints() -> dict[str, str]:
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
         ("datasets/synthetic.py", {"cocop", "pocp"}),
         ("workflows/job.py", {"cocop", "pocp"}),
+        ("workflows/precision.py", {"cocop", "pocp"}),
+        ("paper_figs/stopping.py", {"cocop", "pocp", "tables", "page"}),
         ("workflows/families/online.py", {"cocop", "pocp"}),
         ("workflows/families/base.py", {"cocop", "pocp"}),
         ("datasets/catalogue.py", {"cocop", "pocp"}),

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.paper_figs import formats
-from dpregret.workflows.mechanisms import bandit_crossover, bound_map, expiry_curves, league
+from dpregret.workflows.mechanisms import bandit_crossover, bound_map, crossing, expiry_curves, league
 
 TIMED = ("cpu",)
 """Tables that depend on the machine."""
@@ -33,6 +33,7 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "bounds": _bounds,
     "switches": lambda: bound_map.switches(_bounds()),
     "cpu": league.cpu,
+    "crossing": crossing.crossing,
     "crossover": bandit_crossover.crossover,
 }
 LONG = ("ages", "bounds")
