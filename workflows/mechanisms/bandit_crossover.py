@@ -55,7 +55,7 @@ class Place:
         kappa = math.sqrt(self.batch * (self.dimension / zeta) ** 2 * ((1 + zeta) ** 2 + variance) + self.batch**2)
         horizon, error = self.batch**2, max(2 / math.sqrt(self.batch + 2), math.sqrt(2) / self.batch)
         leader = 1 / (2 * eta) + eta * self.batch * kappa**2 / 2
-        return 2 * zeta * horizon + leader + horizon * (eta * (kappa + drift) + error)
+        return float(2 * zeta * horizon + leader + horizon * (eta * (kappa + drift) + error))
 
     def _tree_noise(self, noise: str) -> float:
         """Mean over the batches of the root mean square norm of a sum's noise."""
@@ -94,7 +94,7 @@ def leading(dimension: int, epsilon: float) -> float:
     growth, root = 1 + 2 / epsilon**2, math.sqrt(dimension)
     far = max(1.0, growth**0.25 / math.sqrt(2))
     step, kappa = far / math.sqrt(growth), math.sqrt(dimension * growth / far**2 + 1)
-    return 2 * far * root + root / (2 * step) + step * kappa**2 / (2 * root) + step * kappa / root + 2
+    return float(2 * far * root + root / (2 * step) + step * kappa**2 / (2 * root) + step * kappa / root + 2)
 
 
 def first_better(noise: str, dimension: int, epsilon: float) -> float:
