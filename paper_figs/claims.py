@@ -178,7 +178,7 @@ class Claim(Strict):
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
-            "beta": ("d/beta",),
+            "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
