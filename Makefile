@@ -23,7 +23,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
   reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -72,6 +72,10 @@ lint: setup ## check style, types and workflow
 table: setup ## print a paper's table (PAPER=lou_cheung, the beginning of its name; NUMBER=2 for the second)
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
 	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
+
+claims: setup ## print a paper's claims with verdicts and resolution (PAPER=lou_cheung; LINES=check for the consistency checks)
+	@[ -n "$(PAPER)" ] || { echo "say which paper: make claims PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
+	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --lines $(or $(LINES),claim)
 
 compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
 	@$(BIN)/python -m dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))

@@ -85,7 +85,8 @@ class ExpertStream(Source, ABC):
 
     def _compare(self, total: Array) -> ExpertComparator:
         """From the total loss of an expert of each group, (runs, groups)."""
-        return ExpertComparator(total.min(axis=1), vecdot(total, self.sizes) / self.experts)
+        shares = self.sizes / float(self.experts)  # T d may exceed the largest float
+        return ExpertComparator(total.min(axis=1), vecdot(total, shares))
 
 
 class NestedHalving(ExpertStream):

@@ -100,8 +100,8 @@ def _unpack(bits: np.ndarray, dimension: int) -> Array:
 class HeteroConsensus(SquaredRisk):
     """Every coordinate agrees with the label, some more than others; the same records in every run.
 
-    Record i has y = (-1)^i and x_j = y (b_j + (1 - b_j) H_ij), b_j = strength (1 - spread j / p), H_ij the columns
-    1..p of a Sylvester-Hadamard matrix. So exactly G = b b' + diag((1 - b)^2), c = b, m = 1: spread-out, badly
+    Record i has y = (-1)^i and x_j = y (b_j + (1 - b_j) H_ij) for j = 1..p, b_j = strength (1 - spread (j - 1) / p),
+    H a Sylvester-Hadamard matrix whose columns count from 0. So exactly G = b b' + diag((1 - b)^2), c = b, m = 1: spread-out, badly
     conditioned, and O(p) to work with. samples must be a multiple of the smallest power of two above p.
     """
 
@@ -142,12 +142,14 @@ class _Consensus(SquaredRisk):
     """`words` records of ones (column j < flips has its sign flipped in word j), the others orthogonal with label 0.
 
     With m the indicator of the flipped columns and k = samples - words:
-    n G = w 1 1' - 2 (1 m' + m 1') + 4 diag(m) + k I, n c = w 1 - 2 m, mean y^2 = w / n.
+    n G = w 1 1' - 2 (1 m' + m 1') + 4 diag(m) + k I, n c = w 1 - 2 m, mean y^2 = w / n; all times `weight`.
     """
 
     tight = True
 
-    def __init__(self, domain: RiskDomain, samples: int, words: int, flips: int, runs: int) -> None:
+    def __init__(
+        self, domain: RiskDomain, samples: int, words: int, flips: int, runs: int, weight: float = 1.0
+    ) -> None:
         dimension = domain.dimension
         marked = (np.arange(dimension) < flips).astype(float)
         agreed = 1.0 - (2.0 / words) * marked
@@ -158,19 +160,19 @@ class _Consensus(SquaredRisk):
             features = np.where(is_word[:, None], 1.0, hadamard_signs(numbers[:, None] - words, columns))
             flipped = np.flatnonzero(numbers < flips)
             features[flipped, numbers[flipped]] = -1.0
-            return features, is_word.astype(float)
+            return features * weight**0.5, is_word * weight**0.5
 
         super().__init__(
             domain,
             samples,
             runs,
             gram=FactoredGram(
-                np.array([words / samples, -4.0 / (words * samples)]),
+                weight * np.array([words / samples, -4.0 / (words * samples)]),
                 np.stack([agreed, marked]),
-                (samples - words + 4.0 * marked) / samples,
+                weight * (samples - words + 4.0 * marked) / samples,
             ),
-            moment=(words - 2.0 * marked) / samples,
-            label_square=words / samples,
+            moment=weight * (words - 2.0 * marked) / samples,
+            label_square=weight * words / samples,
             records=records,
             start=np.full(dimension, 1.0 / (dimension + (samples - words) / words)),
         )
@@ -182,6 +184,8 @@ class DenseGrowing(_Consensus):
     One half of the records are x = (1, .., 1), y = 1; in the other half y = 0 and the columns are orthogonal signs. So
     exactly G = (1 1' + I) / 2, c = 1/2, m = 1/2; the optimum on the l1 ball is (1, .., 1) / (p + 1), and s corners
     reach excess risk of order 1/s - 1/p only. samples / 2 must be a multiple of the smallest power of two >= p.
+    `curvature`, at most 4: the loss is g/2 (<x, theta> - y)^2 with g = curvature / 4, and admissible are labels up to
+    2 / g - 1, so that the l1 Lipschitz constant is 2 whatever the curvature. For the unit l1 ball.
     """
 
     name = "dense-growing"
@@ -191,10 +195,16 @@ class DenseGrowing(_Consensus):
         domain: RiskDomain,
         samples: int,
         generators: Generators,
+        curvature: float = 4.0,
     ) -> None:
         dimension = domain.dimension
+        if not 0.0 < curvature <= 4.0:
+            raise ValueError(f"curvature must lie in (0, 4], got {curvature}")
         _whole_blocks("dense-growing", samples, 2 * _power_of_two(dimension))
-        super().__init__(domain, samples, samples // 2, 0, len(generators))
+        weight = curvature / 4.0
+        super().__init__(domain, samples, samples // 2, 0, len(generators), weight)
+        self.curvature *= weight
+        self.smoothness *= weight
 
 
 class Fingerprint(_Consensus):

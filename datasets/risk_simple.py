@@ -182,12 +182,27 @@ class Collapse(EmpiricalRisk):
 
     v points from the set's center to its target. On the l2 ball the excess risk of a private learner, in units of
     active / n, depends on active mu / (2 sqrt p) only: the instance behind sqrt(p) / (eps n). `active` is at least 1.
+    `smoothness`: of admissible records, such as Huber losses, of which these data show the straight part only; learners
+    are told it. `strength`, in place of `active`: active = strength (sqrt p + smoothness), where the bounds
+    (sqrt p + smoothness) / (eps n) are of the size of the trivial excess.
     """
 
     name = "collapse"
     tight = True
 
-    def __init__(self, domain: RiskDomain, samples: int, generators: Generators, active: int = 1) -> None:
+    def __init__(
+        self,
+        domain: RiskDomain,
+        samples: int,
+        generators: Generators,
+        active: int = 1,
+        smoothness: float = 0.0,
+        strength: float = 0.0,
+    ) -> None:
+        if not (np.isfinite(smoothness) and smoothness >= 0.0 and np.isfinite(strength) and strength >= 0.0):
+            raise ValueError(f"smoothness and strength must not be negative, got {smoothness} and {strength}")
+        if strength:
+            active = round(strength * (float(np.sqrt(domain.dimension)) + smoothness))
         if not 1 <= active <= samples:
             raise ValueError(f"active must lie in 1..{samples}, got {active}")
         super().__init__(
@@ -195,9 +210,9 @@ class Collapse(EmpiricalRisk):
             samples,
             len(generators),
             lipschitz=1.0,
-            smoothness=0.0,
-            curvature=0.0,
-            hessian_rank=0,
+            smoothness=smoothness,
+            curvature=smoothness * domain.diameter**2,
+            hessian_rank=1 if smoothness else 0,
         )
         self.active = active
         direction = domain.target() - domain.center()

@@ -190,11 +190,11 @@ class FixedNormKink(Stream):
 
 
 class HuberKink(FixedNormKink):
-    """The norm kink made smooth within a fixed radius, 0.005: for learners that need smooth losses.
+    """The norm kink made smooth within a fixed radius, 0.002: for learners that need smooth losses.
 
     Tight as long as learners stay farther than the radius from the comparator: there every slope is that of the kink.
     """
 
     name = "huber-kink"
     traits = frozenset({"smooth", "strongly-convex"})
-    radius = 0.005
+    radius = 0.002

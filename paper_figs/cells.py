@@ -33,6 +33,7 @@ VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
     "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
     "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds",
+    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
 }  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
@@ -270,7 +271,7 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     runs = by_cell["run"].nunique()
     if by_cell.size().ne(runs).any():
         raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
-    failed = by_cell["status"].agg(lambda states: bool((states != "ok").any())).to_numpy(dtype=bool)
+    failed = (rows["status"] != "ok").groupby(rows["cell"], sort=True).any().to_numpy(dtype=bool)
     table = rows.pivot(index="run", columns="cell", values="response")
     table = table.loc[table.loc[:, ~failed].notna().all(axis=1)]  # runs present in every sound cell
     if len(table) < 2:
@@ -339,7 +340,7 @@ def coordinate(claim: Claim, values: Array) -> Array:
     variable = np.log(values) if claim.parameter == "beta" else values
     if claim.parameter == "landau":
         variable = landau(values)
-    if claim.parameter in ("window", "experts"):
+    if claim.parameter in ("window", "experts", "corners"):
         variable = np.log2(values) + (claim.parameter == "window")
     return np.asarray(np.log(variable), dtype=np.float64)
 
@@ -368,7 +369,7 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
         return np.zeros_like(cells.values)
     if claim.parameter == "dimension" and rate.log_argument == "parameter":
         return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if rate.log_argument in ("n/delta", "2np", "2p", "d/beta"):
+    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta"):
         return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
     powers = rate.power * np.log(cells.values)
     if claim.response != "log_slope":
@@ -389,5 +390,6 @@ def _argument(rate: Rate, cells: Cells) -> Array:
         "n/delta": cells.checkpoints / cells.deltas,
         "2np": 2 * cells.checkpoints * cells.dimensions,
         "2p": 2 * cells.dimensions,
+        "p/4": cells.dimensions / 4,
         "d/beta": cells.dimensions * cells.values,
     }[rate.log_argument]

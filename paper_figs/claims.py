@@ -17,15 +17,18 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map",
+    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing", "crossover",
 ]  # fmt: skip
-EXACT = {"league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",)}
+EXACT = {
+    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
+    "crossover": ("crossover",),
+}  # fmt: skip
 """Figures of exact tables, with the tables that they draw."""
 WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
 """Figures of files other than runs."""
 WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 """Figures against a swept parameter."""
-ERM_ONLY = ("samples", "width")
+ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
 
 
@@ -89,8 +92,9 @@ class Asymptotic(Strict):
 class Claim(Strict):
     """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
 
-    `check` says why the sentence could not have come out otherwise on its experiment; such a line is a consistency
-    check and no finding.
+    `exact` names an exact privacy loss (`workflows/audits/exact_losses.py`) that decides a claim of type private where
+    it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
+    experiment; such a line is a consistency check and no finding.
     """
 
     id: str
@@ -108,6 +112,7 @@ class Claim(Strict):
     where: Where = Field(default_factory=dict)
     varies: tuple[str, ...] = ()
     accounting: Literal["exact", "upper"] = "exact"
+    exact: str = ""
     parameter: Parameter
     response: Response = "regret"
     counterpart: Counterpart | None = None
@@ -146,6 +151,8 @@ class Claim(Strict):
             raise ValueError(
                 "type below needs bound explicit and response regret or excess; with side lower, response noise"
             )
+        if self.exact and self.type != "private":
+            raise ValueError(f"type {self.type} takes no exact")
         if self.response == "overhead" and self.counterpart is None:
             raise ValueError("response overhead needs counterpart")
         if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
@@ -168,8 +175,8 @@ class Claim(Strict):
         allowed: dict[str, tuple[LogArgument, ...]] = {
             "horizon": ("parameter", "T/delta"),
             "samples": ("parameter", "n/delta", "2np"),
-            "dimension": ("parameter", "2np", "2p"),
-            "beta": ("d/beta",),
+            "dimension": ("parameter", "2np", "2p", "p/4"),
+            "beta": ("parameter", "d/beta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
@@ -191,7 +198,11 @@ class Reference(Strict):
 
 
 class TableRow(Strict):
-    """One row of the comparison table: what is claimed in words; numbers come from runs and claims."""
+    """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
+
+    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
+    the lower bounds of this work and of earlier work.
+    """
 
     id: str
     label: str
@@ -206,6 +217,8 @@ class TableRow(Strict):
     bound_text: str
     bound_latex: str
     previous: str = ""
+    lower: str = ""
+    previous_lower: str = ""
     exponents: dict[Parameter, str] = Field(default_factory=dict)
     also: tuple[str, ...] = ()
     reference: Reference | None = None
@@ -271,7 +284,8 @@ class FigureEntry(Strict):
 class Gain(Strict):
     """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
 
-    `over` is the variant in the numerator. Everything else as in a claim; a row per stream and value of `parameter`.
+    `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
+    in a claim; a row per stream and value of `parameter`.
     """
 
     learner: str

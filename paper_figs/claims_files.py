@@ -7,9 +7,10 @@ of tables are grouped in the same way by `rows`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import keys, validate
@@ -21,6 +22,10 @@ RENAMED = {
 }  # fmt: skip
 """Keys that had another name -> their name."""
 AT, SETTINGS = "at", "settings"
+_ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
+_CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
+TEXTS: Final = {"errata": ("printed", "right", "why", "reason"), "claims": ("says", "check")}
+"""Kind of entry -> its keys whose text may cite claims, as in `claims thm3-T and thm3-d`."""
 Inherited = Mapping[str, tuple[object, KeyPath]]
 
 
@@ -42,17 +47,24 @@ def load_claims(path: Path | str) -> ClaimsFile:
 
 def load_errata(path: Path | str) -> ErrataFile:
     """Read and check an errata file. Raises ClaimsError."""
-    source = _named(Path(path))
+    return _errata(Path(path))[0]
+
+
+def _errata(path: Path) -> tuple[ErrataFile, Located]:
+    source = _named(path)
     errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
     _unique(source, ((("errata", place, "id"), erratum.id) for place, erratum in enumerate(errata.errata)))
-    return errata
+    return errata, source
 
 
 def load_paper(folder: Path | str) -> PaperTexts:
-    """Read the claims and, where the folder has them, the errata of a paper; every erratum that is named must exist."""
+    """Read the claims and, where the folder has them, the errata of a paper.
+
+    Every erratum that is named must exist, and every claim that a text of either file cites.
+    """
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
-    errata = load_errata(file) if file.exists() else ErrataFile(paper=claims.paper, errata=())
+    errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
     known = [erratum.id for erratum in errata.errata]
     named: list[tuple[KeyPath, tuple[str, ...]]] = [
         (("claims", place, "errata"), claim.errata) for place, claim in enumerate(claims.claims)
@@ -62,7 +74,23 @@ def load_paper(folder: Path | str) -> PaperTexts:
         f"{source.at((*where, position))}: {not_allowed('erratum', name, known)}"
         for where, names in named for position, name in enumerate(names) if name not in known
     )  # fmt: skip
+    ids = [claim.id for claim in claims.claims]
+    for entries, texts in ((claims, source), (errata, written)):
+        if texts is not None:
+            _refuse(
+                f"{texts.at((kind, place, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
+                for kind, keys_ in TEXTS.items()
+                for place, entry in enumerate(entries.model_dump(by_alias=True).get(kind, ()))
+                for key in keys_
+                for name in cited_claims(str(entry.get(key, "")))
+                if name not in ids
+            )
     return PaperTexts(claims, errata)
+
+
+def cited_claims(text: str) -> list[str]:
+    """Ids that a text cites: what stands after `claim` or `claims`, has a hyphen and begins with a small letter."""
+    return [name.strip("`") for found in _CITED.finditer(text) for name in re.findall(_ID, found[1])]
 
 
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:

@@ -63,7 +63,7 @@ def _row_costs(runs: pd.DataFrame, row: TableRow, unit: str) -> list[dict[str, o
     records = []
     for (shape, dimension), group in runs.loc[chosen].groupby(["set", "dimension"], sort=True):
         record: dict[str, object] = {
-            "algorithm": row.label, "variant": row.variant, "set": shape, "dimension": dimension,
+            "algorithm": row.label, "variant": row.variant, "set": shape, "dimension": formats.size(dimension),
             "operation claimed": row.operation,
             f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
             f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),

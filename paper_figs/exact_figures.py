@@ -110,6 +110,47 @@ def map_figure(tables: Tables) -> Figure:
     return figure
 
 
+def crossing_figure(tables: Tables) -> Figure:
+    """Where two learners' bounds meet: sqrt(d) / mu_gdp against W, and the dimension at one eps, for finite T too."""
+    table = tables["crossing"]
+    curves = [name for name in table.columns if name.startswith("mu D")]
+    dimensions = [name for name in table.columns if name.startswith("d, eps = 8")]
+    with look():
+        figure, axes = panels(2)
+        for axis, names in zip(axes, (curves, dimensions), strict=True):
+            paint = colours(names)
+            for place, name in enumerate(names):
+                marker = MARKERS[place % len(MARKERS)]
+                axis.plot(table["W"], table[name], color=paint[name], marker=marker, label=name.replace("<<", "≪"))
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log", base=2)
+            axis.set(xlabel="window W")
+            axis.legend(loc="lower right")
+        axes[0].set(ylabel="sqrt(d) / mu_gdp", title="above: the tree; below: noise on every gradient")
+        axes[1].set(ylabel="dimension d", title="of the bounds' slopes in ln T, and of whole bounds")
+    return figure
+
+
+def crossover_figure(tables: Tables) -> Figure:
+    """The horizon from which a tree's explicit bound is below that of noise on every value, against eps."""
+    table = tables["crossover"]
+    trees = [name for name in table.columns if name.startswith("log2 T*, ")]
+    sizes = sorted(set(table["n"]))
+    paint = colours([f"n = {size:g}" for size in sizes])
+    with look():
+        figure, axes = panels(len(trees))
+        for axis, name in zip(axes, trees, strict=True):
+            for place, size in enumerate(sizes):
+                own, label = table.loc[table["n"] == size], f"n = {size:g}"
+                horizons = 2.0 ** own[name].to_numpy(dtype=float)
+                axis.plot(own["eps"], horizons, color=paint[label], marker=MARKERS[place], label=label)
+            axis.set_xscale("log", base=2)
+            axis.set_yscale("log", base=2)
+            axis.set(xlabel="privacy budget eps", ylabel="horizon T* (rounds)", title=name.removeprefix("log2 T*, "))
+        legend_below(figure, axes[0], len(sizes))
+    return figure
+
+
 def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:
     """Ratios of noise (dashed) and regret with intervals, a panel a learner, stream and budget; raises NotRun."""
     asked = [gain for gain in claims.gains if (gain.experiment, gain.parameter) == (entry.experiment, entry.parameter)]

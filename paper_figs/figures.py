@@ -96,6 +96,8 @@ FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
 }  # fmt: skip
 EXACT_FIGURES: Final[Mapping[str, Callable[[exact_figures.Tables], Figure]]] = {
     "league": exact_figures.league_figure, "ages": exact_figures.ages_figure, "map": exact_figures.map_figure,
+    "crossing": exact_figures.crossing_figure,
+    "crossover": exact_figures.crossover_figure,
 }  # fmt: skip
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "regret": _regret, "printed": _printed, "exponent": _exponent,

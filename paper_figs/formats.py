@@ -26,6 +26,11 @@ def number(value: float, digits: int = 2) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
+def size(value: float) -> int | str:
+    """A whole number; beyond 2^53 the power of two that is nearest."""
+    return int(value) if value < 2**53 else f"2^{round(math.log2(value))}"
+
+
 def significant(value: float, digits: int = 3) -> str:
     """Text with `digits` significant digits; a dash for NaN."""
     if math.isnan(value):

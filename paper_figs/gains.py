@@ -83,13 +83,14 @@ def _columns(name: str, estimate: fits.Estimate | None) -> dict[str, float]:
 
 
 def _asked(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
-    """The claim whose cells are compared; it is not judged."""
+    """The claim whose cells are compared; it is not judged. variant: the gain's learner's own, or name.variant."""
+    learner, _, own = variant.rpartition(".")
     words: dict[str, object] = {"response": gain.response, "counterpart": gain.counterpart}
     if noise:
         words = {"response": "noise", "counterpart": None}
     symbol = labels_of(gain.response).symbols[gain.parameter]
     return Claim.model_validate({
-        "id": NAME, "source": "", "says": "", "learner": gain.learner, "variant": variant, "stream": stream,
+        "id": NAME, "source": "", "says": "", "learner": learner or gain.learner, "variant": own, "stream": stream,
         "experiment": gain.experiment, "where": gain.where, "varies": gain.varies, "parameter": gain.parameter,
         "rate": Rate(symbol, 1.0), **words,
     })  # fmt: skip

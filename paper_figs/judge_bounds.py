@@ -10,7 +10,7 @@ import pandas as pd
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
-from dpregret.paper_figs.cells import FAILED, Cells, NotRun, collect_cells, coordinate
+from dpregret.paper_figs.cells import FAILED, Cells, NotRun, collect_cells, coordinate, direction
 from dpregret.paper_figs.claims import Claim
 from dpregret.paper_figs.formats import significant
 from dpregret.paper_figs.judgement import Judgement, undecided
@@ -100,10 +100,9 @@ def evidence(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> Evid
     bounds = fitted.bounds
     if totals is None or not (np.isfinite(bounds) & (bounds > 0)).all() or not np.isfinite(totals.bounds).all():
         return None
-    side = -1 if (claim.parameter in ("epsilon", "mu")) != lower else 1
     axis = coordinate(claim, fitted.values)
     weights = fits.slope_weights(axis)
-    if side * float((np.log(bounds) - law) @ weights) > claim.tol:
+    if direction(claim) * float((np.log(bounds) - law) @ weights) > claim.tol:
         return None
     size = fitted.regrets if claim.response == "log_slope" else fitted.responses.mean(axis=0)
     gap = np.log(bounds / size) if not lower else np.log(size / bounds)

@@ -9,20 +9,19 @@ import pandas as pd
 
 from dpregret.paper_figs.cells import Cells, select_rows
 from dpregret.paper_figs.claims import Claim
+from dpregret.paper_figs.exact_losses import ROUNDING, ExactLoss
 from dpregret.paper_figs.judgement import Judgement, listed
 from dpregret.paper_figs.vocabulary import FAILS, HOLDS, INCONCLUSIVE, REPRODUCED, VIOLATED
 
-ROUNDING: Final = 1e-6
-"""Relative slack of privacy comparisons: the accountant inverts delta(eps) to about this accuracy."""
 FACTOR: Final = "factor of eps"
 UPPER_ONLY: Final = "none: the ledger is an upper bound"
 
 
-def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
+def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
     """Delivered against claimed eps, in all rows of the claim.
 
     An exact ledger above the claim refutes it. One that is only an upper bound shows no violation; but a consistency
-    check is about the ledger itself, and fails.
+    check is about the ledger itself, and fails. `exact`: the exact loss that the claim names; it refutes the claim too.
     """
     rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
     rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
@@ -41,6 +40,11 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         verdict = INCONCLUSIVE
         reason = (
             f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
+        )
+    if exact is not None and exact.refutes:
+        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
+        return Judgement(
+            VIOLATED, reason, ROUNDING, resolution_of=FACTOR, runs=len(cells.responses), cells_used=listed(cells.values)
         )
     return Judgement(
         verdict, reason, float("nan") if upper else ROUNDING, resolution_of=UPPER_ONLY if upper else FACTOR,

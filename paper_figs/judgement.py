@@ -65,4 +65,4 @@ def undecided(cells: Cells) -> Judgement:
 def listed(values: Sequence[float] | Array) -> str:
     """Numbers in one cell of a table."""
     rounded = (round(float(value), 9) + 0.0 for value in values)
-    return "; ".join(f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}" for value in rounded)
+    return "; ".join(f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" for value in rounded)

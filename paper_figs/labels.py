@@ -7,20 +7,9 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Parameter = Literal[
-    "horizon",
-    "samples",
-    "dimension",
-    "experts",
-    "window",
-    "landau",
-    "width",
-    "epsilon",
-    "mu",
-    "best_loss",
-    "length",
-    "convexity",
-    "beta",
-]
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "mu", "best_loss", "length",
+    "convexity", "beta", "corners", "curvature", "smoothness",
+]  # fmt: skip
 Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
 
 
@@ -56,8 +45,10 @@ _AXES: Final = {
 REGRET: Final = Words("regret", "total regret", "round", "T", "linear regret", _SYMBOLS, _AXES)
 EXCESS: Final = Words(
     "excess", "excess risk", "iteration", "n", "plateau",
-    {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G"},
-    {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G"},
+    {**_SYMBOLS, "samples": "n", "dimension": "p", "width": "G", "corners": "(log2 k)",
+     "curvature": "Gamma", "smoothness": "lambda"},
+    {**_AXES, "samples": "records n", "dimension": "dimension p", "width": "Gaussian width G",
+     "corners": "log2 of the number of corners k", "curvature": "curvature Gamma", "smoothness": "smoothness lambda"},
 )  # fmt: skip
 RESPONSE_AXES: Final = {
     "regret": "total regret", "overhead": "regret above the non-private counterpart",

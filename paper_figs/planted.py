@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,24 +49,36 @@ class Sweep:
 
     def frame(self) -> pd.DataFrame:
         """Rows as `read_runs` gives them."""
-        checkpoints = np.array([2**k for k in range(4, int(np.log2(self.horizon)) + 1)])
+        frames = [self._cell(value) for value in self.values]
+        whole = pd.concat(frames, ignore_index=True).assign(regret=self.regrets())
+        return check_columns(whole, "planted")
+
+    def regrets(self) -> Array:
+        """Regrets of all rows in their order: all that depends on the seed."""
+        run, checkpoint = self._index()
         generator = np.random.default_rng(self.seed)
         shift = generator.normal(size=self.runs)  # common to all cells of a run
         shift -= shift.mean()
-        frames = [self._cell(checkpoints, value, shift, generator) for value in self.values]
-        return check_columns(pd.concat(frames, ignore_index=True), "planted")
+        found = []
+        for value in self.values:
+            own = np.exp(self.scatter * generator.normal(size=checkpoint.shape) - self.scatter**2 / 2)
+            found.append(self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own)
+        return np.concatenate(found)
 
-    def _cell(self, checkpoints: Array, value: float, shift: Array, generator: np.random.Generator) -> pd.DataFrame:
+    def _index(self) -> tuple[Any, Any]:
+        """Run and checkpoint of every row of a cell."""
+        checkpoints = np.array([2**k for k in range(4, int(np.log2(self.horizon)) + 1)])
         run, position = (index.ravel() for index in np.indices((self.runs, len(checkpoints))))
-        checkpoint = checkpoints[position]
-        own = np.exp(self.scatter * generator.normal(size=checkpoint.shape) - self.scatter**2 / 2)
+        return np.asarray(run), checkpoints[position]
+
+    def _cell(self, value: float) -> pd.DataFrame:
+        run, checkpoint = self._index()
         rows = {
             "paper": "lou_cheung_2020", "experiment": self.experiment, "learner": self.learner,
             "variant": self.variant, "stream": self.stream, "set": "ball", "tight": self.tight,
             "horizon": self.horizon, "anytime": self.anytime, "dimension": 4, "window": 16, "epsilon": 8.0,
             "delta": 1e-6, "mu_gdp": 1.5, "run": run, "checkpoint": checkpoint,
-            "regret": self.law(checkpoint, value) * (1 + self.spread * shift[run]) * own,
-            "trivial_regret": self.stay * checkpoint, "bound": (
+            "regret": 0.0, "trivial_regret": self.stay * checkpoint, "bound": (
                 self.bound(checkpoint, value) if self.bound else self.bound_factor * self.law(checkpoint, value)
             ),
             "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final, Literal, get_args
 
-LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "d/beta"]
+LogArgument = Literal["parameter", "T/delta", "n/delta", "2np", "2p", "p/4", "d/beta"]
 _NUMBER: Final = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?|\(-?\d+/\d+\)"
 _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")

@@ -9,20 +9,21 @@ from typing import Final
 import pandas as pd
 from pandas.api import types
 
-TEXT, FLAG, INTEGER, NUMBER = "text", "flag", "integer", "number"
+TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
 
 COLUMNS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("paper", "experiment", "learner", "variant", "stream", "set"), TEXT),
     "tight": FLAG,
     "horizon": INTEGER,
     "anytime": FLAG,
-    **dict.fromkeys(("dimension", "window", "run", "checkpoint"), INTEGER),
+    "dimension": SIZE,
+    **dict.fromkeys(("window", "run", "checkpoint"), INTEGER),
     **dict.fromkeys(("epsilon", "delta", "regret", "trivial_regret", "bound", "displacement", "noise_norm"), NUMBER),
     **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
     "noise_distribution": TEXT,
     **dict.fromkeys(("status", "config_hash", "code_hash"), TEXT),
 }
-"""Every column that a results file must have, and its kind."""
+"""Every column that a results file must have, and its kind. A size is whole, and a float where it may be 2^1000."""
 
 COST_COLUMNS: Final = (
     "projections", "linear_oracles", "local_oracles", "solves",
@@ -33,14 +34,17 @@ that two equal runs do not share."""
 
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
-OPTIONS: Final = ("active", "best_loss", "length", "kill", "probability", "strong_convexity")
-"""Numeric options of a stream or risk that an experiment may vary; they tell rows apart where there are any."""
+OPTIONS: Final = (
+    "active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
+    "smoothness",
+)  # fmt: skip
+"""Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
-    "clipped", "noise_floor",
+    "clipped", "noise_floor", "phases",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
-its standard error, whether the iterations were cut. Of experts: number of draws, and a lower bound of the stream. Of
+its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of the stream. Of
 regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of Gaussian sums: a
 lower bound on the mean norm of the noise."""
 
@@ -70,7 +74,7 @@ def read_runs(runs_dir: Path | str) -> pd.DataFrame:
 
 def empty_row() -> pd.DataFrame:
     """The row of a learner that crashed: no stream, no number."""
-    values = {TEXT: "", FLAG: False, INTEGER: 0, NUMBER: float("nan")}
+    values = {TEXT: "", FLAG: False, INTEGER: 0, SIZE: 0, NUMBER: float("nan")}
     return pd.DataFrame([{name: values[kind] for name, kind in COLUMNS.items()}])
 
 
@@ -102,7 +106,7 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
         if not _is_kind(frame[name], kind):
             raise RunsError(f"{origin}: column {name} holds {frame[name].dtype}, expected {kind}")
     dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
-              for name, kind in COLUMNS.items()}  # fmt: skip
+              for name, kind in COLUMNS.items() if kind != SIZE}  # fmt: skip
     further = [name for name in OPTIONAL if name in frame.columns]
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
@@ -139,5 +143,9 @@ def _is_kind(column: pd.Series, kind: str) -> bool:
     if kind == FLAG:
         return bool(types.is_bool_dtype(column))
     if kind == INTEGER:
+        return bool(types.is_integer_dtype(column))
+    if kind == SIZE and types.is_float_dtype(column):
+        return bool((column % 1 == 0).all())
+    if kind == SIZE:
         return bool(types.is_integer_dtype(column))
     return bool(types.is_numeric_dtype(column) and not types.is_bool_dtype(column))

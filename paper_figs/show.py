@@ -1,4 +1,4 @@
-"""Print the comparison table of a paper on the terminal."""
+"""Print the comparison table, the claims or the consistency checks of a paper on the terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 import pandas as pd
 
 from dpregret.core.errors import not_allowed
-from dpregret.paper_figs import formats
+from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs.judge_privacy import FACTOR
+from dpregret.paper_figs.lines import FILES
 from dpregret.paper_figs.readme import COLUMNS
 
 
@@ -26,6 +28,37 @@ def find_paper(name: str, results: Path) -> Path:
     raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 
+def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
+    """Lines of claims.csv or checks.csv, as text, in a few columns: what was claimed, measured, said, and resolved.
+
+    `resolution` is the smallest change of the power that would have been told, `in logs` that of the power of the
+    logarithm; a table of an older run has neither.
+    """
+    rows = []
+    for row in lines.to_dict("records"):
+        value, low, high = (float(row[f"fitted{end}"] or "nan") for end in ("", "_low", "_high"))
+        estimate = fits.Estimate(value, low, high)
+        changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in ("resolution", "resolution_log")]
+        rows.append({
+            "claim": row["claim"], "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
+            "rate": row["rate"], "measured": formats.with_interval(estimate, 3) if row["fitted"] else formats.DASH,
+            "resolution": changes[0] + (" of eps" if row.get("resolution_of") == FACTOR else ""), "in logs": changes[1],
+            "verdict": row["verdict"], "reason": row["reason"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _table(folder: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, str]:
+    """What is asked for, and the file that it stands in."""
+    file = folder / (FILES[options.lines] if options.lines else f"table_{options.number}.csv")
+    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    if options.all:
+        return table, str(file)
+    if options.lines:
+        return lines_table(table), str(file)
+    return table[[name for name in COLUMNS if name in table.columns]], str(file)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print table NUMBER of PAPER from the first of the folders that has it; exit code 2 when none does."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.show", description=__doc__)
@@ -33,17 +66,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
     parser.add_argument("--all", action="store_true", help="all columns")
+    parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
     options = parser.parse_args(arguments)
     faults = []
     for results in options.results:
         try:
-            file = find_paper(options.paper, results) / f"table_{options.number}.csv"
-            table = pd.read_csv(file, dtype=str, keep_default_na=False)
+            table, title = _table(find_paper(options.paper, results), options)
         except (LookupError, OSError, ValueError) as fault:
             faults.append(str(fault))
             continue
-        shown = table if options.all else table[[name for name in COLUMNS if name in table.columns]]
-        print(formats.terminal(shown, str(file)))
+        print(formats.terminal(table, title))
         return 0
     print("show: " + "\nshow: ".join(faults), file=sys.stderr)
     return 2

@@ -20,6 +20,7 @@ from dpregret.paper_figs.claims import ClaimsFile, Reference, Table, TableRow
 from dpregret.paper_figs.claims_files import load_claims, load_paper
 from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
+from dpregret.paper_figs.exact_losses import NOTHING, ROUNDING, ExactLosses
 from dpregret.paper_figs.formats import DASH
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.lines import write_lines
@@ -27,11 +28,14 @@ from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import judge_claims
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
-EXPONENTS: Final = ("horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss")
+EXPONENTS: Final = (
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
+    "corners", "curvature", "smoothness",
+)  # fmt: skip
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
-ALIAS: Final = {"window": "W", "mu": "eps"}
+ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
 """Symbols that are shorter in tables than in laws."""
-IF_ANY: Final = ("window", "knows", "draws", "previous bound")
+IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")
 """Columns that a table has only where some row fills them."""
 NO_REFERENCE: Final = "no reference cell"
 """The learner has not been run at the setting that the row refers to (a small profile)."""
@@ -47,17 +51,18 @@ def write_tables(
     paper: Path | str,
     out_dir: Path | str,
     experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
 ) -> None:
     """Write claims.csv, checks.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
-    verdict 'not run'. None takes whatever has rows. Raises RunsError or ClaimsError in one line for files that
-    cannot be trusted.
+    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. Raises RunsError or ClaimsError
+    in one line for files that cannot be trusted.
     """
     claims, errata = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
-    judged = judge_claims(runs, claims, experiments)
+    judged = judge_claims(runs, claims, experiments, exact)
     write_lines(judged, out)
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
     write_costs(runs, claims, out)
@@ -70,13 +75,14 @@ def write_further_table(
     out_dir: Path | str,
     number: int,
     experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
 ) -> None:
     """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
     claims, runs = load_claims(Path(paper) / "claims.yaml"), read_runs(runs_dir)
     table = claims.tables[number - 1]
     named = {name for row in table.rows for name in row.claim_ids()}
     own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
-    judged = judge_claims(runs, own, experiments)
+    judged = judge_claims(runs, own, experiments, exact)
     write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
 
 
@@ -130,12 +136,19 @@ def _row(
         BOUND_TEXT: row.bound_text,
         BOUND_LATEX: row.bound_latex,
         "previous bound": row.previous or DASH,
+        "lower bound": row.lower or DASH,
+        "previous lower bound": row.previous_lower or DASH,
         **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, judged) for name in parameters},
         "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
         "saturated cells": _saturated(measured),
         "verdicts": _verdicts(claims, measured),
         "errata": " ".join(dict.fromkeys(own_errata)),
     }
+
+
+def _delivered(ledger: float, epsilon: float) -> str:
+    """What the ledger proves; above the promise it says no more than that."""
+    return f"{'at most ' if ledger > epsilon * (1 + ROUNDING) else ''}{formats.significant(ledger)}"
 
 
 def _reference_cells(
@@ -153,7 +166,7 @@ def _reference_cells(
     private = np.isfinite(epsilon)
     cells = [
         f"{epsilon:g} / {delta:g}" if private else DASH,
-        formats.significant(float(rows["delivered_epsilon"].mean())) if private else DASH,
+        _delivered(float(rows["delivered_epsilon"].mean()), epsilon) if private else DASH,
         counted_operations(rows),
         formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
         _mean_text(regret, fixed=claims.problem == "online"),

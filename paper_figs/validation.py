@@ -1,7 +1,8 @@
 """Are the fits right? Planted rates, planted failures and the gate, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
-that they deserve, `gate` how often the comparison with a reference fails without need, and when it should, `stopping`
+that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told,
+`gate` how often the comparison with a reference fails without need, and when it should, `stopping`
 (stopping_coverage.py) whether intervals hold where runs are added until a precision is reached.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -20,10 +21,21 @@ import pandas as pd
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
 from dpregret.paper_figs.planted import Law, Sweep, make_claim
+from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
+from dpregret.paper_figs.resolution_power import resolutions
 from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
 from dpregret.paper_figs.stopping_coverage import stopping
 from dpregret.paper_figs.verdicts import judge
-from dpregret.paper_figs.vocabulary import BELOW, INCONCLUSIVE, REPRODUCED, SEEN_HERE, STEEPER, STEEPER_HELD, VIOLATED
+from dpregret.paper_figs.vocabulary import (
+    BELOW,
+    INCONCLUSIVE,
+    REPRODUCED,
+    SEEN_HERE,
+    STEEPER,
+    STEEPER_HELD,
+    UP_TO_LOGS,
+    VIOLATED,
+)
 
 POWER, LOG_POWER = 0.5, 1.0
 REPLICATES = 400
@@ -34,6 +46,7 @@ CAPTIONS: Final = {
     "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
     "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
     "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
+    "resolution": RESOLUTION,
     "stopping": STOPPING,
     "gate": "The gate on 40 exponents of 8 cells: how often it fails without a change (stated: "
     f"{FALSE_ALARM:.0%}), and how often it notices that one exponent moved by {DRIFT:g}. Common is the share of noise "
@@ -43,12 +56,16 @@ CAPTIONS: Final = {
 
 @dataclass(frozen=True)
 class Case:
-    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds."""
+    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds.
+
+    `sweep` and `claim` hold what differs from an ordinary sweep and from the claim T^0.5.
+    """
 
     law: Law
     verdict: str
     words: str = ""
     sweep: Mapping[str, object] = field(default_factory=dict)
+    claim: Mapping[str, object] = field(default_factory=dict)
 
 
 def _power(power: float, factor: float = 3.0) -> Law:
@@ -59,9 +76,24 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
         "as claimed": Case(_power(0.5), REPRODUCED),
         "as claimed, on an easy stream": Case(_power(0.5), SEEN_HERE, "not tight", {"tight": False}),
+        "as claimed, with a logarithm too flat to see": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.log(checkpoints / 1e-6),
+            UP_TO_LOGS,
+            "log power not resolved",
+            claim={"rate": "T^0.5 ln(T/delta)"},
+        ),
+        "as claimed on the whole, but bent": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.exp(0.25 * np.log(checkpoints / 2**11.5) ** 2),
+            INCONCLUSIVE,
+            "not one power",
+            {"scatter": 0.02},
+        ),
         "slower by 0.2": Case(_power(0.3), BELOW),
         "faster by 0.2, through its bound": Case(
             _power(0.7, 0.3), VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
+        ),
+        "faster by 0.2, not far from its bound": Case(
+            _power(0.7, 0.3), VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
         ),
         "faster by 0.2, from far below its bound": Case(
             _power(0.7, 0.3), STEEPER_HELD, "would meet", {"bound": lambda checkpoints, value: 60 * checkpoints**0.5}
@@ -105,12 +137,14 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
 
 def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
-    claim, found = make_claim(), []
+    found = []
     for number, (name, case) in enumerate(CASES.items()):
         right, others = 0, []
+        sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
+        rows = sweep.frame()
         for simulation in range(simulations):
-            settings = {"spread": 0.1, "scatter": 0.1, "seed": [seed, number, simulation], **case.sweep}
-            said = judge(Sweep(case.law, **settings).frame(), claim)  # type: ignore[arg-type]
+            drawn = replace(sweep, seed=[seed, number, simulation]).regrets()
+            said = judge(rows.assign(regret=drawn), make_claim(**case.claim))
             if said.verdict == case.verdict and case.words in said.reason:
                 right += 1
             else:
@@ -140,14 +174,15 @@ def gate(simulations: int) -> pd.DataFrame:
 
 
 def write_validation(out: Path, simulations: int) -> None:
-    """Write intervals, verdicts, gate and stopping as CSV, Markdown and HTML into `out`.
+    """Write intervals, verdicts, resolution, gate and stopping as CSV, Markdown and HTML into `out`.
 
     `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth, of
-    stopping half.
+    resolutions and of stopping half.
     """
     tables = {
         "intervals": intervals(simulations),
         "verdicts": verdicts(max(1, simulations // 20)),
+        "resolution": resolutions(max(1, simulations // 2)),
         "gate": gate(max(1, simulations // 10)),
         "stopping": stopping(max(1, simulations // 2)),
     }

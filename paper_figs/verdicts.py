@@ -10,6 +10,7 @@ import pandas as pd
 
 from dpregret.paper_figs.cells import NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.exact_losses import NOTHING, ExactLosses
 from dpregret.paper_figs.judge_bounds import judge_below
 from dpregret.paper_figs.judge_privacy import judge_private
 from dpregret.paper_figs.judge_slopes import judge_exponent, rate_of
@@ -28,15 +29,22 @@ AS_CHECK: Final = {REPRODUCED: HOLDS, UP_TO_LOGS: HOLDS, SEEN_HERE: HOLDS, **{wo
 """What a verdict on a slope says of a consistency check, which has to match exactly: anything else fails."""
 
 
-def judge_claims(runs: pd.DataFrame, claims: ClaimsFile, experiments: Collection[str] | None = None) -> pd.DataFrame:
+def judge_claims(
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
+) -> pd.DataFrame:
     """One row per line of the claims file, in file order, claims and checks told apart by the column `kind`.
 
-    `experiments` are those of the profile (None: whatever has rows).
+    `experiments` are those of the profile (None: whatever has rows), `exact` the losses that claims name.
     """
-    return pd.DataFrame([_row(claim, judge(runs, claim, experiments)) for claim in claims.claims])
+    return pd.DataFrame([_row(claim, judge(runs, claim, experiments, exact)) for claim in claims.claims])
 
 
-def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None) -> Judgement:
+def judge(
+    runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
+) -> Judgement:
     """Verdict on one line; raises ClaimsError when it does not determine its rows."""
     try:
         if experiments is not None and claim.experiment not in experiments:
@@ -47,7 +55,7 @@ def judge(runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None 
     if claim.type == "below":
         return judge_below(claim, cells)
     if claim.type == "private":
-        return judge_private(runs, claim, cells)
+        return judge_private(runs, claim, cells, exact.get(claim.exact))
     found = judge_exponent(runs, claim, cells)
     return replace(found, verdict=AS_CHECK.get(found.verdict, FAILS)) if claim.kind == "check" else found
 

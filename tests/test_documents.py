@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.claims_files import load_paper
+from dpregret.paper_figs.claims_files import cited_claims, load_paper
 from dpregret.paper_figs.readme import update_readme, update_verdicts
 from dpregret.workflows.config import load_config
 from dpregret.workflows.profiles import papers
@@ -42,6 +42,12 @@ def test_table_of_a_paper_is_the_reference_table(paper):
 
 def test_readme_counts_the_verdicts_of_the_reference():
     assert update_verdicts(ROOT / "README.md", ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_claims_that_a_document_cites_exist(page):
+    known = {claim.id for paper in PAPERS for claim in load_paper(ROOT / f"workflows/papers/{paper}").claims.claims}
+    assert set(cited_claims(page.read_text(encoding="utf-8"))) <= known
 
 
 @pytest.mark.parametrize("paper", PAPERS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -35,7 +36,7 @@ def numbers(text: object) -> list[int | float]:
         base, first, last = int(several[1]), int(several[2]), int(several[4])
     else:
         raise ValueError(f"a range is written 2^8..2^17, with one base and a growing exponent, not {text!r}")
-    if base < 2 or max(-first, last) > LARGEST / base.bit_length():
+    if base < 2 or max(-first, last) > LARGEST / math.log2(base):
         raise ValueError(f"{text!r} is no number of a setting")
     return [base**power if power >= 0 else 1 / base**-power for power in range(first, last + 1)]
 

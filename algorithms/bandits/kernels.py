@@ -73,13 +73,26 @@ def normalise(normals: Array) -> None:
 
 
 @compiled
+def weighted(weights: Array, vectors: Array) -> Array:
+    """Sums over the rounds of weights (runs, rounds) times vectors (runs, rounds, n): (runs, n)."""
+    runs, rounds, dimension = vectors.shape
+    total = np.zeros((runs, dimension))
+    for run in range(runs):
+        for now in range(rounds):
+            for k in range(dimension):
+                total[run, k] += weights[run, now] * vectors[run, now, k]
+    return total
+
+
+@compiled
 def play_rounds(
     kind: int, entries: Whole, costs: Array, offsets: Array, point: Array, sphere: Array, basis: Array,
-    zeta: float, low: float, high: float,
+    zetas: Array, lows: Array, highs: Array,
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """Losses (settings, runs) of the points around `point`, sums of clipped losses times directions, clipped losses.
 
-    kind, entries, costs, offsets: a `LossRule`. point (settings, runs, d), sphere (runs, rounds, n), basis (n, d).
+    kind, entries, costs, offsets: a `LossRule`. point (settings, runs, d), sphere (runs, rounds, n), basis (n, d);
+    zetas, lows, highs (settings,): how far from the point is played, and the range of what is kept.
     """
     settings, runs, dimension = point.shape
     rounds, hull = sphere.shape[1:]
@@ -89,14 +102,15 @@ def play_rounds(
     for run in range(runs):
         for first in range(0, rounds, PIECE):
             many = min(PIECE, rounds - first)
-            _reach(sphere, basis, zeta, run, first, many, reach)
             for setting in range(settings):
+                if setting == 0 or zetas[setting] != zetas[setting - 1]:
+                    _reach(sphere, basis, zetas[setting], run, first, many, reach)
                 _losses(kind, entries, costs, offsets, run, first, many, point[setting, run], reach, losses)
                 total = cut = 0.0
                 for now in range(many):
                     loss = losses[now]
                     total += loss
-                    kept = min(max(loss, low), high)
+                    kept = min(max(loss, lows[setting]), highs[setting])
                     cut += kept != loss
                     for k in range(hull):
                         seen[setting, run, k] += kept * sphere[run, first + now, k]

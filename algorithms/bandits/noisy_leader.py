@@ -15,12 +15,13 @@ Algorithm   Ene, Nguyen & Vladu 2021, NoisyOCO, in the lines of its instance Pri
             line 13   s_R = g_1 + ... + g_R + noise, released by the prefix sum
             line 14   x = argmin over the set of |x - x_0|^2/2 + eta <s, x>
             What instances choose: the batch length, how many batches the sums lag behind (line 4), exact projection or
-            conditional gradient, the prefix sum, eta and zeta, and whether the set is shrunk so that all played points
-            lie in it.
+            conditional gradient, the prefix sum (or noise on what is seen in line 10), eta and zeta, and whether the
+            set is shrunk so that all played points lie in it.
 Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. The played points are
             released. Directions do not depend on data, so the round's term changes along its own direction: by at most
             (n/zeta) times the range of a loss, whatever the batch. Values are clipped to [-L zeta, L (D + zeta)], the
-            range of an L-Lipschitz loss that is at least 0 on the set and 0 somewhere, within zeta of the set.
+            range of an L-Lipschitz loss that is at least 0 on the set and 0 somewhere, within zeta of the set; to
+            [0, L D] where all that is played lies in the set.
 Guarantee   See `NoisyLeader.bound`; the proof is in docs/private_bandit_bound.md.
 Deviations  See the instances.
 """
@@ -53,7 +54,7 @@ class NoisyLeader(BanditLearner):
     distribution: ClassVar[NoiseDistribution] = "gaussian"
     lag: ClassVar[int] = 0
     """Batches by which the released sum is older than it could be."""
-    feasible: ClassVar[bool] = False
+    feasible: bool = False
     """Play within the set: learn on a shrunk copy."""
     plan: NoisePlan
     by_projection: bool = True
@@ -69,8 +70,11 @@ class NoisyLeader(BanditLearner):
         self.batch = self.batch_length()
         self.batches = self.horizon // self.batch
         self.zeta, self.eta = self.constants()  # line 1
+        self.zetas, self.etas = self.constants_of_settings()
         self.shrink = self._shrink()
-        self.low, self.high = -self.lipschitz * self.zeta, self.lipschitz * (self.diameter + self.zeta)
+        beyond = 0.0 if self.feasible else self.lipschitz * self.zetas
+        self.low = np.zeros(len(budgets)) - beyond
+        self.high = self.lipschitz * self.diameter + np.zeros(len(budgets)) + beyond
         tree = PaddedTree if self.padded else BinaryTree
         released = max(1, self.batches - self.lag)  # sums, and the last one that is not needed
         self.sums = horizon_sums(variant, released, tree(self.batches))  # line 2
@@ -90,6 +94,10 @@ class NoisyLeader(BanditLearner):
         """(zeta, eta)."""
         raise NotImplementedError
 
+    def constants_of_settings(self) -> tuple[Array, Array]:
+        """The same of every setting, (settings,) each, where they depend on the budget."""
+        return np.full(len(self.budgets), self.zeta), np.full(len(self.budgets), self.eta)
+
     def _shrink(self) -> float:
         """1 - alpha: played points lie in the set where zeta <= alpha times the inner radius."""
         if not self.feasible:
@@ -103,8 +111,11 @@ class NoisyLeader(BanditLearner):
         return 1 - self.zeta / inner
 
     def leaf_sensitivity(self) -> float:
-        """l2 distance by which replacing one loss moves a batch's estimate: (n/zeta) L (D + 2 zeta)."""
-        return float(self.hull / self.zeta * (self.high - self.low))
+        """l2 distance by which replacing one loss moves a batch's estimate: n/zeta times the range of a loss.
+
+        The range is L (D + 2 zeta), or L D for feasible play.
+        """
+        return float(self.hull / self.zeta * (self.high[0] - self.low[0]))
 
     def node_sensitivity(self) -> float:
         """That of a leaf; for Laplace noise in l1, sqrt(n) times that in l2."""
@@ -127,6 +138,17 @@ class NoisyLeader(BanditLearner):
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Record:
         """Batch by batch; see the module's docstring."""
+        return self.play_some(self.horizon, losses, directions, noise, advance)
+
+    def play_some(
+        self,
+        horizon: int,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """The first `horizon` rounds; the last batch may end early."""
         shape = (len(self.budgets), self.runs)
         point = np.tile(self.domain.center(), (*shape, 1))
         total, clipped = np.zeros(shape), np.zeros(shape)
@@ -135,10 +157,12 @@ class NoisyLeader(BanditLearner):
         moved, violation = np.zeros(len(self.budgets)), 0.0
         held: list[Array] = []  # points whose violation is still to be looked at, many at a time
         fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
-        sphere = Directions(directions, self.hull, self.batch * self.batches, self.batch)  # line 8
-        for _ in range(self.batches):  # line 3
+        sphere = Directions(directions, self.hull, horizon, self.batch)  # line 8
+        begun = range(0, horizon, self.batch)
+        for first in begun:  # line 3
             estimate = np.zeros_like(gradient_sum)  # line 5
-            for rounds in self._pieces():  # line 6
+            length = min(self.batch, horizon - first)
+            for rounds in self._pieces(length):  # line 6
                 played, seen, cut = self.query(losses(rounds), point, sphere.take(rounds))
                 total += played
                 clipped += cut
@@ -151,18 +175,17 @@ class NoisyLeader(BanditLearner):
             held.append(point)
             if len(held) == HELD:
                 violation, held = max(violation, self._worst(held)), []
-            advance(self.batch)
-        violation = max(violation, self._worst([*held, point]))
-        displacement = self.eta * moved / self.batches / (self.diameter / 2)
-        return Record(total, clipped / self.horizon, displacement, violation)
+            advance(length)
+        violation, radius = max(violation, self._worst([*held, point])), self.diameter / 2
+        return Record(total, clipped / horizon, self.etas * moved / len(begun) / radius, violation)
 
     def _worst(self, points: list[Array]) -> float:
         return float(self.domain.violation(np.concatenate(points)).max())
 
-    def _pieces(self) -> list[int]:
+    def _pieces(self, length: int) -> list[int]:
         """A batch cut into pieces whose directions fit into memory."""
         most = max(1, CHUNK // (self.runs * len(self.basis) * len(self.budgets)))
-        return [min(most, self.batch - first) for first in range(0, self.batch, most)]
+        return [min(most, length - first) for first in range(0, length, most)]
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """`query_plainly`, by a compiled loop where the losses have a rule."""
@@ -170,22 +193,23 @@ class NoisyLeader(BanditLearner):
         if rule is None:
             return self.query_plainly(losses, point, sphere)
         basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
-        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zeta, self.low, self.high)
-        return played, (self.hull / self.zeta) * seen, clipped
+        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zetas, self.low, self.high)
+        return played, (self.hull / self.zetas)[:, None, None] * seen, clipped
 
     def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """Play some rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values.
 
         sphere: directions (runs, rounds, n), one a round.
         """
-        values = losses.value(point[:, :, None] + self.zeta * product(sphere, self.basis.T))  # lines 9, 10
-        kept = np.clip(values, self.low, self.high)
-        estimate = (self.hull / self.zeta) * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
+        reach = self.zetas[:, None, None, None] * product(sphere, self.basis.T)
+        values = losses.value(point[:, :, None] + reach)  # lines 9, 10
+        kept = np.clip(values, self.low[:, None, None], self.high[:, None, None])
+        estimate = (self.hull / self.zetas)[:, None, None] * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
         return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
 
     def step(self, point: Array, released: Array) -> Array:
         """argmin over the (shrunk) set of |x - x_0|^2/2 + eta <s, x>."""
-        goal = self.center - self.eta * in_coordinates(released, self.basis)
+        goal = self.center - self.etas[:, None, None] * in_coordinates(released, self.basis)
         if self.by_projection:
             return self._within(self.domain.project(self._without(goal)))
         return self._within(self.descend(self._without(point), self._without(goal)))
@@ -230,20 +254,28 @@ class NoisyLeader(BanditLearner):
             points[active] += length[:, None] * away
         return points.reshape(shape)
 
-    def bound(self) -> list[float]:
+    def bound(self, rounds: int | None = None) -> list[float]:
         """2 zeta L T + D^2/(2 eta) + eta K kappa^2/2 + T L ( eta (lag kappa + mean |noise|) + error ), K batches.
 
-        kappa^2 = B (n/zeta)^2 max|F|^2 + B^2 L^2 bounds E|g_R|^2 for batches of B rounds; `error` is the distance of a
-        point from the exact minimiser. In expectation; docs/private_bandit_bound.md has the proof.
+        kappa^2 = B (n/zeta)^2 (max|F|^2 + variance of its noise) + B^2 L^2 bounds E|g_R|^2 for batches of B rounds;
+        `error` is the distance of a point from the exact minimiser. Feasible play adds L D zeta/r a round. In
+        expectation, after the first `rounds` (default: all), a batch that is begun counted as whole;
+        docs/private_bandit_bound.md has the proof.
         """
-        largest = max(-self.low, self.high)
-        kappa = math.sqrt(self.batch * (self.hull / self.zeta * largest) ** 2 + (self.batch * self.lipschitz) ** 2)
+        batches, steep = math.ceil((rounds or self.horizon) / self.batch), self.lipschitz
+        rounds = batches * self.batch
+        square = np.maximum(-self.low, self.high) ** 2 + self.value_variance()
+        kappa = np.sqrt(self.batch * (self.hull / self.zetas) ** 2 * square + (self.batch * steep) ** 2)
+        noise = self.plan.expected_norm(batches).mean(axis=1)
         error = 0.0 if self.by_projection else self.solver_error()
-        fixed = 2 * self.zeta * self.lipschitz * self.horizon + self.diameter**2 / (2 * self.eta)
-        fixed += self.eta * self.batches * kappa**2 / 2
-        fixed += (1 - self.shrink) * self.diameter * self.lipschitz * self.horizon
-        drift = self.eta * (self.lag * kappa + self.plan.expected_norm(self.batches).mean(axis=1)) + error
-        return [float(fixed + self.horizon * self.lipschitz * each) for each in drift]
+        total = 2 * self.zetas * steep * rounds + self.diameter**2 / (2 * self.etas)
+        total += self.etas * batches * kappa**2 / 2 + (1 - self.shrink) * self.diameter * steep * rounds
+        total += rounds * steep * (self.etas * (self.lag * kappa + noise) + error)
+        return [float(each) for each in total]
+
+    def value_variance(self) -> Array:
+        """Of the noise that is added to a single observed value, (settings,)."""
+        return np.zeros(len(self.budgets))
 
     def solver_error(self) -> float:
         """Largest distance of conditional gradient's answer from the minimiser.

@@ -12,8 +12,9 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other admis
 Guarantee   docs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
 Deviations  corrected: the regulariser is centered in the set, and the sign of the linear term is that of NoisyOCO;
             conditional gradient runs to a gap of D^2/T or sqrt(T) calls. paper-tolerance: to 10 D^2/sqrt(T), a
-            distance of sqrt(20) D/T^(1/4). padded: every sum has ceil(log2 sqrt(T)) node noises. printed: the
-            ascending sign, the regulariser centered at 0, padded, the paper's noise and tolerance.
+            distance of sqrt(20) D/T^(1/4). padded: every sum has ceil(log2 sqrt(T)) node noises. scaled: feasible
+            play, the paper's scaling trick, for zeta below the inner radius. printed: the ascending sign, the
+            regulariser centered at 0, padded, the paper's noise and tolerance.
 """
 
 import math
@@ -34,6 +35,7 @@ VARIANTS = {
     "paper-tolerance": "the same, conditional gradient stopped at the paper's tolerance",
     "projection": "the same, exact projection in place of conditional gradient",
     "padded": "the same on a padded tree",
+    "scaled": "the same on the set shrunk so that every played point lies in it",
     "printed-noise": "as corrected, with the printed noise",
     "printed": "Alg. 1 to the letter: ascending sign, printed noise",
 }
@@ -70,6 +72,7 @@ class PrivateBanditGaussian(NoisyLeader):
         if variant in ("paper-tolerance", "printed"):
             self.tolerance = 10 / math.sqrt(problem.horizon)
         self.variant = variant  # the tree is chosen while the base class is made
+        self.feasible = variant == "scaled"
         super().__init__(problem, budgets, runs, variant)
         if variant == "printed":
             self.center = np.zeros_like(self.center)  # of the regulariser; play starts at the set's center
@@ -109,9 +112,9 @@ class PrivateBanditGaussian(NoisyLeader):
         """printed: the sign of the linear term is turned."""
         return super().step(point, -released if self.variant == "printed" else released)  # line 14
 
-    def bound(self) -> list[float]:
+    def bound(self, rounds: int | None = None) -> list[float]:
         """That of NoisyOCO; none for the ascending sign."""
-        return [math.nan] * len(self.budgets) if self.variant == "printed" else super().bound()
+        return [math.nan] * len(self.budgets) if self.variant == "printed" else super().bound(rounds)
 
 
 class PrivateBanditLaplace(PrivateBanditGaussian):

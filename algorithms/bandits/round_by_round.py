@@ -5,7 +5,7 @@ Algorithm   zeta = D sqrt(n)/T^(1/4), and feasible play: points of the shrunk se
             b_t)), s_t the sum of the g and b_t the noise of a binary tree over T leaves (root, buffers: of that
             mechanism).
 Privacy     FKM: none. Thakurta-Smith: unit: one round; neighbours: its loss is replaced by another; a leaf moves by
-            (n/zeta) times the range of a loss.
+            (n/zeta) times the range of a loss, which is L D since all that is played lies in the set.
 Guarantee   FKM: sqrt(n) T^(3/4) (Flaxman, Kalai & McMahan 2005, for Lipschitz losses). Thakurta & Smith 2013 as quoted
             by Ene et al.: n T^(3/4)/eps pure, sqrt(n) T^(3/4)/eps approximate; `bound` is that of noisy_leader.py.
 Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thakurta & Smith is reconstructed from its
@@ -46,7 +46,7 @@ class ThakurtaSmithGaussian(NoisyLeader):
     def constants(self) -> tuple[float, float]:
         """D sqrt(n)/T^(1/4) and D zeta/(n B sqrt(T))."""
         zeta = self.diameter * math.sqrt(self.hull) / self.horizon**0.25
-        largest = self.lipschitz * (self.diameter + zeta)
+        largest = self.lipschitz * self.diameter
         return zeta, self.diameter * zeta / (self.hull * largest * math.sqrt(self.horizon))
 
 
@@ -90,4 +90,6 @@ class Fkm(ThakurtaSmithGaussian):
         """One projected step with the newest estimate."""
         newest = released - self.before
         self.before = released.copy()
-        return self._within(self.domain.project(self._without(point - self.eta * in_coordinates(newest, self.basis))))
+        return self._within(
+            self.domain.project(self._without(point - self.etas[:, None, None] * in_coordinates(newest, self.basis)))
+        )

@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.geometry import Ball, ConstraintSet, CountedSet, gaussian_width, make_potential
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
@@ -62,7 +62,8 @@ class MirrorDescent(ErmLearner):
     """The loop of every noisy descent."""
 
     MAX_ITERATIONS: ClassVar[int] = 65536
-    potential_name: ClassVar[str]
+    potential_name: ClassVar[str | None]
+    """None: the potential made for the set's geometry."""
     averaged: ClassVar[bool] = True
     """Release the average of the iterates; else the last one."""
 
@@ -126,7 +127,7 @@ class MirrorDescent(ErmLearner):
         potential, lengths = self.potential, [plan.iterations for plan in self.plans]
         states = np.tile(potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
-        units, descend = Normals(generators, self.domain.dimension), self._compiled() or self._descend
+        units, descend = self._units(generators), self._compiled() or self._descend
         for begun, end in pairwise([0, *sorted(set(lengths))]):
             rows = [row for row, length in enumerate(lengths) if length >= end]
             noise = np.array([self.plans[row].noise for row in rows])
@@ -138,6 +139,10 @@ class MirrorDescent(ErmLearner):
         if not np.isfinite(released).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
+
+    def _units(self, generators: Sequence[np.random.Generator]) -> Normals:
+        """The noise, in units of its largest standard deviation."""
+        return Normals(generators, self.domain.dimension)
 
     def _descend(self, state: Array, output: Array, steps: Array, noise: Array, units: Normals) -> tuple[Array, Array]:
         """Some steps (T, settings) of all rows: the last state, and what the iterates add to the output."""
@@ -151,28 +156,28 @@ class MirrorDescent(ErmLearner):
         return state, output
 
     def _compiled(self) -> Descend | None:
-        """`_descend` in compiled loops: Euclidean steps on a ball, for a risk that has a rule."""
-        rule, ball = getattr(self.risk, "rule", None), plain_ball(self.domain)
-        if rule is None or ball is None or self.potential_name != "euclidean":
+        """`_descend` in compiled loops, for a risk and a potential that have a rule."""
+        rule, potential = getattr(self.risk, "rule", None), self.potential.rule
+        if rule is None or potential is None:
             return None
         from dpregret.algorithms.erm.descent_kernels import descend
 
         every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
 
-        def steps_on_ball(
+        def steps_by_rule(
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
-            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
             while done < len(steps):
-                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *state.shape[1:]))
+                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*told, state, output, averaged, chunk, noise, some, every)
+                descend(*rule, *potential, state, output, averaged, chunk, noise, some, every)
                 done += len(chunk)
-            count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
+            if self.potential.name == "euclidean":
+                count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
             return state, output
 
-        return steps_on_ball
+        return steps_by_rule
 
     def iterations(self) -> list[int]:
         """T of each setting."""
@@ -209,10 +214,13 @@ class MirrorDescent(ErmLearner):
 
 
 class Normals:
-    """Endless standard normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only."""
+    """Endless normal vectors (runs, dimension), drawn in chunks; a run draws from its generator only.
 
-    def __init__(self, generators: Sequence[np.random.Generator], dimension: int):
-        self.generators, self.dimension = generators, dimension
+    deviations: their standard deviations, 1 or one a coordinate.
+    """
+
+    def __init__(self, generators: Sequence[np.random.Generator], dimension: int, deviations: Array | float = 1.0):
+        self.generators, self.dimension, self.deviations = generators, dimension, deviations
         self.rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
         self._left = np.empty((0, len(generators), dimension))
 
@@ -220,17 +228,12 @@ class Normals:
         """Those of the next rounds, at least one and at most `most`: (rounds, runs, dimension)."""
         if not len(self._left):
             self._left = unit_noise("gaussian", self.generators, self.rounds, self.dimension)
+            self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
 
 
 Descend = Callable[[Array, Array, Array, Array, Normals], tuple[Array, Array]]
-
-
-def plain_ball(domain: ConstraintSet) -> Ball | None:
-    """The ball that a set is, if it projects as balls do."""
-    inner = domain.inner if type(domain) is CountedSet else domain
-    return inner if type(inner) is Ball else None
 
 
 def count_projections(domain: ConstraintSet, rows: int, seconds: float) -> None:

@@ -29,6 +29,13 @@ class NoisyGradientDescent(MirrorDescent):
     card = talwar_card("noisy-gd", "Noisy gradient descent", "Alg. 1")
 
 
+class NoisyMirrorDescent(MirrorDescent):
+    """The potential made for the set's geometry, Euclidean where there is none."""
+
+    potential_name = None
+    card = talwar_card("noisy-md", "Noisy mirror descent", "Alg. 1, Sec. 3.2")
+
+
 class NoisyExponentiatedGradient(MirrorDescent):
     """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan, count_projections, plain_ball
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan, count_projections
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.core.arrays import Array
@@ -113,23 +113,22 @@ class NoisySgd(MirrorDescent):
         return points
 
     def _compiled_samples(self) -> Callable[[Array, Array, np.ndarray, Array], Array] | None:
-        """The steps of a chunk in compiled loops: on a ball, for a risk whose records have a rule."""
-        rule, ball = getattr(self.risk, "record_rule", None), plain_ball(self.domain)
-        if rule is None or ball is None:
+        """The steps of a chunk in compiled loops, for a risk whose records have a rule and a set that has one."""
+        rule, potential = getattr(self.risk, "record_rule", None), self.potential.rule
+        if rule is None or potential is None:
             return None
         from dpregret.algorithms.erm.descent_kernels import descend
 
         noise, risk = np.array([plan.noise for plan in self.plans]), cast("RecordRules", self.risk)
 
-        def steps_on_ball(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
+        def steps_by_rule(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
             started, moved = process_time(), points.copy()
             chosen = risk.atom_of(records)
-            told = (rule.kind, rule.shares, rule.atoms, ball.radius)
-            descend(*told, moved, np.empty_like(moved), False, steps, noise, units, chosen)
+            descend(*rule, *potential, moved, np.empty_like(moved), False, steps, noise, units, chosen)
             count_projections(self.domain, len(steps) * points.shape[0] * points.shape[1], process_time() - started)
             return moved
 
-        return steps_on_ball
+        return steps_by_rule
 
     def delivered_epsilon(self) -> list[float]:
         """Exact Gaussian DP; sampled: what the Renyi accountant certifies."""

@@ -23,6 +23,7 @@ from dpregret.core.arrays import Array
 class NoisyStronglyConvexDescent(MirrorDescent):
     """Projected gradient descent with steps that shrink like 1 / t."""
 
+    MAX_ITERATIONS = 1 << 23
     potential_name = "euclidean"
     card = talwar_card("noisy-gd-strong", "Noisy gradient descent, strongly convex", "Thm. A.1", "strongly-convex")
 

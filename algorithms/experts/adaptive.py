@@ -23,7 +23,7 @@ Deviations  The paper's test is lost; here a guess is doubled when the noisy los
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -104,8 +104,10 @@ class AdaptiveExperts(ExpertLearner):
         return plan.draw_scale * math.log(self.experts * events) + noise
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
-        """Total losses of the played experts and numbers of switches."""
-        return play_runs([_Adaptive(self, generator) for generator in generators], blocks, len(self.sizes))
+        """Total losses of the played experts, numbers of switches and of phases."""
+        players = [_Adaptive(self, generator) for generator in generators]
+        play = play_runs(players, blocks, len(self.sizes))
+        return replace(play, phases=np.array([float(player.phase) for player in players]))
 
     def delivered_epsilon(self) -> list[float]:
         """Algorithm 1 and the releases of all phases that may see one loss."""

@@ -142,11 +142,12 @@ class Play:
 
     losses: total loss of the played experts. Exact learners (`ExpertLearner.exact`) give its expectation over their own
     draws. draws: number of times that an expert was drawn (expected, for exact learners), NaN where that has no
-    meaning.
+    meaning. phases: of learners that guess L*, how many guesses were tried.
     """
 
     losses: Array
     draws: Array
+    phases: Array | None = None
 
 
 class ExpertLearner(BaseLearner):

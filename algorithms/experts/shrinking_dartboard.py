@@ -8,8 +8,8 @@ Algorithm   Asi, Feldman, Koren & Talwar 2022 (after Geulen, Voecking & Winkler 
             `play_by_the_box` is this. The learner is charged with its expected loss instead, that of Hedge, which is
             exact to 1/T.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; (eps, delta)-DP. The loss
-            decides once whether to keep or to draw: at most ln(1 + (1 - p)(1 - e^-eta)/p). It enters all later draws,
-            each eta^2/2-zCDP.
+            decides once whether to keep or to draw: the chance to keep moves by at most e^eta, that to draw by at most
+            1 + (1 - p)(1 - e^-eta)/p; the larger of both logarithms. It enters all later draws, each eta^2/2-zCDP.
 Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
             ln(d)/eta + eta T/8.
 Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number
@@ -17,13 +17,14 @@ Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
@@ -57,8 +58,8 @@ def most_draws(horizon: int, keep_away: float, eta: float) -> int:
 
 def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
     """Epsilon of the whole run at delta."""
-    decision = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
-    return decision + zcdp_epsilon(most_draws(horizon, keep_away, eta) * eta**2 / 2, delta)
+    draw = math.log1p(-(1 - keep_away) * math.expm1(-eta) / keep_away)
+    return max(eta, draw) + zcdp_epsilon(most_draws(horizon, keep_away, eta) * eta**2 / 2, delta)
 
 
 @lru_cache(maxsize=256)
@@ -118,10 +119,15 @@ class ShrinkingDartboard(ExactHedge):
                 f"shrinking-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
             )
 
-    @property
-    def draws(self) -> int:
-        """The cap K."""
-        return most_draws(self.horizon, self.keep_away, self.eta)
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Expected losses and draws: 1 + T p + (1 - p)(1 - e^-eta) times the expected loss, at most 1 + K.
+
+        Exact for losses 0 and 1; between them 1 - e^-(eta l) is at most eta/(1 - e^-eta) times what is counted.
+        """
+        losses = super().play(blocks, generators).losses
+        most = most_draws(self.horizon, self.keep_away, self.eta)
+        caused = -(1 - self.keep_away) * math.expm1(-self.eta) * losses
+        return Play(losses, np.minimum(1 + self.horizon * self.keep_away + caused, 1.0 + most))
 
     def delivered_epsilon(self) -> list[float]:
         """One decision plus K draws."""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
 from dpregret.algorithms.geometry.base import ConstraintSet
+from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import log, softmax
+from dpregret.core.kernels import SetKernel, kernel_of
 from dpregret.core.sums import product, vecdot
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.potential_kernels import PotentialRule
 
 
 class Potential(ABC):
@@ -52,6 +58,11 @@ class Potential(ABC):
         """Points (..., d) of states (..., k)."""
         return states
 
+    @property
+    def rule(self) -> PotentialRule | None:
+        """The step as numbers, for compiled loops; None where it has no loop."""
+        return None
+
 
 class EuclideanPotential(Potential):
     """|x - center|_2^2 / 2: projected gradient descent; modulus 1 in l2, maximum reach(center)^2 / 2."""
@@ -78,6 +89,15 @@ class EuclideanPotential(Potential):
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """Project(x - g)."""
         return self._set.project(states - scaled_gradients)
+
+    @property
+    def rule(self) -> PotentialRule | None:
+        """Set and its constants; who uses it counts the projections."""
+        from dpregret.algorithms.geometry.potential_kernels import PotentialRule
+
+        inner = self._set.inner if type(self._set) is CountedSet else self._set
+        kernel: SetKernel | None = kernel_of(inner)
+        return None if kernel is None else PotentialRule(kernel.code, kernel.numbers(inner))
 
 
 class EntropyPotential(Potential):
@@ -127,6 +147,13 @@ class SimplexEntropy(EntropyPotential):
         """The gradient."""
         return gradients
 
+    @property
+    def rule(self) -> PotentialRule:
+        """No numbers."""
+        from dpregret.algorithms.geometry.potential_kernels import ENTROPY, PotentialRule
+
+        return PotentialRule(ENTROPY, np.zeros(0))
+
 
 class SignedEntropy(EntropyPotential):
     """Entropy of 2 d weights on the vertices +R e_j, -R e_j of the l1 ball: EG+-; maximum ln(2 d)."""
@@ -146,6 +173,13 @@ class SignedEntropy(EntropyPotential):
         plus, minus = np.split(states, 2, axis=-1)
         image: Array = self._ball.radius * (plus - minus)
         return image
+
+    @property
+    def rule(self) -> PotentialRule:
+        """The radius."""
+        from dpregret.algorithms.geometry.potential_kernels import SIGNED_ENTROPY, PotentialRule
+
+        return PotentialRule(SIGNED_ENTROPY, np.array([self._ball.radius]))
 
 
 class VertexEntropy(EntropyPotential):

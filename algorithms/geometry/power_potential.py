@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
@@ -13,6 +15,9 @@ from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import power
 from dpregret.core.sums import vecdot
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.potential_kernels import PotentialRule
 
 
 def threshold_for_powers(values: Array, exponent: float) -> Array:
@@ -93,6 +98,13 @@ class QNormPotential(Potential):
         moved: Array = np.copysign(powers * scale[..., None], duals)
         return moved
 
+    @property
+    def rule(self) -> PotentialRule:
+        """Radius, s, modulus."""
+        from dpregret.algorithms.geometry.potential_kernels import Q_NORM, PotentialRule
+
+        return PotentialRule(Q_NORM, np.array([self._radius, self._dual, self.modulus]))
+
     def _inverse(self, height: Array, drops: Array) -> tuple[Array, Array, Array]:
         """For dual sizes z = (height - drops)_+: t = z / height, t^(r-1) where t > 0, and the l1 norm of the point.
 
@@ -150,6 +162,14 @@ class GroupedPotential(Potential):
         scale = ball.radius * sizes / np.where(lengths > 0.0, lengths, 1.0)
         moved: Array = duals * scale[..., None]
         return moved.reshape(*moved.shape[:-2], ball.dimension)
+
+    @property
+    def rule(self) -> PotentialRule:
+        """Radius, block size, slope, exponent."""
+        from dpregret.algorithms.geometry.potential_kernels import GROUPED, PotentialRule
+
+        numbers = [self._ball.radius, self._ball.block_size, self._slope, self.exponent]
+        return PotentialRule(GROUPED, np.array(numbers))
 
 
 class SpectralPotential(Potential):

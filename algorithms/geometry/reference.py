@@ -7,6 +7,7 @@ from typing import Any
 
 import cvxpy
 import numpy as np
+from scipy.sparse import triu
 
 from dpregret.algorithms.geometry.base import ConstraintSet
 from dpregret.core.arrays import Array
@@ -24,6 +25,9 @@ class ReferenceProjection:
     constraint is tight without a multiplier (points on the boundary). Sums of norms end at g = 1e-8
     (`reference_tolerance` of the set). A point on which CLARABEL stops short of its tolerance is solved again with ten
     and a hundred times that. Options are the solver's own.
+
+    After the first row CLARABEL itself is handed the two parts that change, in place of all parts by cvxpy: the same
+    numbers, at a third of the price.
     """
 
     def __init__(self, constraint_set: ConstraintSet, *, solver: str = "CLARABEL", **solver_options: Any):
@@ -37,6 +41,7 @@ class ReferenceProjection:
         objective = 0.5 * self._inverse_scale * cvxpy.sum_squares(self._variable) - self._direction @ self._variable
         constraints = constraint_set.cvxpy_constraints(self._variable)
         self._problem = cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+        self._direct: _Direct | None = None
 
     def project(self, points: Array) -> Array:
         """Nearest points of the set, (..., d) -> (..., d). Raises RuntimeError where the solver gives up."""
@@ -45,6 +50,10 @@ class ReferenceProjection:
 
     def _project_row(self, point: Array) -> Array:
         scale = max(1.0, float(np.max(np.abs(point))))
+        if self._direct is not None:
+            found = self._direct.solve(point / scale, 1.0 / scale)
+            if found is not None:
+                return found
         self._direction.value = point / scale
         self._inverse_scale.value = 1.0 / scale
         for slack in RELAXED:
@@ -54,6 +63,10 @@ class ReferenceProjection:
         if self._problem.status != cvxpy.OPTIMAL:
             raise RuntimeError(f"{self._solver} ended with status {self._problem.status!r} on the point {point}")
         solution: Array = self._variable.value
+        unrelaxed = self._solver == "CLARABEL" and slack == RELAXED[0]  # the solver keeps the tolerance of its last row
+        self._direct = (
+            _Direct.made(self._problem, self._variable, self._direction, self._inverse_scale) if unrelaxed else None
+        )
         return solution
 
     def _solve(self, slack: float) -> None:
@@ -64,3 +77,47 @@ class ReferenceProjection:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Solution may be inaccurate", UserWarning)
             self._problem.solve(solver=self._solver, **options)
+
+
+class _Direct:
+    """CLARABEL as cvxpy has left it, given new parameters: its linear cost is -direction, its squares have a factor."""
+
+    def __init__(self, solver: Any, first: int, squares: Any, cost: Array):
+        self._solver, self._first, self._squares, self._cost = solver, first, squares, cost
+        self._units = squares.data.copy()
+
+    @classmethod
+    def made(cls, problem: Any, variable: Any, direction: Any, inverse_scale: Any) -> _Direct | None:
+        """None where the numbers that cvxpy hands over are others than those that would be set here."""
+        asked, factor = direction.value, inverse_scale.value
+        solver = problem._solver_cache.get("CLARABEL")
+        if solver is None or not solver.is_data_update_allowed():
+            return None
+        inverse_scale.value = 1.0
+        units, _, _ = problem.get_problem_data("CLARABEL")
+        inverse_scale.value = factor
+        told, _, _ = problem.get_problem_data("CLARABEL")
+        made = cls(
+            solver,
+            told[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id],
+            triu(units["P"]).tocsc(),
+            np.zeros(len(told["c"])),
+        )
+        made._set(asked, float(factor))
+        same = np.array_equal(made._cost, told["c"]) and np.array_equal(
+            made._squares.data, triu(told["P"]).tocsc().data
+        )
+        return made if same else None
+
+    def _set(self, direction: Array, inverse_scale: float) -> None:
+        self._cost[self._first : self._first + len(direction)] = -direction
+        self._squares.data[:] = self._units * inverse_scale
+
+    def solve(self, direction: Array, inverse_scale: float) -> Array | None:
+        """The solution (d,); None where the solver stops short."""
+        self._set(direction, inverse_scale)
+        self._solver.update(P=self._squares, q=self._cost)
+        found = self._solver.solve()
+        if str(found.status) != "Solved":
+            return None
+        return np.array(found.x)[self._first : self._first + len(direction)]

@@ -25,6 +25,7 @@ from dpregret.algorithms.geometry.potential import (
     VertexEntropy,
 )
 from dpregret.algorithms.geometry.power_potential import GroupedPotential, QNormPotential, SpectralPotential
+from dpregret.algorithms.geometry.sign_polytope import SignPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
 from dpregret.core.errors import not_allowed
@@ -43,6 +44,7 @@ SETS: dict[str, Callable[..., ConstraintSet]] = {
         NuclearBall,
         Spectrahedron,
         VertexPolytope,
+        SignPolytope,
         Permutahedron,
         PartitionMatroid,
         SpanningTrees,

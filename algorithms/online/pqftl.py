@@ -8,8 +8,8 @@ Privacy     Unit: one (v, y), whole sequence; neighbours: it is replaced by anot
             where |c| = 1/2.
             Symmetrising V_t and clipping its negative eigenvalues is post-processing.
 Guarantee   O( sqrt(d) ln(1/delta) ln^1.5 T / epsilon ) (Lou & Cheung 2020, Table I).
-Deviations  corrected: exact Gaussian-DP calibration. printed: the Gaussian scale that Lou & Cheung 2020 print in
-            eq. (13), with W = T.
+Deviations  corrected: exact Gaussian-DP calibration. reconstructed: Lou & Cheung 2020 print no scale for this
+            algorithm; theirs of the window tree, eq. (13), with W = T.
 """
 
 import math
@@ -43,7 +43,7 @@ class Pqftl(Learner):
         reference="Private quadratic FTL",
         variants={
             "corrected": "tight Gaussian-DP calibration",
-            "printed": "Gaussian scale of Lou & Cheung 2020, eq. (13), W = T",
+            "reconstructed": "Gaussian scale of the window tree of Lou & Cheung 2020, eq. (13), W = T",
         },
         anytime=False,
         needs=frozenset({"quadratic"}),
@@ -55,7 +55,7 @@ class Pqftl(Learner):
         self.moment = np.zeros((runs, dimension, dimension))
         self.response = np.zeros((runs, dimension))
         tree = WindowTree(2 ** max(1, math.ceil(math.log2(problem.horizon))))
-        scale = printed_scale if variant == "printed" else calibrate
+        scale = printed_scale if variant == "reconstructed" else calibrate
         scales = [scale("gaussian", setting.budget, SENSITIVITY, tree.nodes_per_item) for setting in settings]
         stacked = dimension * (dimension + 1)
         self.noise_plan = NoisePlan("gaussian", [tree] * len(settings), scales, SENSITIVITY, stacked)

@@ -144,10 +144,6 @@ def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scal
     P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
     among the candidates of smallest score. sizes, scores: (groups,).
     """
-    logits, behind = log(sizes), scores - scores.min()
-    if scale == 0:
-        logits[behind > 0] = -np.inf
-    else:
-        logits -= behind / scale
-    logits -= log(generator.standard_exponential(len(sizes)))
-    return int(logits.argmax())
+    from dpregret.algorithms.privacy.choosing import best_group
+
+    return int(best_group(sizes, scores, scale, generator.standard_exponential(len(sizes))))

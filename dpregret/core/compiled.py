@@ -89,12 +89,16 @@ def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
 
 def _as_bits(context: Any, number: Any) -> Any:
     """The 64 bits of a number, as an integer."""
-    return types.int64(types.float64), lambda target, builder, signature, values: builder.bitcast(values[0], IntType(64))
+    return types.int64(types.float64), lambda target, builder, signature, values: builder.bitcast(
+        values[0], IntType(64)
+    )
 
 
 def _as_number(context: Any, bits: Any) -> Any:
     """The number whose bits an integer is."""
-    return types.float64(types.int64), lambda target, builder, signature, values: builder.bitcast(values[0], DoubleType())
+    return types.float64(types.int64), lambda target, builder, signature, values: builder.bitcast(
+        values[0], DoubleType()
+    )
 
 
 fused, as_bits, as_number = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits, _as_number))

@@ -13,7 +13,11 @@ import numpy as np
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import as_bits, as_number, compiled, fused, inlined
 
-INVERSE, LN2_HIGH, LN2_LOW = 1.0 / math.log(2.0), float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")
+INVERSE, LN2_HIGH, LN2_LOW = (
+    1.0 / math.log(2.0),
+    float.fromhex("0x1.62e42fefa38p-1"),
+    float.fromhex("0x1.ef35793c7673p-45"),
+)
 """1 / ln 2, and ln 2 in two parts: the first has 11 zeros at its end, so that a multiple of it is exact."""
 
 WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which stands in its last bits
@@ -80,12 +84,14 @@ def _log_parts(value: float) -> tuple[float, float]:
 
 
 @inlined
-def _exp(value: float) -> float:
+def exp_of(value: float) -> float:
+    """e^value, for kernels."""
     return _scaled_exp(value, 0.0)
 
 
 @inlined
-def _log(value: float) -> float:
+def log_of(value: float) -> float:
+    """Natural logarithm, for kernels; -inf at 0."""
     found, _ = _log_parts(value)
     found = value if value == np.inf else found
     found = np.nan if value < 0.0 or value != value else found
@@ -93,7 +99,8 @@ def _log(value: float) -> float:
 
 
 @inlined
-def _power(base: float, exponent: float) -> float:
+def power_of(base: float, exponent: float) -> float:
+    """base^exponent, base >= 0, for kernels."""
     high, low = _log_parts(base)
     large = exponent * high
     found = _scaled_exp(large, fused(exponent, high, -large) + exponent * low)
@@ -106,13 +113,13 @@ def _power(base: float, exponent: float) -> float:
 @numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]
 def exp(value: float) -> float:
     """e^value of arrays."""
-    return _exp(value)
+    return exp_of(value)
 
 
 @numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]
 def log(value: float) -> float:
     """Natural logarithm of arrays; -inf at 0."""
-    return _log(value)
+    return log_of(value)
 
 
 def power(base: Array, exponent: float) -> Array:
@@ -125,7 +132,7 @@ def power(base: Array, exponent: float) -> Array:
 def _powers(bases: Array, exponent: float) -> Array:
     found = np.empty_like(bases)
     for place in range(len(bases)):
-        found[place] = _power(bases[place], exponent)
+        found[place] = power_of(bases[place], exponent)
     return found
 
 

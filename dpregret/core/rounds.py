@@ -148,7 +148,7 @@ def _threshold(sizes, total, kept):
 
 
 @inlined
-def _project(place, constants, point, first, second):
+def project(place, constants, point, first, second):
     """Move the point to the nearest one of the set; first and second are scratch."""
     size = constants[0]
     if place == BALL:
@@ -318,16 +318,16 @@ def play(
                     for k in range(d):
                         total[k] = (total[k] + x[k]) - gradient[k]
                         x[k] = (total[k] - noise[k]) / b
-                _project(place, set_constants, x, first, second)
+                project(place, set_constants, x, first, second)
             elif learner == DESCENT:  # b / a = step
                 for k in range(d):
                     x[k] -= gradient[k] * b / a
-                _project(place, set_constants, x, first, second)
+                project(place, set_constants, x, first, second)
             elif learner == REGULARISED:  # a = lambda
                 for k in range(d):
                     total[k] += gradient[k]
                     x[k] = origin[k] - (total[k] + noise[k]) / a
-                _project(place, set_constants, x, first, second)
+                project(place, set_constants, x, first, second)
             elif learner <= EXPLICIT:  # a = step, b = t; total is the hidden point
                 if learner == IMPLICIT:
                     _prox(loss, vector, anchor, label, loss_constants, total, a, gradient)
@@ -335,10 +335,10 @@ def play(
                     _gradient(loss, vector, anchor, label, loss_constants, total, gradient)
                     for k in range(d):
                         total[k] -= gradient[k] * a
-                _project(place, set_constants, total, first, second)
+                project(place, set_constants, total, first, second)
                 for k in range(d):
                     x[k] = total[k] + noise[k] / b
-                _project(place, set_constants, x, first, second)
+                project(place, set_constants, x, first, second)
             elif learner == ONLINE_FRANK_WOLFE:  # a = eta, b = step
                 for k in range(d):
                     total[k] += gradient[k]
@@ -381,7 +381,7 @@ def serve(oracle_kind, place_kind, set_constants, points, wide, repeats):
             for k in range(d):
                 x[k] = cost[k] = points[run, k]
             if oracle == PROJECTION:
-                _project(place, set_constants, x, first, second)
+                project(place, set_constants, x, first, second)
                 total += x[0]
             elif oracle == VERTEX:
                 _vertex(place, set_constants, cost, first)

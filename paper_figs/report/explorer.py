@@ -21,6 +21,8 @@ LABELS: Final = {
     "delta": "delta", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",
     "active": "active records", "kill": "rounds until an expert errs", "probability": "probability",
     "strong_convexity": "strong convexity mu",
+    "strength": "records of the instance, in units of the bound", "corners": "corners k",
+    "curvature": "curvature Gamma", "smoothness": "smoothness lambda",
 }  # fmt: skip
 CHARTED: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "experts": "dimension", "mu": "epsilon", "width": "dimension",

@@ -27,7 +27,9 @@ AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistak
 VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
     "validation/verdicts": "Verdicts on planted curves",
+    "validation/resolution": "Are stated resolutions true?",
     "validation/gate": "Odds of the gate",
+    "validation/stopping": "Intervals where runs are added until a precision is reached",
 }  # fmt: skip
 SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",

@@ -202,6 +202,33 @@ def test_collapse_by_hand() -> None:
     assert (risk.curvature, risk.lipschitz, gaps.max()) == (0.0, 1.0, 0.0)
 
 
+def test_collapse_of_the_strength_of_its_bound() -> None:
+    ball = make_set("ball", 9)
+    risk = make_risk("collapse", ball, 1000, _rngs(), strength=2.5, smoothness=16.0)
+    assert risk.active == round(2.5 * (3 + 16))
+    assert (risk.smoothness, risk.curvature, risk.hessian_rank) == (16.0, 64.0, 1)
+    assert make_risk("collapse", ball, 1000, _rngs(), strength=2.5).active == 8  # to even
+    with pytest.raises(ValueError, match="strength must not be negative"):
+        make_risk("collapse", ball, 1000, _rngs(), strength=-1.0)
+
+
+def test_curvature_of_dense_growing_leaves_the_l1_lipschitz_constant() -> None:
+    ball = make_set("l1-ball", 6)
+    points = ball.project(np.random.default_rng(2).normal(size=(5, RUNS, 6)))
+    full, flat = (make_risk("dense-growing", ball, 48, _rngs(), curvature=each) for each in (4.0, 1.0))
+    np.testing.assert_allclose(flat.value(points), full.value(points) / 4, rtol=1e-14)
+    np.testing.assert_allclose(flat.gradient(points), full.gradient(points) / 4, rtol=1e-13, atol=1e-16)
+    records = np.array([1, 25, 47])
+    ours, theirs = (risk.record_gradient(points[0], records) for risk in (flat, full))
+    np.testing.assert_allclose(ours, theirs / 4, rtol=1e-13, atol=1e-16)
+    assert (flat.curvature, flat.smoothness, flat.lipschitz_l1) == (1.0, 1.5, full.lipschitz_l1)
+    weight, corner = 0.25, np.eye(6)[0]
+    steepest = weight * abs(-np.ones(6) @ corner - (2 / weight - 1))  # the record x = -1, y = 2 / g - 1 at a corner
+    assert steepest == pytest.approx(flat.lipschitz_l1)
+    with pytest.raises(ValueError, match="curvature must lie in"):
+        make_risk("dense-growing", ball, 48, _rngs(), curvature=5.0)
+
+
 def test_dense_growing_needs_many_corners() -> None:
     """Optimum (1, .., 1) / (p + 1); s corners of weight 1/s leave the excess risk (1/s - 1/p) / 4 + O(1/p^2)."""
     samples = 2**12

@@ -142,7 +142,7 @@ def test_declared_constants() -> None:
         assert stream.tight == (name in {*kinks, "huber-kink"})
         assert np.isinf(stream.smoothness) == (name in kinks)
     assert _stream("smooth-quadratic", mu=0.3).smoothness == 0.3
-    assert _stream("huber-kink", mu=0.3).smoothness == pytest.approx(200.3)
+    assert _stream("huber-kink", mu=0.3).smoothness == pytest.approx(500.3)
     assert _stream("ridge-logistic", mu=0.3).smoothness == pytest.approx(0.55)
     assert _stream("lasso", mu=0.3).smoothness == pytest.approx(1.3)
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from dpregret.paper_figs.claims import ClaimsFile
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata, load_paper
+from dpregret.paper_figs.claims_files import ClaimsError, cited_claims, load_claims, load_errata, load_paper
 from dpregret.paper_figs.planted import make_claim
 
 SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}
@@ -99,7 +99,7 @@ MISTAKES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ({"asymptotic_from": 8}, "asymptotic_from", ("is called 'from' now",)),
     ({"rate": "T^^2"}, "rate", ("claims[thm3-T].rate: a rate is written like T^0.5 ln(T)^1.5", "not 'T^^2'")),
     ({"rate": {"power": 1}}, "rate", ("a rate is written like",)),
-    ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, d/beta, not of 'n'",)),
+    ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, p/4, d/beta, not of 'n'",)),
     ({"rate": "d"}, "id", ("rate 'd' is in d, where parameter horizon sweeps T",)),
     ({"rate": None}, "id", ("type exponent needs rate",)),
     ({"at": "t"}, "at", ("claims[thm3-T].at: unknown setting 't', allowed: T",)),
@@ -158,6 +158,23 @@ def test_names_that_lead_nowhere_and_names_that_stand_twice_are_refused(tmp_path
     errata.write_text("a: ]")
     with pytest.raises(ClaimsError, match=r"errata\.yaml:1: is not valid YAML"):
         load_errata(errata)
+
+
+def test_claims_that_a_text_cites_must_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, [CLAIM, {**CLAIM, "id": "thm3-d"}])
+    errata = tmp_path / "errata.yaml"
+    good = "claims thm3-T, `thm3-d` and thm3-T show it; what they claim is right, and claims of others, or of T^2, too"
+    errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, "reason": good}]}))
+    assert cited_claims(good) == ["thm3-T", "thm3-d", "thm3-T"]
+    load_paper(tmp_path)
+    for key, text in (("reason", "claims thm3-T and thm3-W show it"), ("why", "see claim thm3-W.")):
+        errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, key: text}]}, sort_keys=False))
+        place = next(number for number, line in enumerate(errata.read_text().splitlines(), 1) if f"{key}:" in line)
+        told = f"{errata}:{place}: errata[L1].{key}: cites unknown claim 'thm3-W'; did you mean 'thm3-"
+        assert said(path).startswith(told)
+    errata.write_text(yaml.safe_dump({"errata": []}))
+    path = write(tmp_path, [{**CLAIM, "check": "the same sweep as claim thm3-x"}])
+    assert "claims[thm3-T].check: cites unknown claim 'thm3-x'" in said(path)
 
 
 def test_a_paper_may_have_no_errata(tmp_path: Path) -> None:

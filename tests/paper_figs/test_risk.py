@@ -56,6 +56,26 @@ def test_logarithms_of_n_are_divided_out(argument: str, value) -> None:  # type:
         judge(risk_frame(law, cells), claim.model_copy(update={"varies": ()}))
 
 
+@pytest.mark.parametrize(
+    ("parameter", "column", "values", "rate", "law"),
+    [
+        ("corners", "corners", [8, 64, 512, 4096], "(log2 k)", np.log),
+        ("curvature", "curvature", [0.125, 0.5, 1.0, 4.0], "Gamma^(1/3)", np.cbrt),
+        ("smoothness", "smoothness", [3.0, 9.0, 30.0, 70.0], "lambda", float),
+        ("dimension", "dimension", [12, 40, 100, 1000], "ln(p/4)", lambda p: np.log(p / 4)),
+    ],
+)
+def test_further_parameters_have_their_own_laws(parameter, column, values, rate, law) -> None:  # type: ignore[no-untyped-def]
+    def planted(row: dict[str, float]) -> float:
+        return 0.001 * float(law(row[column]))
+
+    runs = risk_frame(planted, [{column: value} for value in values], experiment="gd-samples")
+    found = judge(runs, risk_claim(parameter=parameter, rate=rate))
+    assert found.verdict == "reproduced"
+    assert found.normalised == pytest.approx(0.0, abs=1e-9)
+    assert rate_text(risk_claim(parameter=parameter, rate=rate)) == rate
+
+
 def test_the_dimension_may_enter_through_its_vertices() -> None:
     cells = [{"dimension": 2**k} for k in range(4, 13)]
     runs = risk_frame(lambda row: 0.01 * np.log(2 * row["dimension"]), cells)

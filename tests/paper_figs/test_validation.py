@@ -40,7 +40,9 @@ def test_tables_are_the_same_every_time(tmp_path: Path) -> None:
         validation.write_validation(tmp_path / name, 20)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert names == sorted(
-        f"{name}.{form}" for name in ("intervals", "verdicts", "gate", "stopping") for form in ("csv", "md", "html")
+        f"{name}.{form}"
+        for name in ("intervals", "verdicts", "resolution", "gate", "stopping")
+        for form in ("csv", "md", "html")
     )
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()

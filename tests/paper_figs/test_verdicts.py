@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.paper_figs import vocabulary
 from dpregret.paper_figs.cells import collect_cells
 from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge_slopes import decide
+from dpregret.paper_figs.lines import read_lines, write_lines
 from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.verdicts import judge, judge_claims, rate_text
+from dpregret.paper_figs.report.page import COLOUR
+from dpregret.paper_figs.verdicts import AS_CHECK, judge, judge_claims, rate_text
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:
@@ -307,3 +312,105 @@ def test_what_it_would_take_is_estimated_from_the_grid() -> None:
     assert one.reason == "no exponent: 1 of 12 cells usable (11 saturated); it would take T of about 2^18"
     few = judge(Sweep(root, horizon=64).frame(), make_claim(asymptotic_from=16))
     assert few.reason == "no exponent: 3 of 3 cells usable"
+
+
+CHECK = "the stream dictates it"
+
+
+def test_checks_hold_when_they_match_and_fail_on_either_side() -> None:
+    runs = Sweep(root).frame()
+    assert judge(runs, make_claim(check=CHECK)).verdict == "holds"
+    assert judge(runs.assign(tight=False), make_claim(check=CHECK)).verdict == "holds"
+    assert judge(runs, make_claim(check=CHECK, rate="T^0.75")).verdict == "fails"
+    assert judge(runs, make_claim(check=CHECK, rate="T^0.25")).verdict == "fails"
+    assert judge(runs, make_claim(check=CHECK, **{"from": 2**13})).verdict == "inconclusive"
+    assert judge(runs, make_claim(check=CHECK, experiment="window")).verdict == "not run"
+    private = make_claim(check=CHECK, type="private", rate=None)
+    assert judge(runs, private).verdict == "holds"
+    more = Sweep(root, delivered=1.5).frame()
+    assert judge(more, private).verdict == "fails"
+    assert judge(more, private.model_copy(update={"accounting": "upper"})).verdict == "fails"  # it is about the ledger
+
+
+def test_claims_and_checks_stand_in_their_own_files(tmp_path: Path) -> None:
+    below = make_claim(id="b", type="below", bound="explicit", rate=None)
+    claims = ClaimsFile.model_construct(claims=(make_claim(id="a"), below, make_claim(id="c", check=CHECK)))
+    write_lines(judge_claims(Sweep(root).frame(), claims), tmp_path)
+    found, checks = (pd.read_csv(tmp_path / name, keep_default_na=False) for name in ("claims.csv", "checks.csv"))
+    assert found["claim"].tolist() == ["a"]
+    assert checks[["claim", "verdict", "why"]].to_numpy().tolist() == [
+        ["b", "holds", "an explicit bound"], ["c", "holds", CHECK]
+    ]  # fmt: skip
+    assert list(checks.columns) == [*found.columns, "why"]
+    both = read_lines(tmp_path)
+    assert dict(zip(both["claim"], both["kind"], strict=True)) == {"a": "claim", "b": "check", "c": "check"}
+    only = ClaimsFile.model_construct(claims=(below,))
+    write_lines(judge_claims(Sweep(root).frame(), only), tmp_path)
+    assert read_lines(tmp_path, text=True)["claim"].tolist() == ["b"]
+
+
+def steeper(bound: float, **changes: object) -> tuple[str, str]:
+    """A claim of T^0.3 beside regret of T^0.5 under a bound of `bound` T^0.3; the interval has no length."""
+    changes = {"spread": 0.0, **changes}
+    runs = Sweep(root, bound=lambda checkpoints, value: bound * checkpoints**0.3, **changes).frame()  # type: ignore[arg-type]
+    found = judge(runs, make_claim(rate="T^0.3"))
+    return found.verdict, found.reason.split("; ", 1)[1]
+
+
+def test_a_steeper_slope_is_a_violation_only_at_the_bound() -> None:
+    """T^0.5 meets c T^0.3 at T = c^5: 2^15 is the last cell."""
+    last = 2.0**15
+    assert steeper(7.9) == ("violated", "the explicit bound is crossed at 32768")
+    assert steeper(7.9, spread=0.3, runs=3)[0] == "violated"  # the interval of the last mean holds the bound
+    assert steeper(1.99 * last**0.2) == ("violated", "at up to 0.5 of the explicit bound")
+    verdict, reason = steeper(2.01 * last**0.2)
+    assert (verdict, reason) == (
+        "steeper, bound holds", "at most 0.5 of the explicit bound, which it would meet at T of about 2^20"
+    )  # fmt: skip
+    assert steeper(2.0**10)[1].endswith("at T of about 2^50")
+    assert steeper(np.inf) == ("steeper", "there is no explicit bound to compare with")
+
+
+def test_an_overhead_is_held_against_the_bound_of_all_regret() -> None:
+    """The overhead grows faster than claimed; crossed is the bound when the whole regret is above it."""
+    quiet = {"spread": 0.0, "settings": {"window": 16, "epsilon": np.inf}}
+    private = Sweep(lambda t, v: 10 * t**0.25 + 0.01 * t**0.5, spread=0.0)
+    clean = Sweep(lambda t, v: 10 * t**0.25, learner="ftal", variant="plain", **quiet)  # type: ignore[arg-type]
+    runs = pd.concat([private.frame(), clean.frame()], ignore_index=True)
+    claim = make_claim(response="overhead", counterpart="ftal", rate="T^0.25")
+    far = judge(runs.assign(bound=20 * runs["checkpoint"] ** 0.25), claim)
+    assert far.verdict == "steeper, bound holds"
+    near = judge(runs.assign(bound=10.01 * runs["checkpoint"] ** 0.25), claim)
+    assert near.verdict == "violated"
+    assert "crossed at" in near.reason
+
+
+def test_growth_towards_small_epsilon_is_extrapolated_there() -> None:
+    runs = Sweep(lambda checkpoints, value: value**-1.0 * np.log(checkpoints), experiment="epsilon", spread=0.0,
+                 bound=lambda checkpoints, value: 64 * value**-0.5 * np.log(checkpoints),
+                 parameter="epsilon", values=(0.5, 1, 2, 4, 8)).frame()  # fmt: skip
+    found = judge(runs, make_claim(parameter="epsilon", experiment="epsilon", rate="eps^-0.5"))
+    assert found.verdict == "steeper, bound holds"
+    assert found.reason.endswith("which it would meet at eps of about 0.00024")  # 64^-2
+
+
+def test_linear_regret_on_any_stream_is_linear_regret() -> None:
+    runs = Sweep(lambda checkpoints, value: 0.4 * checkpoints, tight=False).frame()
+    assert judge(runs, make_claim(type="linear", rate=None)).verdict == "reproduced"
+
+
+def test_privacy_is_judged_where_the_claim_says() -> None:
+    tight = Sweep(root, settings={"epsilon": 1.0}, delivered=1 / 8).frame()
+    loose = Sweep(root, settings={"epsilon": 4.0}, delivered=1.0).frame()
+    runs = pd.concat([tight, loose], ignore_index=True)
+    claim = make_claim(type="private", rate=None, parameter="epsilon")
+    assert judge(runs, claim).verdict == "violated"
+    assert judge(runs, make_claim(type="private", rate=None, where={"epsilon": 1.0})).verdict == "reproduced"
+    assert judge(runs, make_claim(type="private", rate=None, where={"epsilon": 4.0})).verdict == "violated"
+
+
+def test_every_verdict_has_a_meaning() -> None:
+    words = {value for value in vars(vocabulary).values() if isinstance(value, str)} & {*vocabulary.ORDER}
+    assert words == {*vocabulary.CLAIMS, *vocabulary.CHECKS} == {*vocabulary.ORDER}
+    assert set(AS_CHECK.values()) == set(vocabulary.CHECKS)
+    assert set(COLOUR) == set(vocabulary.ORDER)

@@ -103,6 +103,9 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
     [
         ((2.0, 2.0, 1.5, 1.0), "keeps its claim"),
         ((2.0, 1.0, math.nan, 0.5), "keeps its claim, spends 0.5 of it"),
+        ((2.0, 1.0, 0.9, 0.1), "keeps its claim, spends 0.5 of it"),
+        ((2.0, 2.0, math.nan, 0.99), "ledger within claim, audit uninformative"),
+        ((2.0, 0.2, math.nan, 0.0), "ledger within claim, audit uninformative, spends 0.1 of it"),
         ((2.0, 4.0, 2.5, 1.0), "violates its claim: 1.25 times, exact; 2 times proved"),
         ((2.0, 4.0, 2.5, 3.0), "violates its claim: 1.5 times is shown, 2 times proved"),
         ((2.0, 4.0, math.nan, 1.0), "not proved: its ledger proves 2 times its claim"),
@@ -142,7 +145,7 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
         ("delta: 2\nlearners: {}", "mine.yaml:1: delta: must be less than 1.0, not 2"),
         ("delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}", "learners.nobody: no private learner of this name"),
         ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: no private learner of this name"),
-        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, printed"),
+        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, reconstructed"),
         (
             "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
             "learners.pqftl.epsilon: must be greater than 0",
@@ -192,7 +195,7 @@ def written(tmp_path: Path) -> Path:
 def test_tables_show_the_pair_that_proves_most(written: Path) -> None:
     found = pd.read_csv(written / "audit.csv")
     assert found[["pair", "pairs", "audited"]].to_numpy().tolist() == [["other", 2, 0.7]]
-    assert "| keeps its claim" in (written / "audit.md").read_text()
+    assert "| ledger within claim, audit uninformative" in (written / "audit.md").read_text()
     assert "<caption>" in (written / "planted.html").read_text()
     assert len(pd.read_csv(written / "audit_pairs.csv")) == 2
 

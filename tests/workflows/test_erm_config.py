@@ -30,6 +30,7 @@ EXPERIMENT: dict[str, Any] = {
     "learners": {"noisy-gd": ["corrected"], "stay-at-zero": ["plain"]},
 }
 
+MANY_CORNERS: dict[str, Any] = {"set": "sign-polytope", "learners": {"noisy-eg": ["corrected"]}}
 CELLS, CARD = FAMILIES["erm"].cells, FAMILIES["erm"].learners["noisy-gd"].card
 
 
@@ -74,6 +75,12 @@ def settings(**changes: Any) -> dict[str, Any]:
         ({"options": {"majority": 0.2}}, ("majority",)),
         ({"risks": ["hetero-consensus"], "set": "l1-ball", "samples": [3, 6, 12, 24]}, ("multiple",)),
         ({"risks": ["fingerprint"], "set": "l1-ball", "dimension": [512]}, ("no room",)),
+        ({"set_options": {"corners": [4, 8]}}, ("set_options", "option of the set 'ball'")),
+        (
+            {**MANY_CORNERS, "set_options": {"corners": [4, 7]}},
+            ("set_options", "corners of the set 'sign-polytope'", "7"),
+        ),
+        ({"sweep": "option", "set_options": {"radius": 2.0}}, ("options", "needs a list")),
     ],
 )
 def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, Any], fragments: tuple[str, ...]) -> None:
@@ -92,6 +99,19 @@ def test_cells_cross_sets_records_dimensions_and_options(write: Write) -> None:
     found = list(CELLS(experiment, CARD))
     assert len(found) == 2 * 4 * 2 * 2
     assert len({cell.label for cell in found}) == len(found)
+
+
+def test_options_of_a_set_make_cells_on_the_same_data(write: Write, tmp_path: Path) -> None:
+    changes = {**MANY_CORNERS, "sweep": "option", "samples": [256], "set_options": {"corners": [4, 6, 10, 16]}}
+    config = load_config(write(settings(**changes)))
+    found = list(CELLS(config.experiment("talwar_2015", "gd-samples"), CARD))
+    assert [dict(cell.set_options) for cell in found] == [{"corners": k} for k in (4, 6, 10, 16)]
+    assert len({cell.label for cell in found}) == 1
+    run_job(config, "talwar_2015", "gd-samples", "noisy-eg", "corrected", tmp_path / "rows.parquet", tmp_path)
+    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    assert set(rows["corners"]) == {4, 6, 10, 16}
+    widths = rows.groupby("corners")["width"].first().to_numpy()
+    assert (np.diff(widths) > 0).all()
 
 
 def test_dimension_grows_with_the_records(write: Write) -> None:

@@ -71,7 +71,7 @@ class AuditedBandit:
         self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
         self.accounted, self.exact = learner.delivered_epsilon()[0], math.nan
         self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
-        if isinstance(learner, NoisyLeader):
+        if isinstance(learner, NoisyLeader) and any(learner.plan.scales):
             sums = learner.batches - 1 - learner.lag
             self.exact = exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)
         elif learner.pure:
@@ -112,4 +112,4 @@ def around(learner: NoisyLeader, played: Sequence[Array], generators: Joint) -> 
     """
     directions = Directions(generators, learner.hull, learner.batch * learner.batches, learner.batch)
     sphere = np.concatenate([directions.take(piece.shape[1]) for piece in played], axis=1) @ learner.basis.T
-    return np.concatenate(played, axis=1) - learner.zeta * sphere, sphere
+    return np.concatenate(played, axis=1) - learner.zetas[0] * sphere, sphere

@@ -12,9 +12,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
+from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.core.arrays import Array
+from dpregret.workflows.audits.exact_objective import attained_epsilon
 from dpregret.workflows.audits.neighbours import Pair, generators
 
 SAMPLES, DIMENSION = 20, 4
@@ -68,6 +70,9 @@ class AuditedRisk:
         elif self.gaussian:  # slopes turn by 2, the declared sensitivity is 2 L
             mu = gaussian_mu(Budget(self.accounted, delta)) / (1 + self.ridge * self.domain.diameter / 2)
             self.exact = gaussian_epsilon(mu, delta)
+        elif isinstance(learner, ObjectivePerturbation):  # on a loss that bends, which tells more than linear ones
+            unit = learner.risk.lipschitz / learner.risk.samples
+            self.exact = attained_epsilon(self.budget, learner.scales[0] / unit)
 
     def _learner(self, slopes: Array, runs: int) -> ErmLearner:
         problem = ErmProblem(self.domain, LinearRisk(slopes, self.domain, self.ridge))

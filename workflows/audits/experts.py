@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,9 @@ from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
-from dpregret.workflows.audits.switching import Restless, table_epsilon, worst_epsilon
+from dpregret.workflows.audits.switching import Restless, restless, table_epsilon, worst_epsilon
 
 
 @dataclass(frozen=True)
@@ -122,11 +121,6 @@ class AuditedExperts:
         play = learner.play(blocks, generators(seed, runs))
         played = (play.losses % 1 > 0).astype(np.int64)  # in the changed round: expert 1 alone has a fraction there
         return np.stack([play.losses - losses[place, played], played, play.draws], axis=1)
-
-
-def restless(switching: Switching) -> Restless:
-    """The same budget and accounting, spent on two switches with a low threshold."""
-    return Restless(**{each.name: getattr(switching, each.name) for each in fields(switching)})
 
 
 def _make_restless(learner: ExpertLearner) -> None:

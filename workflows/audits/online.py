@@ -2,7 +2,8 @@
 
 Neighbours differ in one loss, whose gradient is as far from the other's as losses of this kind allow. The losses
 around it pull to both sides in turn, so that points stay inside the interval and tell as much as they can. The last
-loss has no successor, so the protected ones are those of rounds T - W..T - 1.
+loss has no successor, so the protected ones are those of rounds T - W..T - 1. Learners that switch get two switches and
+a low threshold, as switchers among experts do.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ import numpy as np
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
 from dpregret.algorithms.online.pocp import PocpIgd
+from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeSquared
+from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
+from dpregret.workflows.audits.switching import restless
 
 MU, FLAT = 0.25, 0.05
 WINDOW = 8
@@ -43,6 +47,11 @@ def _squared(side: float) -> Loss:
     return RidgeSquared(np.full(1, abs(side)), np.array(side), MU)
 
 
+def _square(side: float) -> Loss:
+    """Its sums are quadratic forms, run by run."""
+    return DirectionSquare(np.ones((1, 1)), np.full(1, side), 1.0)
+
+
 @dataclass(frozen=True)
 class Losses:
     """Losses that pull to a side, their constants on [-1, 1], and how far a turn moves what is summed."""
@@ -59,6 +68,7 @@ LOSSES: Mapping[str, Losses] = MappingProxyType(
         "kink": Losses(_kink, 1 + 2 * MU, MU, math.inf, 2 + 2 * MU),
         "quadratic": Losses(_quadratic, 2.0, 1.0, 1.0, 2.0),
         "flat": Losses(_flat, 1 + FLAT, FLAT, FLAT, 2.0),
+        "square": Losses(_square, 2.0, 0.0, 1.0, 2.0),
         "squared": Losses(_squared, 2 + MU, MU, 1 + MU, 2.0),
     }
 )
@@ -74,10 +84,11 @@ class AuditedOnline:
         self.learner_class, self.variant, self.seed, self.horizon = learner_class, variant, seed, horizon
         chosen = LOSSES[losses]
         self.make = chosen.make
+        # L* is public; that of switchers is 0, so that points are left and draws depend on the losses
+        best = 0.0 if issubclass(learner_class, SwitchingLearner) else float(horizon)
         self.problem = Problem(
-            make_set("ball", 1), horizon, chosen.lipschitz, chosen.strong_convexity, chosen.smoothness,
-            best_loss=float(horizon),
-        )  # fmt: skip
+            make_set("ball", 1), horizon, chosen.lipschitz, chosen.strong_convexity, chosen.smoothness, best_loss=best
+        )
         self.settings = [Setting(window, Budget(epsilon, delta))]
         self.oldest = max(1, horizon - window)
         learner = self._learner(1)
@@ -91,7 +102,10 @@ class AuditedOnline:
         self.gaussian = learner.noise_plan is not None and learner.noise_plan.distribution == "gaussian"
 
     def _learner(self, runs: int) -> Learner:
-        return self.learner_class(self.problem, self.settings, runs, self.variant)
+        learner = self.learner_class(self.problem, self.settings, runs, self.variant)
+        if isinstance(learner, SwitchingLearner):
+            learner.plans = [restless(plan) for plan in learner.plans]
+        return learner
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The oldest protected loss, the middle one and the last one are replaced."""

@@ -13,13 +13,17 @@ from dpregret.workflows.audits.settings import AuditSettings, Special, load_sett
 from dpregret.workflows.families import FAMILIES
 
 ROUNDING = 1e-9
+TELLING = 0.5
+"""Share of the ledger that has to be shown from the outside, exactly or by the audit, for the audit to say anything."""
+UNINFORMATIVE = "ledger within claim, audit uninformative"
 
 
 def family_rows(family: str, seed: int, runs: int) -> pd.DataFrame:
     """Audit every private learner of a family in all its variants; one row a pair of neighbouring inputs."""
-    frames = []
-    for learner, variant, audited in audits(family, seed, load_settings()):
-        frames.append(rows(audited, runs).assign(family=family, learner=learner, variant=variant))
+    frames, settings = [], load_settings()
+    for learner, variant, audited in audits(family, seed, settings):
+        most = settings.learners.get(learner, Special()).most_runs or runs
+        frames.append(rows(audited, min(runs, most)).assign(family=family, learner=learner, variant=variant))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
@@ -52,7 +56,7 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(claimed: float, accounted: float, exact: float, audited: float) -> str:
-    """What the four numbers say."""
+    """What the four numbers say. "keeps its claim": by its ledger, half of which at least is seen to be lost."""
     if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
         return "BROKEN: delivers more than its ledger says"
     if accounted > claimed * (1 + ROUNDING):
@@ -62,9 +66,9 @@ def finding(claimed: float, accounted: float, exact: float, audited: float) -> s
         if shown > claimed:
             return f"violates its claim: {shown / claimed:.3g} times, exact; {accounted / claimed:.3g} times proved"
         return f"not proved: its ledger proves {accounted / claimed:.3g} times its claim"
-    if accounted < 0.9 * claimed:
-        return f"keeps its claim, spends {accounted / claimed:.2g} of it"
-    return "keeps its claim"
+    attained = np.fmax(exact, audited)
+    said = "keeps its claim" if attained >= TELLING * accounted else UNINFORMATIVE
+    return said if accounted >= 0.9 * claimed else f"{said}, spends {accounted / claimed:.2g} of it"
 
 
 def broken(table: pd.DataFrame) -> list[str]:

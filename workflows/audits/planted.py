@@ -101,11 +101,11 @@ def removed(generator: Generator, runs: int, item: float, planted: bool) -> Arra
 
 
 def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Nodes get new noise each time they are used."""
+    """Nodes get new noise each time they are used. Differences along the tree say all."""
     if not planted:
-        return _tree(64, item, _scale("gaussian", 7), runs, generator)
+        return _tree(64, item, _scale("gaussian", 7), runs, generator)[:, 64:]
     nodes = np.bitwise_count(np.arange(1, 65))
-    return along_tree(item + _scale("gaussian", 7) * np.sqrt(nodes) * generator.standard_normal((runs, 64)))
+    return along_tree(item + _scale("gaussian", 7) * np.sqrt(nodes) * generator.standard_normal((runs, 64)))[:, 64:]
 
 
 def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array:

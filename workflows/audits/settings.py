@@ -20,8 +20,9 @@ class Special(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     epsilon: float | None = Field(default=None, gt=0)
-    losses: Literal["kink", "quadratic", "flat", "squared"] = "kink"
+    losses: Literal["kink", "quadratic", "flat", "square", "squared"] = "kink"
     rounds: PositiveInt | None = None
+    most_runs: int | None = Field(default=None, ge=100)
     variants: tuple[str, ...] | None = None
     skip: str = ""
 

@@ -7,6 +7,7 @@ a threshold that every loss may pass, and few switches, each of which costs much
 from __future__ import annotations
 
 import itertools
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -26,6 +27,11 @@ class Restless(Switching):
 
     threshold = 0.8
     switches = 2
+
+
+def restless(switching: Switching) -> Restless:
+    """The same budget and accounting, spent on two switches with a low threshold."""
+    return Restless(**{each.name: getattr(switching, each.name) for each in fields(switching)})
 
 
 @cache

@@ -56,7 +56,8 @@ class ErmExperiment(ExperimentOnSets):
     """One sweep of empirical risk minimisation; ``family: erm``.
 
     ``samples`` numbers of records, ``risks`` names of risks, ``dimension`` as in an online experiment or, instead,
-    ``dimension_growth``; an option of the risk may be a list, then each of its values makes a cell.
+    ``dimension_growth``; an option of the risk, or of the set (``set_options``), may be a list, then each of its values
+    makes a cell.
     """
 
     family: Literal["erm"]
@@ -66,6 +67,7 @@ class ErmExperiment(ExperimentOnSets):
     dimension_growth: Growth | None = None
     horizon: Integers = Field(alias="samples")
     options: dict[str, Option] = Field(default_factory=dict)
+    set_options: dict[str, Option] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _one_dimension(self) -> ErmExperiment:
@@ -78,6 +80,15 @@ class ErmExperiment(ExperimentOnSets):
         if self.dimension_growth is not None:
             return (self.dimension_growth.dimension(samples or max(self.horizon)),)
         return super().dimensions(set_name)
+
+    def all_options(self) -> list[Any]:
+        """Those of the risk, and of the set."""
+        return [*self.options.values(), *self.set_options.values()]
+
+    def set_choices(self) -> Iterator[tuple[tuple[str, Any], ...]]:
+        """Every combination of the set's options."""
+        lists = [[(name, value) for value in _listed(values)] for name, values in self.set_options.items()]
+        yield from itertools.product(*lists)
 
     def places(self) -> Iterator[tuple[KeyPath, str, int]]:
         """Every set in each of its dimensions."""
@@ -106,6 +117,7 @@ class Cell:
     dimension: int
     samples: int
     options: tuple[tuple[str, Any], ...]
+    set_options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def label(self) -> str:
@@ -138,15 +150,18 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         """Every combination of set, risk, number of records, dimension and option."""
         for set_name, risk, samples in itertools.product(experiment.sets, experiment.streams, experiment.horizon):
             for dimension in experiment.dimensions(set_name, samples):
-                for options in itertools.product(*experiment.choices()):
-                    yield Cell(set_name, risk, dimension, samples, options)
+                for options, of_set in itertools.product(
+                    itertools.product(*experiment.choices()), experiment.set_choices()
+                ):
+                    yield Cell(set_name, risk, dimension, samples, options, of_set)
 
     def problem(self, cell: Cell, experiment: ErmExperiment, draws: Draws) -> RiskOnSet:
         """The set, and the risk of one data set a run."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.risks import make_risk
 
-        domain, records = make_set(cell.set_name, cell.dimension), draws.generators(cell.label)
+        domain = make_set(cell.set_name, cell.dimension, **dict(cell.set_options))
+        records = draws.generators(cell.label)
         risk = make_risk(cell.risk, domain, cell.samples, records, data_dir=draws.data_dir, **dict(cell.options))
         return RiskOnSet(domain, risk)
 
@@ -178,7 +193,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         if not np.isfinite(excess).all():
             raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a risk that is not finite")
         trivial = risk.value(np.tile(domain.center(), (runs, 1))) - optimum
-        width, width_error = _width(cell.set_name, cell.dimension)
+        width, width_error = _width(cell.set_name, cell.dimension, cell.set_options)
         setting, run = (index.ravel() for index in np.indices(excess.shape))
         advance(1)
         return pd.DataFrame(
@@ -216,16 +231,26 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
             seconds_linear_oracle=domain.linear_oracles.seconds / per_run,
             seconds_local_oracle=0.0,
             **dict(cell.options),
+            **dict(cell.set_options),
         )
 
     def trial(self, experiment: ErmExperiment) -> ErmExperiment:
         """The smallest problem of every set and risk, with one data set, at the smallest epsilon."""
         samples = min(experiment.horizon)
-        options = {name: value[0] if isinstance(value, tuple) else value for name, value in experiment.options.items()}
+        options, of_set = (
+            {name: _listed(value)[0] for name, value in named.items()}
+            for named in (experiment.options, experiment.set_options)
+        )
         smallest: dict[str, Any] = {"horizon": (samples,), "epsilon": (min(experiment.epsilon),), "runs": 1}
         if experiment.dimension is not None:
             smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
-        return experiment.model_copy(update={**smallest, "options": options})
+        return experiment.model_copy(update={**smallest, "options": options, "set_options": of_set})
+
+    def blame(self, error: Exception, cell: Cell, experiment: ErmExperiment) -> KeyPath | None:
+        """Options of the set, where it refuses them."""
+        if any(f"{name} of the set" in str(error) for name, _ in cell.set_options) or "option of the set" in str(error):
+            return ("set_options",)
+        return super().blame(error, cell, experiment)
 
     def describe(self, cell: Cell) -> str:
         """Risk, set, dimension and number of records."""
@@ -273,7 +298,7 @@ def _iterations(cell: Cell, learner_class: Any, variant: str, epsilons: tuple[fl
     from dpregret.datasets.risk_base import EmpiricalRisk
     from dpregret.datasets.risks import make_risk
 
-    domain = make_set(cell.set_name, cell.dimension)
+    domain = make_set(cell.set_name, cell.dimension, **dict(cell.set_options))
     records = min(cell.samples, FEW) if sources(EmpiricalRisk)[cell.risk].costly else cell.samples
     try:
         risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
@@ -303,7 +328,11 @@ def _ledger(learner: ErmLearner) -> dict[str, Array]:
 
 
 @cache
-def _width(set_name: str, dimension: int) -> tuple[float, float]:
+def _width(set_name: str, dimension: int, options: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
     from dpregret.algorithms.geometry import gaussian_width, make_set
 
-    return gaussian_width(make_set(set_name, dimension), np.random.default_rng(dimension))
+    return gaussian_width(make_set(set_name, dimension, **dict(options)), np.random.default_rng(dimension))
+
+
+def _listed(values: Any) -> tuple[Any, ...]:
+    return values if isinstance(values, tuple) else (values,)

@@ -16,7 +16,7 @@ from pydantic import Field
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.runs import OPTIONS
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
-from dpregret.workflows.families.fields import Experiment, Integers, Losses, Mistake, Option
+from dpregret.workflows.families.fields import Experiment, Losses, Mistake, Option, Sizes
 
 START = 500  # rounds that starting a play is worth
 
@@ -40,7 +40,7 @@ class ExpertExperiment(Experiment):
     family: Literal["experts"]
     sets: ClassVar[tuple[str, ...]] = ("experts",)
     sweep: Literal["horizon", "experts", "dimension", "epsilon", "best-loss", "option", "stream", "none"]
-    dimension: Integers = Field(alias="experts")
+    dimension: Sizes = Field(alias="experts")
     best_loss: Losses | None = None
     options: dict[str, Option] = Field(default_factory=dict)
 
@@ -158,11 +158,12 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
                 "trivial_regret": comparator.uniform - comparator.best,
                 "draws": play.draws,
             }
+            | ({} if play.phases is None else {"phases": play.phases})
         ).assign(
             set="experts",
             stream=cell.stream,
             tight=stream.tight,
-            dimension=cell.experts,
+            dimension=cell.experts if cell.experts < 2**53 else float(cell.experts),
             horizon=cell.horizon,
             checkpoint=cell.horizon,
             epsilon=cell.epsilon,

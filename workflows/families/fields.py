@@ -75,6 +75,12 @@ Option = Annotated[
 ]
 Window = Annotated[int | Literal["horizon"], BeforeValidator(_window)]
 Integers = Annotated[tuple[PositiveInteger, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
+Sizes = Annotated[
+    tuple[Annotated[int, Field(gt=0, le=2**1000)], ...],
+    _unique,
+    AfterValidator(_distinct),
+    BeforeValidator(_as_tuple),
+]
 Words = Annotated[tuple[str, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)]
 Sets = Annotated[
     tuple[str, ...],
@@ -201,6 +207,10 @@ class Experiment(Settings):
             for name, values in self.options.items()
         ]
 
+    def all_options(self) -> list[Any]:
+        """What options are set to, whatever they are options of."""
+        return [*self.options.values()]
+
     def places(self) -> Iterator[tuple[KeyPath, str, int]]:
         """Every constraint set and its dimension, with the key of the dimension; nothing where there are no sets."""
         yield from ()
@@ -211,7 +221,7 @@ class Experiment(Settings):
         if self.sweep in several and len(getattr(self, several[self.sweep])) < 2:
             key = self.key(several[self.sweep])
             yield (key,), f"a sweep over {key} needs at least two of them"
-        if self.sweep == "option" and not any(isinstance(values, tuple) for values in self.options.values()):
+        if self.sweep == "option" and not any(isinstance(values, tuple) for values in self.all_options()):
             yield ("options",), "a sweep over an option needs a list of its values"
         if isinstance(self.runs, Precision) and (fault := self._unseen(self.runs.of)):
             yield ("runs", "of"), fault

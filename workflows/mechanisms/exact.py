@@ -1,4 +1,4 @@
-"""The exact tables of a chapter: computed from formulas, without randomness; no run is needed."""
+"""The exact tables of a chapter or paper: computed from formulas, without randomness; no run is needed."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.paper_figs import formats
-from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
+from dpregret.workflows.mechanisms import bandit_crossover, bound_map, crossing, expiry_curves, league
 
 TIMED = ("cpu",)
 """Tables that depend on the machine."""
@@ -33,6 +33,8 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "bounds": _bounds,
     "switches": lambda: bound_map.switches(_bounds()),
     "cpu": league.cpu,
+    "crossing": crossing.crossing,
+    "crossover": bandit_crossover.crossover,
 }
 LONG = ("ages", "bounds")
 """Tables that are drawn, not read: as CSV only."""

@@ -38,6 +38,22 @@ rule planted:
         task("planted", "--seed {params.seed} --repeats {params.repeats}")
 
 
+# What decides the claims of privacy that a ledger leaves open; computed, not sampled.
+rule exact_losses:
+    output:
+        f"{RESULTS}/audit/exact_losses.csv",
+    log:
+        f"{RESULTS}/log/audit/exact_losses.log",
+    conda:
+        "../envs/bench.yaml"
+    params:
+        code=fingerprint.module_fingerprint(
+            "dpregret.workflows.audits.exact_losses", "exact_losses.py"
+        ),
+    shell:
+        task("exact_losses", "")
+
+
 rule audit_tables:
     input:
         families=[f"{RESULTS}/audit/pairs/{family}.parquet" for family in FAMILIES],

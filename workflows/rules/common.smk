@@ -26,7 +26,7 @@ AUDIT_TABLES = [
 ]
 VALIDATION_TABLES = [
     f"validation/{name}.{form}"
-    for name in ("intervals", "verdicts", "gate", "stopping")
+    for name in ("intervals", "verdicts", "resolution", "gate", "stopping")
     for form in ("csv", "md", "html")
 ]
 TRUST_CAPTIONS = {
@@ -41,6 +41,11 @@ TRUST_CAPTIONS = {
         "Validation of the fits",
         "verdicts.rst",
         "planted curves",
+    ),
+    "validation/resolution.html": (
+        "Validation of the fits",
+        "resolution.rst",
+        "stated resolutions",
     ),
     "validation/gate.html": ("Validation of the fits", "gate.rst", "odds of the gate"),
     "validation/stopping.html": (

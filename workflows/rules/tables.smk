@@ -4,6 +4,7 @@
 rule tables:
     input:
         runs=run_files,
+        exact=f"{RESULTS}/audit/exact_losses.csv",
     output:
         [captioned(name) for name in TABLES],
     log:
@@ -18,13 +19,14 @@ rule tables:
     shell:
         task(
             "tables",
-            f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}}",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}} --exact {{input.exact:q}}",
         )
 
 
 rule further_table:
     input:
         runs=run_files,
+        exact=f"{RESULTS}/audit/exact_losses.csv",
     output:
         [captioned(f"table_{{number}}.{form}") for form in ("csv", "md", "tex", "html")],
     log:
@@ -41,7 +43,7 @@ rule further_table:
     shell:
         task(
             "further_table",
-            f"--settings {SETTINGS} --paper {{wildcards.paper}} --number {{wildcards.number}} --runs {{input.runs:q}}",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --number {{wildcards.number}} --runs {{input.runs:q}} --exact {{input.exact:q}}",
         )
 
 

@@ -23,7 +23,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import (
     tuned,
 )
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.selection import Selection
+from dpregret.algorithms.privacy.selection import Selection, zcdp_epsilon
 
 
 def by_hand(losses: np.ndarray, sizes: np.ndarray, eta: float, batch: int) -> float:
@@ -110,6 +110,30 @@ def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: floa
         if eta > found[1]:
             found = keep_away, eta
     assert tuned(horizon, 100, epsilon, 1e-6) == found
+
+
+@pytest.mark.parametrize(("eta", "keep_away"), [(0.05, 0.1), (0.7, 0.9), (3.0, 0.5), (2.0, 0.999)])
+def test_a_decision_costs_the_larger_of_keeping_and_drawing(eta: float, keep_away: float) -> None:
+    """Keeping is dearer where draws are frequent anyway."""
+    keeps = [(1 - keep_away) * math.exp(-eta * loss) for loss in np.linspace(0, 1, 11)]
+    worst = max(abs(math.log(one / other)) for one in keeps for other in keeps)
+    worst = max(worst, max(abs(math.log((1 - one) / (1 - other))) for one in keeps for other in keeps))
+    later = Selection("gumbel", 1 / eta, 1.0, most_draws(100, keep_away, eta)).rho()
+    assert price(100, keep_away, eta, 1e-6) - zcdp_epsilon(later, 1e-6) == pytest.approx(worst)
+
+
+def test_expected_draws_of_a_dartboard() -> None:
+    """Losses 0 and 1: one, and in each round the chance of not keeping, by the marginals of Hedge."""
+    table = (np.random.default_rng(3).random((40, 3)) < 0.4).astype(float)
+    learner = ShrinkingDartboard(ExpertProblem(np.ones(3), 40), Budget(20.0, 1e-6), 2, "zcdp")
+    learner.keep_away, learner.eta = 0.2, 0.6
+    before = np.cumsum(table, axis=0) - table
+    weights = np.exp(-0.6 * before)
+    marginals = weights / weights.sum(axis=1, keepdims=True)
+    wanted = 1 + sum(1 - 0.8 * float(own @ np.exp(-0.6 * loss)) for own, loss in zip(marginals, table, strict=True))
+    found = learner.play([varying(table[:, None])], generators(2)).draws
+    assert found == pytest.approx([wanted, wanted])
+    assert wanted < most_draws(40, 0.2, 0.6)
 
 
 def test_the_price_of_a_dartboard() -> None:

@@ -14,6 +14,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts, play_by_the_box
 from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.expert_streams import make_expert_stream
 
 
 def test_events_have_the_law_of_the_algorithm_as_written() -> None:
@@ -47,6 +48,46 @@ def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
     flip = [constant([1.0, 0.0], 100), constant([0.0, 1.0], 200)] * 20
     record = learner.play([*flip[:26]], generators(4))
     assert (record.draws <= 6).all()
+
+
+@pytest.mark.parametrize("logarithm", [300, 1000])
+def test_so_many_experts_that_only_groups_can_hold_them(logarithm: int) -> None:
+    """Half of the living die in each phase: a learner that stays switches half as often as there are phases."""
+    stream = make_expert_stream("halving", 2**logarithm, 2**27)
+    assert stream.experts == 2**logarithm
+    problem = ExpertProblem(stream.sizes, stream.horizon, 0.0)
+    learner = SparseVectorExperts(problem, Budget(1.0, 1e-6), 8, "zcdp")
+    record = learner.play(stream.blocks(generators(8)), generators(8))
+    comparator = stream.comparator(generators(8))
+    assert comparator.best == pytest.approx(np.zeros(8))
+    assert comparator.uniform == pytest.approx(np.full(8, 2.0**27), rel=0.01)
+    assert abs(record.draws.mean() / (logarithm / 2) - 1) < 0.15
+    assert (record.losses < learner.bound()[0]).all()
+
+
+@pytest.mark.parametrize("variant", ["pure", "zcdp"])
+def test_the_theorem_holds_with_its_probability(variant: str) -> None:
+    """Run by run and not in the mean: at most 2 beta of them pass the bound, at most beta use up K."""
+    problem, blocks = halving(32, 20_000)
+    learner = SparseVectorExperts(problem, Budget(30.0, 1e-6), 1500, variant)
+    record = learner.play(blocks, generators(1500))
+    assert record.draws.mean() > 1.5
+    assert np.quantile(record.losses, 1 - 2 * problem.failure) <= learner.bound()[0]
+    assert np.quantile(record.draws, 1 - problem.failure) < learner.plan.switches
+
+
+def test_a_guess_far_below_the_loss_of_the_best_is_doubled() -> None:
+    """All lose T/4 at least: the guesses end within the slack of it, and less is lost than by who was told T/4."""
+    stream = make_expert_stream("halving", 256, 2**20, best_loss=2.0**18)
+    problem = ExpertProblem(stream.sizes, stream.horizon, stream.best_loss)
+    told = SparseVectorExperts(problem, Budget(8.0), 24, "pure").play(stream.blocks(generators(24)), generators(24))
+    for variant in ("cold", "warm", "restart"):
+        learner = AdaptiveExperts(problem, Budget(8.0), 24, variant)
+        found = learner.play(stream.blocks(generators(24)), generators(24))
+        assert found.phases is not None
+        assert found.phases.mean() > 3
+        assert (found.phases <= learner.phases.count).all()
+        assert found.losses.mean() - 2**18 < (told.losses.mean() - 2**18) / 2
 
 
 def test_forgetting_phases_cost_one_budget_and_less_regret() -> None:

@@ -181,6 +181,9 @@ WITHOUT_LOCAL_ORACLE: dict[str, Callable[[], Case]] = {
     ),
     "spectrahedron": lambda: spectrahedron(3),
     "polytope": lambda: Case(make_set("polytope", 3, vertices=HULL), HULL),
+    "sign-polytope": lambda: Case(
+        make_set("sign-polytope", 5, corners=14), make_set("sign-polytope", 5, corners=14).vertices
+    ),
     "regular-simplex": lambda: Case(make_set("polytope", 4), make_set("polytope", 4).vertices),
 }
 ALL_CASES = CASES | WITHOUT_LOCAL_ORACLE

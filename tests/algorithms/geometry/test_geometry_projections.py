@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import brentq
 
-from dpregret.algorithms.geometry import Ball, make_set
+from dpregret.algorithms.geometry import Ball, make_set, reference
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 SETTINGS = settings(database=None, deadline=None, max_examples=80)
@@ -221,3 +221,14 @@ def test_projection_onto_listed_vertices_is_the_closed_form(name, generator):
         points = scale * generator.normal(size=(20, 8))
         accuracy = 1e-14 * max(1.0, scale**2)
         np.testing.assert_allclose(polytope.project(points), make_set(name, 8).project(points), rtol=0, atol=accuracy)
+
+
+@pytest.mark.parametrize(("name", "dimension"), [("flow", 12), ("spanning-trees", 6), ("nuclear", 4), ("grouped-l1", 6)])
+def test_the_solver_without_cvxpy_finds_the_same_bits(name, dimension, monkeypatch):
+    domain = make_set(name, dimension)
+    points = np.random.default_rng(4).normal(size=(12, domain.dimension)) * np.array([[0.1], [1.0], [5.0]] * 4)
+    direct = ReferenceProjection(domain)
+    found = direct.project(points)
+    assert direct._direct is not None
+    monkeypatch.setattr(reference._Direct, "made", lambda *parts: None)
+    assert np.array_equal(found, ReferenceProjection(domain).project(points))

@@ -7,7 +7,7 @@ import pytest
 from dpregret.algorithms.geometry import SETS, ConstraintSet, UnsupportedSet, grid_edges, make_potential, make_set
 
 SMALLEST = {"ball": 1, "l1-ball": 1, "simplex": 2, "box": 1, "hypersimplex": 2, "flow": 4, "grouped-l1": 1}
-SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1}
+SMALLEST |= {"interpolation": 1, "nuclear": 1, "spectrahedron": 4, "polytope": 1, "sign-polytope": 1}
 SMALLEST |= {"permutahedron": 2, "partition-matroid": 4, "spanning-trees": 3, "coverage": 4}
 LARGER = dict.fromkeys(SMALLEST, 12) | {"nuclear": 16, "spectrahedron": 16, "spanning-trees": 15}
 MATRIX_SETS = ["nuclear", "spectrahedron"]
@@ -85,6 +85,8 @@ def test_flow_rejects_graphs_that_are_no_flow(edges, message):
         ("nuclear", {"radius": -1.0}, "radius of the set 'nuclear' must be positive and finite"),
         ("polytope", {"vertices": [[0.0, 1.0], [1.0, 0.0]]}, "dimension 4 .* the length of the vertices given, 2"),
         ("polytope", {"vertices": [1.0, 2.0]}, r"must have shape \(k, dimension\), not \(2,\)"),
+        ("sign-polytope", {"corners": 7}, r"must be an even number of 2\.\.16, not 7"),
+        ("sign-polytope", {"corners": 18}, r"must be an even number of 2\.\.16, not 18"),
         ("polytope", {"vertices": np.ones((3, 4))}, "two or more different points"),
         ("polytope", {"vertices": np.full((2, 4), np.inf)}, "must be finite"),
         ("box", {"lower": 1.0, "upper": 1.0}, "lower < upper"),

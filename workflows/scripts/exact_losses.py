@@ -1,0 +1,10 @@
+"""Compute the exact privacy losses that claims name."""
+
+from dpregret.paper_figs.exact_losses import write_exact_losses
+from dpregret.workflows.audits.exact_losses import exact_losses
+from dpregret.workflows.task import Asked
+
+
+def main(asked: Asked) -> None:
+    """--output"""
+    write_exact_losses(exact_losses(), asked.output)
