@@ -57,7 +57,7 @@ class Forecasts(Family):
         return numbers.sequence(draws.generators(f"forecasts {cell.stream}"), cell.horizon)
 
     def learner(self, learner_class, problem, cell, experiment, variant):
-        return learner_class(cell.horizon, [], experiment.runs, variant)
+        return learner_class(cell.horizon, [], experiment.together, variant)
 
     def play(self, learner, problem, cell, draws, advance):
         advance(1)
@@ -71,7 +71,7 @@ class Forecasts(Family):
         )
 
     def work(self, experiment, learner_class, variant):
-        return Counts(sum(experiment.horizon), sum(experiment.horizon) * experiment.runs, 1.0)
+        return Counts(sum(experiment.horizon), sum(experiment.horizon) * experiment.together, 1.0)
 
     def neighbours(self, learner_class, variant, epsilon, delta, special, seed):
         raise NotImplementedError("no learner of this family is private")

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
-from dpregret.workflows.families.fields import OVERHEAD, REGRET, ExperimentOnSets, Mistake, Plain, Precision
+from dpregret.workflows.families.fields import OVERHEAD, REGRET, ExperimentOnSets, Plain
 
 if TYPE_CHECKING:
     from dpregret.algorithms.bandits.base import BanditLearner
@@ -38,12 +38,6 @@ class BanditExperiment(ExperimentOnSets):
     family: Literal["bandits"]
     sweep: Literal["horizon", "dimension", "epsilon", "set", "stream", "none"]
     options: dict[str, Plain] = Field(default_factory=dict)
-
-    def mistakes(self) -> Iterator[Mistake]:
-        """What privacy adds, where nothing is played without."""
-        yield from super().mistakes()
-        if isinstance(self.runs, Precision) and self.runs.of == OVERHEAD and math.inf not in self.epsilon:
-            yield ("runs", "of"), "what privacy adds needs .inf among the values of epsilon"
 
 
 @dataclass(frozen=True)

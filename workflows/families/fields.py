@@ -20,6 +20,7 @@ from pydantic import (
 
 from dpregret.core.errors import not_allowed
 from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.runs import SLOPE_SPAN
 from dpregret.paper_figs.stopping import batches
 
 NAME = r"^[a-z0-9][a-z0-9_-]*$"  # safe as a folder name
@@ -122,6 +123,8 @@ class Settings(BaseModel):
 REGRET: Final = "regret"
 LOG_SLOPE: Final = "log_slope"
 OVERHEAD: Final = "overhead"
+FIRST_RECORDED: Final = 16
+"""Where plays are recorded on the way, every power of two from here on is a checkpoint."""
 
 
 class Precision(Settings):
@@ -220,8 +223,19 @@ class Experiment(Settings):
             yield (key,), f"a sweep over {key} needs at least two of them"
         if self.sweep == "option" and not any(isinstance(values, tuple) for values in self.all_options()):
             yield ("options",), "a sweep over an option needs a list of its values"
-        if isinstance(self.runs, Precision) and self.runs.of not in self.responses:
-            yield ("runs", "of"), not_allowed("response of this family", self.runs.of, self.responses)
+        if isinstance(self.runs, Precision) and (fault := self._unseen(self.runs.of)):
+            yield ("runs", "of"), fault
+
+    def _unseen(self, of: str) -> str | None:
+        """Why a response is nowhere among the rows."""
+        if of not in self.responses:
+            return not_allowed("response of this family", of, self.responses)
+        recorded = {*self.horizon, *(FIRST_RECORDED << k for k in range(40))}
+        if of == LOG_SLOPE and not any(horizon / SLOPE_SPAN in recorded for horizon in self.horizon):
+            return f"log_slope needs a horizon of {SLOPE_SPAN} times another one or a power of two"
+        if of == OVERHEAD and math.inf not in self.epsilon:
+            return "what privacy adds needs .inf among the values of epsilon"
+        return None
 
     def swept(self) -> dict[KeyPath, int]:
         """How many numbers the sweep has, by key; nothing where it is over names or options."""

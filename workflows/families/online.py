@@ -14,10 +14,16 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.paper_figs.runs import SLOPE_SPAN
-from dpregret.workflows.families import fields
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
-from dpregret.workflows.families.fields import LOG_SLOPE, REGRET, ExperimentOnSets, Mistake, Plain, Precision, Windows
+from dpregret.workflows.families.fields import (
+    FIRST_RECORDED,
+    LOG_SLOPE,
+    ExperimentOnSets,
+    Mistake,
+    Plain,
+    Positives,
+    Windows,
+)
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
@@ -31,7 +37,6 @@ if TYPE_CHECKING:
 CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
 GROUP_MB = 16
 """Most megabytes of a block of noise, or of losses, of all runs that advance together."""
-ALWAYS_RECORDED = 16  # every power of two from here on is a checkpoint
 
 
 class OnlineExperiment(ExperimentOnSets):
@@ -41,20 +46,16 @@ class OnlineExperiment(ExperimentOnSets):
     losses, or a list of them.
     """
 
-    responses: ClassVar[tuple[str, ...]] = (REGRET, LOG_SLOPE)
+    responses: ClassVar[tuple[str, ...]] = (*ExperimentOnSets.responses, LOG_SLOPE)
     family: Literal["online"] = "online"
     sweep: Literal["horizon", "dimension", "window", "epsilon", "strong-convexity", "set", "stream", "none"]
-    strong_convexity: fields.Positives = 1.0
+    strong_convexity: Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Windows longer than every horizon, and slopes in ln T where no regret is recorded an eighth of the way."""
+        """Windows longer than every horizon."""
         yield from super().mistakes()
-        if isinstance(self.runs, Precision) and self.runs.of == LOG_SLOPE:
-            recorded = {*self.horizon, *(2**k for k in range(4, 41))}
-            if not any(horizon / SLOPE_SPAN in recorded for horizon in self.horizon):
-                yield ("runs", "of"), f"log_slope needs a horizon of {SLOPE_SPAN} times another one or a power of two"
         longest = max(self.horizon)
         for position, window in enumerate(self.window):
             if isinstance(window, int) and window > longest:
@@ -131,7 +132,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
             places = itertools.product(experiment.dimensions(set_name), horizons, curvatures)
             for dimension, horizon, curvature in places:
-                powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= ALWAYS_RECORDED}
+                powers = {2**k for k in range(int(math.log2(horizon)) + 1) if 2**k >= FIRST_RECORDED}
                 recorded = {each for each in experiment.horizon if each <= horizon} | powers | {horizon}
                 yield Cell(set_name, stream, dimension, horizon, tuple(sorted(recorded)), curvature)
 
