@@ -135,7 +135,9 @@ def overhead_figure(runs: pd.DataFrame, entry: FigureEntry) -> Figure:
 
 def _value_axis(axis: Axes, parameter: str, values: Array) -> None:
     if (values <= 0).any():
-        axis.set_xscale("symlog", linthresh=float(values[values > 0].min()))
+        first = float(values[values > 0].min())
+        axis.set_xscale("symlog", linthresh=first)
+        axis.set_xlim(-0.2 * first, 1.3 * float(values.max()))  # no decades below zero
     elif parameter in (*LENGTHS, "dimension", "experts"):
         axis.set_xscale("log", base=2)
     else:

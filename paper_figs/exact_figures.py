@@ -126,8 +126,8 @@ def crossing_figure(tables: Tables) -> Figure:
             axis.set_yscale("log", base=2)
             axis.set(xlabel="window W")
             axis.legend(loc="lower right")
-        axes[0].set(ylabel="sqrt(d) / mu_gdp", title="above: the tree; below: noise on every gradient")
-        axes[1].set(ylabel="dimension d", title="of the bounds' slopes in ln T, and of whole bounds")
+        axes[0].set(ylabel="sqrt(d) / mu_gdp", title="bounds of equal growth in ln T (above: the tree's is less)")
+        axes[1].set(ylabel="dimension d", title="the same at eps = 8; with T: whole bounds are equal")
     return figure
 
 
