@@ -12,6 +12,9 @@ from dpregret.core.arrays import Array
 from dpregret.core.sums import product
 
 CHUNK_ENTRIES = 1 << 20
+SHARES = (1.0, 100.0, 0.1, 10.0)
+ROUNDING = 1e-14
+"""Largest max_v <y - p, v - p> of a projection p, as a share of the squared distance to the farthest vertex."""
 
 
 class VertexPolytope(ConstraintSet):
@@ -89,10 +92,18 @@ class VertexPolytope(ConstraintSet):
 
         differences = self.vertices - point
         scale = float(np.abs(differences).max())
-        system = np.vstack([differences.T / scale, np.ones(len(differences))])
-        weights, _ = nnls(system, np.append(np.zeros(self.dimension), 1.0))
-        nearest = product(weights / weights.sum(), self.vertices)
-        return nearest
+        found = []
+        for (
+            share
+        ) in SHARES:  # of the sum in the squares: where vertices tie, the solver may stop early, and says nothing
+            system = np.vstack([differences.T / scale, np.full(len(differences), share)])
+            weights, _ = nnls(system, np.append(np.zeros(self.dimension), share))
+            nearest = product(weights / weights.sum(), self.vertices)
+            gap = float((product(point - nearest, self.vertices.T) - np.vecdot(point - nearest, nearest)).max())
+            found.append((gap, tuple(nearest)))
+            if gap <= ROUNDING * scale**2:
+                break
+        return np.array(min(found)[1])
 
     def violation(self, points: Array) -> Array:
         """Distance to the polytope, by projection."""

@@ -60,15 +60,11 @@ def test_large_fits_into_memory_and_every_learner_has_a_rate(large_jobs: pd.Data
     assert int(table["jobs"].iloc[-1]) == len(large_jobs)
 
 
-# bandits on a combinatorial set, whose oracle costs more than the ball's: docs/large.md says so
-TOO_CHEAP = "ene_et_al_2021/on-permutahedron/private-bandit-laplace.corrected"
-
-
-def test_the_slice_is_predicted_within_a_factor_of_three_with_one_known_miss() -> None:
+def test_the_slice_is_predicted_within_a_factor_of_three() -> None:
     table = command.slice_table()
     assert len(table) >= 10
     factors = np.exp(np.abs(np.log(table["predicted / measured"].astype(float))))
-    assert table["job"][factors >= model.TIME_MARGIN].tolist() == [TOO_CHEAP]
+    assert table["job"][factors >= model.TIME_MARGIN].empty
     asked = model.MEMORY_MARGIN * table["predicted MB"].astype(float)
     assert (asked > table["peak MB"].astype(float)).all()
 

@@ -32,3 +32,13 @@ def test_its_own_symmetric_hull_measures_the_entropy() -> None:
     assert potential.maximum == pytest.approx(np.log(20))
     assert len(potential.body.vertices) == 20
     assert potential.body.diameter == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("far", [3.0, 281.0, 2000.0])
+def test_far_points_above_vertices_that_tie_are_projected_right(far):
+    """At one of these nonnegative least squares stops early, and says nothing."""
+    polytope = make_set("sign-polytope", 5, corners=14)
+    points = far * np.eye(5)
+    nearest = polytope.project(points)
+    gap = ((points - nearest) @ polytope.vertices.T).max(axis=-1) - np.vecdot(points - nearest, nearest)
+    assert gap.max() <= 1e-14 * far**2
