@@ -86,8 +86,8 @@ def evidence(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> Evid
     """Compare a response that outgrows its rate with the runs' explicit bound; None where there is none to compare.
 
     The bound is that of the total regret (or excess risk), of which an overhead is a part; for a lower bound, the
-    stream's. A bound that grows faster than
-    the claimed law (`law`: its logarithm in the fitted cells) by more than the tolerance is another statement's.
+    stream's. A bound that grows faster than the claimed law (`law`: its logarithm in the fitted cells) by more than the
+    tolerance is another statement's.
     """
     lower = claim.side == "lower"
     if lower and claim.response != "noise":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -30,23 +31,21 @@ def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLo
         return Judgement(
             INCONCLUSIVE, "the runs carry no delivered epsilon", resolution_of="none: no delivered epsilon"
         )
-    reason, kept, check = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps", True, claim.kind
-    verdict = HOLDS if check == "check" else REPRODUCED
-    if ratio.max() > 1 + ROUNDING:
-        kept = False
-        verdict = FAILS if check == "check" else VIOLATED
-    upper = claim.accounting == "upper"
-    if upper and not kept and check == "claim":
-        verdict = INCONCLUSIVE
+    shown = Judgement(
+        "", "", ROUNDING, resolution_of=FACTOR, runs=len(cells.responses), cells_used=listed(cells.values)
+    )
+    if exact is not None and exact.refutes:
+        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
+        return replace(shown, verdict=VIOLATED, reason=reason)
+    kept, upper = ratio.max() <= 1 + ROUNDING, claim.accounting == "upper"
+    if upper:
+        shown = replace(shown, resolution=float("nan"), resolution_of=UPPER_ONLY)
+    reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
+    if claim.kind == "check":
+        return replace(shown, verdict=HOLDS if kept else FAILS, reason=reason)
+    if upper and not kept:
         reason = (
             f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
         )
-    if exact is not None and exact.refutes:
-        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
-        return Judgement(
-            VIOLATED, reason, ROUNDING, resolution_of=FACTOR, runs=len(cells.responses), cells_used=listed(cells.values)
-        )
-    return Judgement(
-        verdict, reason, float("nan") if upper else ROUNDING, resolution_of=UPPER_ONLY if upper else FACTOR,
-        runs=len(cells.responses), cells_used=listed(cells.values),
-    )  # fmt: skip
+        return replace(shown, verdict=INCONCLUSIVE, reason=reason)
+    return replace(shown, verdict=REPRODUCED if kept else VIOLATED, reason=reason)
