@@ -21,6 +21,7 @@ from scipy import stats
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.lines import FILES, read_lines
+from dpregret.paper_figs.planted import own_and_common
 
 FALSE_ALARM = 0.01
 DRIFT = 0.15
@@ -92,7 +93,7 @@ def simulate_gate(
     shape = (simulations, exponents, runs)
 
     def noise() -> Array:
-        return generator.normal(size=(*shape, cells)) + generator.normal(size=(*shape, 1))
+        return own_and_common(generator, (*shape, cells))
 
     def fit(own: Array) -> tuple[Array, Array, Array]:
         total = np.sqrt(common) * kept + np.sqrt(1 - common) * own

@@ -18,6 +18,11 @@ Law = Callable[[Array, float], Array]
 """(checkpoints, swept value) -> mean regret."""
 
 
+def own_and_common(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Normal numbers (..., runs, cells) of variance 2, half of it common to the cells of a run."""
+    return generator.normal(size=shape) + generator.normal(size=(*shape[:-1], 1))
+
+
 @dataclass
 class Sweep:
     """One learner in one experiment; `law` gives the mean regret.

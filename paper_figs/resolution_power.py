@@ -13,7 +13,7 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import USED, Cells
 from dpregret.paper_figs.judge_slopes import rate_of
-from dpregret.paper_figs.planted import make_claim
+from dpregret.paper_figs.planted import make_claim, own_and_common
 from dpregret.paper_figs.resolution import POWER as NOTICED
 from dpregret.paper_figs.resolution import beyond, log_leverage
 
@@ -47,8 +47,8 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
         def fitted(law: Array, generator: np.random.Generator = generator, runs: int = runs, spread: float = spread,
                    axis: Array = axis, factor: Array = factor) -> tuple[Array, Array]:  # fmt: skip
             """Ends of the interval of response / bound, for many data sets with the laws `law` (data sets, cells)."""
-            own = generator.normal(size=(len(law), runs, law.shape[1])) + generator.normal(size=(len(law), runs, 1))
-            responses = np.exp(law[:, None, :] + spread * np.sqrt(0.5) * own)
+            noise = own_and_common(generator, (len(law), runs, law.shape[1]))
+            responses = np.exp(law[:, None, :] + spread * np.sqrt(0.5) * noise)
             _, low, high = fits.slope_intervals(responses, axis, factor + POWER * axis, replicates=REPLICATES)
             return low, high
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
+from dpregret.paper_figs.planted import own_and_common
 from dpregret.paper_figs.stopping import NDArrayBool, batches, caution, precise
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Array]
@@ -33,8 +34,8 @@ def log_normal(spread: float, last: float = 1.0) -> Noise:
 
     def draw(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
         wide = spread * np.append(np.ones(shape[-1] - 1), last)
-        normal = generator.normal(size=shape) + generator.normal(size=(*shape[:-1], 1))
-        return np.asarray(np.exp(wide * np.sqrt(0.5) * normal - wide**2 / 2), dtype=np.float64)
+        noise = own_and_common(generator, shape)
+        return np.asarray(np.exp(wide * np.sqrt(0.5) * noise - wide**2 / 2), dtype=np.float64)
 
     return draw
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
-from dpregret.paper_figs.planted import Law, Sweep, make_claim
+from dpregret.paper_figs.planted import Law, Sweep, make_claim, own_and_common
 from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
 from dpregret.paper_figs.resolution_power import resolutions
 from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
@@ -121,7 +121,7 @@ def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
         batches = []
         for first in range(0, simulations, BATCH):
             shape = (min(BATCH, simulations - first), runs)
-            noise = generator.normal(size=(*shape, cells)) + generator.normal(size=(*shape, 1))
+            noise = own_and_common(generator, (*shape, cells))
             responses = np.exp(POWER * axis + factor + spread * np.sqrt(0.5) * noise)
             batches.append(fits.slope_intervals(responses, axis, factor, replicates=REPLICATES))
         value, low, high = (np.concatenate(each) for each in zip(*batches, strict=True))
