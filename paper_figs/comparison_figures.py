@@ -82,11 +82,13 @@ def _over(parameter: Parameter, response: Response, power: float) -> str:
 
 
 def _at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
-    """Rows of private learners at the settings of the entry, all rows of the others, and its counterpart."""
-    private = rows.groupby(["learner", "variant"])["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any())
+    """Rows at the settings of the entry of private learners that vary them, all rows of others, and its counterpart."""
+    learners = rows.groupby(["learner", "variant"])
+    private = learners["epsilon"].transform(lambda epsilons: np.isfinite(epsilons).any()).to_numpy(dtype=bool)
     kept = np.ones(len(rows), dtype=bool)
     for key, value in entry.where.items():
-        kept &= np.isclose(rows[key].astype(float), value) | ~private.to_numpy(dtype=bool)
+        varied = learners[key].transform("nunique").to_numpy() > 1  # one without a window has that of its horizon
+        kept &= np.isclose(rows[key].astype(float), value) | ~(private & varied)
     chosen: pd.DataFrame = rows.loc[kept]
     if entry.counterpart is None:
         return chosen

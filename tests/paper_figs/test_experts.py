@@ -155,6 +155,21 @@ def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Pa
     assert lines["sparse-vector without noise"].get_ydata() == pytest.approx(1000.0, rel=0.05)
 
 
+def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Path) -> None:
+    from dpregret.paper_figs.runs import read_runs
+
+    runs = read_runs(expert_runs)
+    private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["learner"] == "sparse-vector")]
+    private = private.loc[private["variant"] == "zcdp"]
+    windows = [private.assign(window=window, regret=private["regret"] * window) for window in (1, 4)]
+    whole = private.assign(learner="whole", window=4096, regret=7.0)
+    sweep = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", where={"window": 4})
+    figure = comparison_figures.sweep_figure(pd.concat([*windows, whole], ignore_index=True), sweep, "regret")
+    lines = {str(line.get_label()): line for line in figure.axes[0].lines}
+    assert lines["sparse-vector zcdp"].get_ydata() == pytest.approx(16000.0, rel=0.05)
+    assert lines["whole zcdp"].get_ydata() == pytest.approx(7.0)
+
+
 @pytest.mark.parametrize(("parameter", "lines"), [("horizon", 2), ("epsilon", 1)])
 def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str, lines: int) -> None:
     from dpregret.paper_figs.runs import read_runs
