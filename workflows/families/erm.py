@@ -22,6 +22,7 @@ from dpregret.workflows.families.fields import (
     Integers,
     Mistake,
     Option,
+    Positive,
     Settings,
     Words,
 )
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
+LARGEST = 1000  # no dimension has more bits
 LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
 FEW = 4096  # records of a costly risk whose constants are all that is wanted
 
@@ -43,13 +45,12 @@ FEW = 4096  # records of a costly risk whose constants are all that is wanted
 class Growth(Settings):
     """A dimension that grows with the number of records: round(factor * n^power)."""
 
-    factor: Annotated[float, Field(gt=0)]
-    power: Annotated[float, Field(gt=0)]
+    factor: Positive
+    power: Annotated[float, Field(gt=0, le=4)]
 
     def dimension(self, samples: int) -> int:
         """Return the dimension for n records, at least 2."""
-        size: int = round(self.factor * samples**self.power)
-        return max(2, size)
+        return max(2, round(min(self.factor * float(samples) ** self.power, 2.0**LARGEST)))
 
 
 class ErmExperiment(ExperimentOnSets):
