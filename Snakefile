@@ -9,6 +9,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
+    from dpregret.core.errors import fault
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
@@ -16,7 +17,9 @@ try:
         eta,
         fingerprint,
         index,
+        limits,
         locking,
+        mentions,
         profiles,
     )
     from dpregret.workflows.checked import Checked
@@ -27,17 +30,23 @@ except ModuleNotFoundError as error:
 
 try:
     # jobs read the same file again: the main process has built every stream and learner by then
+    CHECKED = Checked()
     CONFIG = configuration.load_config(
         configuration.check_options(config),
         check=workflow.is_main_process,
-        checked=Checked(),
+        checked=CHECKED,
+        limits=limits.given_limits(config.get("limits")),
     )
     INDEX = index.recall()
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
+    if workflow.is_main_process:
+        mentions.check_mentions(CONFIG, CHECKED)
 except (configuration.ConfigError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
+except Exception as error:
+    sys.exit(fault(error))
 
 if workflow.is_main_process:
     locking.clear_stale_locks()

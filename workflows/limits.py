@@ -34,6 +34,10 @@ NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most
 ROW_BYTES: Final = 240  # of a table of runs
 CURVES: Final = 4  # of one number a round and setting, that a play recorded on the way holds
 CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+UNITS: Final = {
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
+    "epsilon": " (the value, or 1 over it)",
+}  # fmt: skip
 Most = Annotated[float, Field(gt=0)]
 
 
@@ -43,14 +47,14 @@ class Limits(Settings):
     memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
     dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
     epsilon: finite ones lie between its inverse and it. file_mb, nodes: of a file, entries behind an alias counted each
-    time. check_gb, check_seconds: what making the problems and learners of one experiment may take before it is run.
-    stall_minutes: without a sign of life of a play.
+    time. check_gb, check_seconds: what making the problems and learners of one experiment may take before it is run,
+    half of this machine's memory at most. stall_minutes: without a sign of life of a play.
     """
 
     memory_gb: Most | None = None
     rounds: Most = 2.0**30
     runs: Most = 1e6
-    dimension: Most = 2.0**24
+    dimension: Most = 2.0**20
     values: Most = 1000.0
     cells: Most = 10_000.0
     hours: Most = 10_000.0
@@ -58,7 +62,7 @@ class Limits(Settings):
     file_mb: Most = Bounds().megabytes
     nodes: Most = Bounds().nodes
     check_gb: Most = 2.0
-    check_seconds: Most = 30.0
+    check_seconds: Most = 10.0
     stall_minutes: Most = 60.0
 
     @classmethod
@@ -77,7 +81,7 @@ class Limits(Settings):
         source = ", this machine's memory" if name == "memory_gb" and self.memory_gb is None else ""
         lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
         return (
-            f"{shown} is more than the limit {name}, {allowed}{source} "
+            f"{shown}{UNITS.get(name, '')} is more than the limit {name}, {allowed}{source} "
             f"(to lift it: --config limits={name}:{lift}, or limits=off)"
         )
 
@@ -130,7 +134,7 @@ def machine_gb() -> float:
 def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
     """Every list with too many values."""
     if isinstance(value, list) and (said := limits.beyond("values", len(value))):
-        yield path, f"a list of {said}"
+        yield path, said
     elif isinstance(value, Mapping):
         for key, each in value.items():
             yield from long_lists(each, limits, (*path, key))
@@ -140,19 +144,24 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     """Everything that is too large, told without making any of it."""
     amounts: list[tuple[KeyPath, str, float]] = []
     if config.audit is not None:
-        amounts += [(("audit", "runs"), "runs", config.audit.runs), (("audit", "repeats"), "runs", config.audit.repeats)]
+        amounts += [
+            (("audit", "runs"), "runs", config.audit.runs),
+            (("audit", "repeats"), "runs", config.audit.repeats),
+        ]
     if config.validation is not None:
         amounts.append((("validation", "simulations"), "runs", config.validation.simulations))
     for paper, settings in config.papers.items():
         for name, dimensions in settings.oracle_costs.items():
-            path = ("papers", paper, "oracle_costs", name)
-            amounts += [((*path, place), "dimension", each) for place, each in enumerate(dimensions)]
+            amounts += [
+                (("papers", paper, "oracle_costs", name, place), "dimension", each)
+                for place, each in enumerate(dimensions)
+            ]
         for name, experiment in settings.experiments.items():
             found = list(_amounts(experiment, limits))
             amounts += [(("papers", paper, "experiments", name, *path), kind, each) for path, kind, each in found]
     for path, kind, value in amounts:
         if said := limits.beyond(kind, value):
-            yield path, {"memory_gb": "needs GB: ", "hours": "needs CPU hours: ", "cells": "cells: "}.get(kind, "") + said
+            yield path, said
 
 
 def _amounts(experiment: Experiment, limits: Limits) -> Iterator[tuple[KeyPath, str, float]]:
@@ -203,7 +212,7 @@ def _products(experiment: Experiment, cells: int, settings: int, runs: int) -> I
     yield (), "hours", numbers / NUMBERS_A_SECOND / 3600
 
 
-class TooMuch(BaseException):  # noqa: N818 - passes through whatever catches errors
+class TooMuch(BaseException):
     """Making something takes more CPU time than a check may."""
 
 
@@ -222,7 +231,7 @@ def _bounded_memory(gigabytes: float) -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_AS)
     try:
         held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        most = held + int(min(gigabytes, 1e6) * GIGABYTE)
+        most = held + int(min(gigabytes, machine_gb() / 2) * GIGABYTE)
         if before[0] == resource.RLIM_INFINITY or most < before[0]:
             resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
     except (OSError, ValueError):
@@ -241,10 +250,10 @@ def _bounded_time(seconds: float) -> Iterator[None]:
     if not math.isfinite(seconds) or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

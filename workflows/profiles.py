@@ -72,7 +72,9 @@ def read_profile(path: Path, folder: Path = PAPERS, limits: Limits | None = None
         _merge(layer, data, places)
     problems = list(_numbers(data, places))
     expanded = Expanded(data, places)
-    problems += [f"{expanded.at(where)}: {message}" for where, message in long_lists(_at(data, "papers"), limits, ("papers",))]
+    problems += [
+        f"{expanded.at(where)}: {message}" for where, message in long_lists(_at(data, "papers"), limits, ("papers",))
+    ]
     if problems:
         raise ConfigError(in_order(problems))
     return expanded

@@ -15,7 +15,7 @@ KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be run; ``problems`` holds one printable line per mistake, at most `MOST_PROBLEMS`."""
+    """A configuration that cannot be run; ``problems`` holds one line a mistake, `MOST_PROBLEMS` at most."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
         each = (problems,) if isinstance(problems, str) else tuple(problems)
@@ -33,7 +33,7 @@ def printable(line: str) -> str:
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
 
 
-def fault(error: BaseException, kept: Path = KEPT) -> str:
+def fault(error: Exception, kept: Path = KEPT) -> str:
     """Return one line on an error that nobody foresaw; where it was raised is written to a file that the line names."""
     said = printable(f"{type(error).__name__}: {one_line(error)}")
     try:

@@ -270,7 +270,9 @@ def test_profiles_by_name_and_by_path() -> None:
 
 
 def test_other_options_than_profile_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"--config profil: unknown key, allowed: profile, limits; did you mean 'profile'"):
+    with pytest.raises(
+        ConfigError, match=r"--config profil: unknown key, allowed: profile, limits; did you mean 'profile'"
+    ):
         check_options({"profil": "ci"})
     assert check_options({}) == PROFILES / "full.yaml"
 
