@@ -1,6 +1,7 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
 import os
+import re
 import shlex
 import sys
 from functools import cache
@@ -18,6 +19,7 @@ try:
         index,
         locking,
         profiles,
+        seals,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
@@ -42,6 +44,7 @@ except (configuration.ConfigError, OSError) as error:
 if workflow.is_main_process:
     locking.clear_stale_locks()
     index.keep(INDEX)
+    seals.watch(logger.info)
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()

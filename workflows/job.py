@@ -14,15 +14,15 @@ from typing import Any
 
 import pandas as pd
 
+from dpregret.core import stamped
 from dpregret.paper_figs.runs import empty_row
-from dpregret.workflows.config import Config
+from dpregret.workflows.config import Config, Job
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment, Precision
-from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.precision import reached
 from dpregret.workflows.progress import progress
-from dpregret.workflows.results import write_parquet
+from dpregret.workflows.results import stamp_of
 
 PLAIN: dict[str, Any] = {
     "window": 0, "noise_distribution": "none",
@@ -45,7 +45,9 @@ def run_job(
     settings = config.experiment(paper, experiment)
     family = FAMILIES[settings.family]
     learner_class, status = family.learners[learner], "ok"
-    draws = Draws(config.seed, settings.together, data_dir)
+    modules = family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
+    job = Job(paper, experiment, learner, variant)
+    draws, stamp = Draws(config.seed, settings.together, data_dir), stamp_of(config, job, modules)
     try:
         frame = _taken(settings, learner_class, host) if host else None
         if frame is None:
@@ -62,12 +64,10 @@ def run_job(
         "variant": variant,
         "anytime": learner_class.card.anytime and family.anytime,
         "status": status,
-        "config_hash": config.hash(experiment, paper),
-        "code_hash": learner_fingerprint(
-            family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
-        ),
+        "config_hash": stamp.config,
+        "code_hash": stamp.code,
     }
-    write_parquet(frame.assign(**labels), output)
+    stamped.write(frame.assign(**labels), output, stamp)
 
 
 class _MissingError(LookupError):
@@ -79,7 +79,7 @@ def _taken(settings: Experiment, learner_class: Any, host: Path) -> pd.DataFrame
 
     None where its learner crashed, where these rows cannot be told from others, or where it has too few runs.
     """
-    rows = pd.read_parquet(host)
+    rows = stamped.read(host)
     if (rows["status"] != "ok").any():
         return None
 
