@@ -44,7 +44,7 @@ except (configuration.ConfigError, OSError) as error:
 if workflow.is_main_process:
     locking.clear_stale_locks()
     index.keep(INDEX)
-    seals.watch(logger.info)
+    seals.watch(logger.info, lambda: seal_run(anew=False))
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()
@@ -103,6 +103,17 @@ for paper in CONFIG.papers:
             f"{RESULTS}/{paper}/complete.txt",
 
 
+def seal_run(anew=True):
+    """List what there is now, with checksums; not anew where a list is as young as the last job."""
+    from dpregret.workflows import manifest
+
+    if not anew and manifest.current(Path(RESULTS)):
+        return
+    sums = seals.Checksums()
+    manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    sums.save()
+
+
 onstart:
     if workflow.is_main_process and not CONDA and workflow.local_exec:
         launch.launch()
@@ -111,10 +122,12 @@ onstart:
 
 
 onsuccess:
+    seal_run()
     logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
 
 
 onerror:
+    seal_run()
     logger.info(
         "dpregret: not finished. What is finished stays; the same command resumes."
     )

@@ -1,4 +1,4 @@
-"""Files of results: which belong to a run, what they must say of themselves, and what stands beside them."""
+"""Files of results: which belong to a run, and what they must say of themselves."""
 
 from __future__ import annotations
 
@@ -13,13 +13,6 @@ from dpregret.workflows.config import Config, Job
 from dpregret.workflows.fingerprint import learner_fingerprint
 
 recall = cache(index.recall)
-
-
-def beside(log: Path, folder: str, suffix: str) -> Path:
-    """Where something of a job is whose log is ``.../log/...``: beside the folder ``log``."""
-    parts = list(log.with_suffix(suffix).parts)
-    parts[len(parts) - 1 - parts[::-1].index("log")] = folder
-    return Path(*parts)
 
 
 def stamp_of(config: Config, job: Job, modules: tuple[str, str, Sequence[str]]) -> Stamp:

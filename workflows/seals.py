@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from dpregret.core.files import atomic_write
-from dpregret.workflows.results import beside
 
 FOLDER, FORMAT = "seals", 1
 KEPT = Path(".snakemake") / "checksums.json"
@@ -32,6 +31,13 @@ UNSEALED = "without a seal"
 OTHERWISE = "of other settings or code"
 CHANGED = "edited or damaged"
 FROM_OTHERS = "of other inputs"
+
+
+def beside(log: Path, folder: str, suffix: str) -> Path:
+    """Where something of a job is whose log is ``.../log/...``: beside the folder ``log``."""
+    parts = list(log.with_suffix(suffix).parts)
+    parts[len(parts) - 1 - parts[::-1].index("log")] = folder
+    return Path(*parts)
 
 
 def checksum(path: Path) -> str:
@@ -169,7 +175,7 @@ def stale(jobs: Iterable[Any], sums: Checksums) -> Iterator[tuple[Any, str]]:
 
 def told(found: Sequence[tuple[Any, str]]) -> str:
     """How many files are made again, and why, in one line."""
-    files = defaultdict(list)
+    files: defaultdict[str, list[str]] = defaultdict(list)
     for job, why in found:
         files[why] += [str(output) for output in job.output if Path(output).exists()]
     parts = [f"{len(names)} {why} ({names[0]}{', ...' if names[1:] else ''})" for why, names in files.items()]
@@ -177,11 +183,12 @@ def told(found: Sequence[tuple[Any, str]]) -> str:
     return f"dpregret: finished files that are stale, and made again: {total}: {'; '.join(parts)}"
 
 
-def watch(tell: Callable[[str], None]) -> None:
+def watch(tell: Callable[[str], None], idle: Callable[[], None]) -> None:
     """From now on make again, in every plan of this process, what is stale.
 
     Snakemake looks for files that a killed job has left incomplete as soon as it knows its jobs, and makes those
     again; stale ones are added there. Nothing is deleted, and other targets than those asked for are not added.
+    tell: where the line goes. idle: called when everything is there and as asked, but for dry runs.
     """
     from snakemake.dag import DAG
 
@@ -195,6 +202,8 @@ def watch(tell: Callable[[str], None]) -> None:
         if found:
             tell(told(found))
             dag.forcefiles.update(output for job, _ in found for output in job.output)
+        elif not dag.workflow.dryrun and all(Path(output).exists() for job in dag.jobs for output in job.output):
+            idle()
         await before(dag)
 
     DAG.check_incomplete = check_incomplete

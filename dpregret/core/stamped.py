@@ -12,6 +12,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pandas.api import types
 
@@ -69,16 +70,19 @@ def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
 def read(file: Path | str | IO[bytes], columns: Iterable[str] | None = None, most: int | None = None) -> pd.DataFrame:
     """Read a frame, or some columns of it, whose content is what was written.
 
-    most: refuse more cells than that, before they are read. Raises StampError.
+    most: refuse more cells than that, of eight bytes each, before they are decoded. Raises StampError.
     """
     opened = _open(file)
     stamp, wanted = _stamp(opened, file), list(columns) if columns is not None else None
     size = opened.metadata.num_rows * opened.metadata.num_columns
-    if most is not None and size > most:
-        raise StampError(file, f"{size} cells, more than {most}")
     try:
+        size = max(size, _bytes_of(file) // 8) if most is not None else size
+        if most is not None and size > most:
+            raise StampError(file, f"{size} cells, more than {most}")
         frame: pd.DataFrame = opened.read(wanted).to_pandas()
         found = {str(name): _digest(frame[name]) for name in frame}
+    except StampError:
+        raise
     except Exception as fault:  # of damaged bytes pyarrow raises nearly everything
         raise StampError(file, f"damaged; {AGAIN}") from fault
     odd = [name for name in (wanted or stamp.columns) if found.get(name) != stamp.columns.get(name)]
@@ -93,6 +97,20 @@ def _open(file: Path | str | IO[bytes]) -> Any:
         return pq.ParquetFile(file)
     except Exception as fault:
         raise StampError(file, f"damaged; {AGAIN}") from fault
+
+
+def _bytes_of(file: Path | str | IO[bytes]) -> int:
+    """What a file would take in memory, without decoding repeated texts: a short file can hold a million long ones."""
+    opened = _open(file)
+    texts = [field.name for field in opened.schema_arrow if pa.types.is_string(field.type)]
+    groups = [opened.metadata.row_group(number) for number in range(opened.metadata.num_row_groups)]
+    found = sum(int(group.total_byte_size) for group in groups)
+    if found < 1 << 30:
+        for column in pq.ParquetFile(file, read_dictionary=texts).read(texts).columns:
+            for chunk in column.chunks:
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+                found += pc.sum(lengths.cast("int64")).as_py() or 0
+    return found
 
 
 def _stamp(opened: Any, file: Path | str | IO[bytes]) -> Stamp:
