@@ -15,7 +15,8 @@ from typing import Any
 import pandas as pd
 
 from dpregret.core import stamped
-from dpregret.paper_figs.runs import empty_row
+from dpregret.core.stamped import Stamp
+from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows.config import Config, Job
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
@@ -34,13 +35,14 @@ PLAIN: dict[str, Any] = {
 
 def run_job(
     config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
-    host: Path | None = None,
+    host: Path | None = None, asked: Stamp | None = None,
 ) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). A learner that crashes leaves one row whose status says how, and no number. Raises what
-    the machine raises: OSError, MemoryError.
+    of this one (contained.py). asked: what was planned. A learner that crashes leaves one row whose status says how,
+    and no number. Raises what the machine raises: OSError, MemoryError; RunsError where the code is no longer what was
+    asked.
     """
     settings = config.experiment(paper, experiment)
     family = FAMILIES[settings.family]
@@ -48,6 +50,8 @@ def run_job(
     modules = family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
     job = Job(paper, experiment, learner, variant)
     draws, stamp = Draws(config.seed, settings.together, data_dir), stamp_of(config, job, modules)
+    if asked and (asked.config, asked.code) != (stamp.config, stamp.code):
+        raise RunsError("the code was edited after this job was planned: run the same command again")
     try:
         frame = _taken(settings, learner_class, host) if host else None
         if frame is None:
