@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.core.answers import LearnerFault, finite
+from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
 from dpregret.workflows.families.fields import (
     FIRST_RECORDED,
@@ -172,7 +174,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         stream = problem.stream
         size = runs_a_group(len(learner.settings), draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws.generators(_data(cell)), cell.checkpoints, size)
-        played = list(_groups(learner, stream, cell, draws, size, advance))
+        with untouched(set=problem.domain, stream=stream):
+            played = list(_groups(learner, stream, cell, draws, size, advance))
         record = Record.joined([record for _, record in played])
         domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
         per_round = cell.horizon * draws.runs * len(learner.settings)
@@ -349,8 +352,12 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
     losses = record.losses
     settings = len(losses)
     at = np.array(cell.checkpoints) - 1
-    plan, ledger = learner.noise_plan, learner.ledger()
-    displacement = learner.displacement(cell.horizon)[:, at] / (learner.domain.diameter / 2)
+    plan, ledger = learner.noise_plan, told(learner, summed=True)
+    if plan is not None and ledger.lines and list(plan.scales) != ledger.scales.tolist():
+        raise LearnerFault(f"its ledger says noise of scale {ledger.scales.tolist()}, its plan {list(plan.scales)}")
+    curve = settings, cell.horizon
+    moved = finite("displacement", learner.displacement(cell.horizon), curve, 0.0)[:, at]
+    displacement = moved / (learner.domain.diameter / 2)
 
     def spread(values: Array | list[float]) -> Array:
         """(settings, checkpoints) or (settings,) -> one value per row."""
@@ -375,13 +382,13 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
             "checkpoint": np.array(cell.checkpoints)[checkpoint],
             "regret": (losses - comparator.losses.T).ravel(),
             "trivial_regret": np.broadcast_to((comparator.stay - comparator.losses).T, losses.shape).ravel(),
-            "bound": spread(learner.bound(cell.horizon)[:, at]),
+            "bound": spread(finite("bound", learner.bound(cell.horizon), curve, unknown=True)[:, at]),
             "displacement": spread(displacement),
             "comparator_gap": np.broadcast_to(comparator.gaps.T, losses.shape).ravel(),
-            "noise_scale": spread([line.scale for line in ledger] or [0.0] * settings),
+            "noise_scale": spread(ledger.scales if ledger.lines else [0.0] * settings),
             "noise_distribution": plan.distribution if plan is not None else "none",
-            "delivered_epsilon": spread(learner.delivered_epsilon()),
-            "mu_gdp": spread([line.mu() for line in ledger] or [math.nan] * settings),
+            "delivered_epsilon": spread(ledger.delivered),
+            "mu_gdp": spread(ledger.mus),
             **tuning,
         }
     )

@@ -26,4 +26,5 @@ def main(asked: Asked) -> None:
         output=asked.output,
         data_dir=Path("datasets/cache"),
         host=next(iter(asked.paths("host")), None),
+        apart=True,
     )
