@@ -121,6 +121,7 @@ def watched(play: Callable[[], None], tell: Callable[[str], None], patience: Cal
         return
     page = _page = Page()
     killed = _out_of_memory()
+    others = set(_children())
     _prctl(CHILD_SUBREAPER, 1)  # what the learner starts and leaves becomes ours
     sys.stdout.flush()
     sys.stderr.flush()
@@ -130,7 +131,8 @@ def watched(play: Callable[[], None], tell: Callable[[str], None], patience: Cal
     try:
         code, stalled = _wait(child, page, patience)
     finally:
-        _end_children()
+        _end_children(others)
+        _prctl(CHILD_SUBREAPER, 0)
     ended, _, where = page.seen
     if ended and not stalled:
         if code:
@@ -237,10 +239,10 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value)
 
 
-def _end_children() -> None:
-    """End what is left of a play: processes that its learner has started."""
+def _end_children(others: set[int]) -> None:
+    """End what is left of a play: processes that its learner has started. others: those that were there before."""
     left = 0
-    while children := _children():
+    while children := set(_children()) - others:
         for process in children:
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)

@@ -36,14 +36,16 @@ def told(learner: BaseLearner, summed: bool = False) -> Told:
     which makes a release cheaper, is not known there).
     """
     settings = len(learner.budgets)
-    delivered = numbers("delivered epsilon", learner.delivered_epsilon(), (settings,), 0.0)
     lines = list(learner.ledger())
     if len(lines) not in (0, settings):
         raise LearnerFault(f"ledger: {len(lines)} lines, expected one a setting, {settings}")
-    unknown = np.full(settings, math.nan)
+    unknown, plan = np.full(settings, math.nan), getattr(learner, "noise_plan", None)
     scales = finite("noise scale", [line.scale for line in lines], (settings,), 0.0) if lines else unknown
+    if lines and plan is not None and list(plan.scales) != scales.tolist():
+        raise LearnerFault(f"its ledger says noise of scale {scales.tolist()}, but it draws {list(plan.scales)}")
     parameters = [line.mu() if hasattr(line, "mu") else math.nan for line in lines]
     mus = numbers("mu", parameters, (settings,), 0.0, unknown=True) if lines else unknown
+    delivered = numbers("delivered epsilon", learner.delivered_epsilon(), (settings,), 0.0)
     if summed and lines:
         for said, line, budget in zip(delivered, lines, learner.budgets, strict=True):
             least = line.epsilon(budget.delta)
