@@ -30,6 +30,7 @@ def main(asked: Asked) -> None:
         output=asked.output,
         data_dir=Path("datasets/cache"),
         host=next(iter(asked.paths("host")), None),
+        apart=True,
     )
     made = Stamp.of(asked.output)
     if "asked" in asked.values and (made.config, made.code) != (asked.stamp.config, asked.stamp.code):
