@@ -5,12 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+from dpregret.core.text import printable
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be run; ``problems`` holds one printable line per mistake."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
-        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems = tuple(map(printable, (problems,) if isinstance(problems, str) else problems))
         super().__init__("\n".join(self.problems))
 
 
@@ -27,5 +29,5 @@ def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error without line breaks."""
-    return " ".join(str(error).split())
+    """The message of an error without line breaks, and nothing in it that a terminal would act on."""
+    return printable(" ".join(str(error).split()))
