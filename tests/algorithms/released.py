@@ -20,7 +20,7 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
-from dpregret.algorithms.erm import objective_perturbation, output_perturbation
+from dpregret.algorithms.erm import objective_perturbation, output_perturbation, sgd
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
@@ -36,7 +36,7 @@ from dpregret.algorithms.privacy.audit import materialise
 from dpregret.workflows.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 400, 7
+BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 300, 7
 ROUNDS = 3 * WINDOW - 4
 """Some windows, not whole ones; no power of two."""
 
@@ -117,7 +117,8 @@ def online(kind: Any, variant: str) -> Released:
     for name, noisy, moved in (("noise", True, 0.0), ("item", False, 1.0), ("none", False, 0.0)):
         domain = Steered(dimension)
         problem = Problem(domain, ROUNDS, 2.0, 1.0, 1.0, best_loss=1.0)
-        learner = kind(problem, [Setting(WINDOW, BUDGET)], RUNS, variant)
+        runs = RUNS if noisy else 1
+        learner = kind(problem, [Setting(WINDOW, BUDGET)], runs, variant)
         assert learner.noise_plan is not None
         plan = learner.noise_plan
         if not noisy:
@@ -128,10 +129,10 @@ def online(kind: Any, variant: str) -> Released:
             if kind is Pqftl:
                 real = np.linalg.eigh
                 patch.setattr(np.linalg, "eigh", lambda each, real=real: (moments.append(each.copy()), real(each))[1])
-            play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", RUNS), [ROUNDS])
+            play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [ROUNDS])
         asked[name] = np.array(domain.asked)[:, 0]
         if kind is Pqftl:  # the response divided by the curvature: both are released
-            moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (RUNS, 1)) for each in moments])
+            moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (runs, 1)) for each in moments])
             times = np.arange(1.0, ROUNDS + 1)[:, None, None]
             asked[name] = np.concatenate([moment, asked[name] * (np.maximum(moment, 0) + times)], axis=-1)
     if issubclass(kind, PocpIgd):  # the hidden point is projected first; a release moves by sensitivity / t
@@ -174,7 +175,7 @@ class Numbers:
 
 def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> tuple[Any, list[Array]]:
     """A bandit that never moves: the sums that each step is handed, (runs, n)."""
-    learner = made()
+    learner, noise = made(), generators(7, "noise", RUNS if noisy else 1)
     handed: list[Array] = []
     phases = [phase for _, phase in learner.phases] if isinstance(learner, PrivateBanditDoubling) else [learner]
     for each in phases:
@@ -182,7 +183,7 @@ def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> t
         if not noisy:
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
-    learner.play(Numbers(values), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
+    learner.play(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS)
     return learner, handed
 
 
@@ -296,13 +297,14 @@ def erm(kind: Any, variant: str) -> Released:
     size, most = 9, 12
     domain, flat = make_set(kind.natural_set, size), Flat(np.linspace(-0.3, 0.2, size))
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
-    learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
-    steered = learner.domain = Steered(size)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
         for module in (objective_perturbation, output_perturbation):
             answer = (lambda domain, gradient, start, *rest: [gradient(start)]) if module is objective_perturbation else (
                 lambda domain, gradient, start, *rest: [start])  # fmt: skip
             patch.setattr(module, "minimise_on", answer)
+        learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
+        steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
             learner.potential = Still(steered)  # type: ignore[assignment]
         point = learner.fit(generators(7, "noise", RUNS))[0]
