@@ -1,8 +1,8 @@
 """Plant every mistake of tests/mutants, one at a time, and show which layer catches it: `make mutants`.
 
 Layers: the test that names the concept (where it misses, the tests beside the changed file), the exponent gate and the
-audit gate of the profile ci. Exit code 1 where nothing catches a mistake, a patch no longer applies, a test or a gate fails
-without any mistake, or less than 95 % are caught by the test of their concept.
+audit gate of the profile ci. Exit code 1 where nothing catches a mistake, a patch no longer applies, a test or gate
+fails without any mistake, or less than 95 % are caught by the test of their concept.
 """
 
 from __future__ import annotations
