@@ -23,7 +23,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
+.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
   sbom pip-audit reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -119,6 +119,9 @@ resources:
 ci-check: setup ## run the small profile and compare its exponents with the reference
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate
 	@cat results/ci/*/gate.txt
+
+mutants: setup ## plant known mistakes and show which tests, gates and audits catch them (ROTATING=10 for a few, LAYERS=unit)
+	$(BIN)/python tests/mutants --layers $(or $(LAYERS),unit,gate,audit) --jobs $(CORES) $(if $(ROTATING),--rotating $(ROTATING)) $(MUTANTS)
 
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(BIN)/python -m pytest -m slurm -rs -s tests/cluster
