@@ -70,7 +70,7 @@ localrules:
     errata_page,
     audit_tables,
     audit_gate,
-    compare,
+    gate,
 
 
 include: "workflows/rules/common.smk"
