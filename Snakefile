@@ -13,6 +13,7 @@ try:
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
+        ending,
         eta,
         fingerprint,
         index,
@@ -26,6 +27,8 @@ except ModuleNotFoundError as error:
 
 
 try:
+    if workflow.is_main_process:
+        locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
     CONFIG = configuration.load_config(
         configuration.check_options(config),
@@ -36,11 +39,10 @@ try:
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
-except (configuration.ConfigError, OSError) as error:
+except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:
-    locking.clear_stale_locks()
     index.keep(INDEX)
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
@@ -101,8 +103,10 @@ for paper in CONFIG.papers:
 
 
 onstart:
-    if workflow.is_main_process and not CONDA and workflow.local_exec:
-        launch.launch()
+    if workflow.is_main_process:
+        ending.end_on_signals()
+        if not CONDA and workflow.local_exec:
+            launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
     eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 
