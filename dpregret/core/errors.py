@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from dpregret.core.text import printable
+
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
 LONGEST_WORD: Final = 80  # of which a nearest one is looked for
 KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
 
-from dpregret.core.text import printable
-
 
 class ConfigError(ValueError):
-    """A configuration that cannot be run; ``problems`` holds one printable line per mistake, at most `MOST_PROBLEMS`."""
+    """A configuration that cannot be run; ``problems`` holds a printable line per mistake, at most `MOST_PROBLEMS`."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
         each = (problems,) if isinstance(problems, str) else tuple(problems)
