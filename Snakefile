@@ -14,6 +14,7 @@ try:
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
+        ending,
         eta,
         fingerprint,
         index,
@@ -28,6 +29,8 @@ except ModuleNotFoundError as error:
 
 
 try:
+    if workflow.is_main_process:
+        locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
     CONFIG = configuration.load_config(
         configuration.check_options(config),
@@ -38,11 +41,10 @@ try:
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
-except (configuration.ConfigError, OSError) as error:
+except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 
 if workflow.is_main_process:
-    locking.clear_stale_locks()
     index.keep(INDEX)
     seals.watch(logger.info, lambda: seal_run(anew=False))
 
@@ -70,7 +72,7 @@ localrules:
     errata_page,
     audit_tables,
     audit_gate,
-    compare,
+    gate,
 
 
 include: "workflows/rules/common.smk"
@@ -115,8 +117,10 @@ def seal_run(anew=True):
 
 
 onstart:
-    if workflow.is_main_process and not CONDA and workflow.local_exec:
-        launch.launch()
+    if workflow.is_main_process:
+        ending.end_on_signals()
+        if not CONDA and workflow.local_exec:
+            launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
     eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api import types
 
 from dpregret.core import stamped
+from dpregret.paper_figs.row_limits import first_fault
 
 TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
 
@@ -98,7 +99,7 @@ def _read(file: Path) -> pd.DataFrame:
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     """Return the declared columns of `frame` with plain dtypes.
 
-    Raises RunsError naming a missing or odd one, and for a finished row without a finite regret.
+    Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
     Cost columns are always there afterwards, the other optional ones where `frame` has them.
     """
     missing = [name for name in COLUMNS if name not in frame.columns]
@@ -113,9 +114,9 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
         raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
-    regret = frame.loc[frame["status"] == "ok", "regret"]
-    if not regret.abs().lt(float("inf")).all():
-        raise RunsError(f"{origin}: a row with status ok has no finite regret")
+    fault = first_fault(frame.loc[frame["status"] == "ok"])
+    if fault is not None:
+        raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
     return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
 

@@ -121,7 +121,9 @@ def test_other_code_is_refused_by_name(config: Config, tmp_path: Path, monkeypat
         results.check_run(path, config)
 
 
-ROWS = pd.DataFrame({"x": [0.5, float("nan")], "n": [1, 2], "name": ["a", "b"], "ok": [True, False], "seconds": [0.1, 0.3]})
+ROWS = pd.DataFrame(
+    {"x": [0.5, float("nan")], "n": [1, 2], "name": ["a", "b"], "ok": [True, False], "seconds": [0.1, 0.3]}
+)
 
 
 def test_equal_content_has_equal_hashes_and_times_do_not_count_as_numbers(tmp_path: Path) -> None:

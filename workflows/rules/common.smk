@@ -3,6 +3,7 @@
 TABLES = [
     "claims.csv",
     "checks.csv",
+    "jobs.csv",
     *[f"costs.{form}" for form in ("csv", "md", "html")],
     *[f"errata.{form}" for form in ("csv", "md")],
     *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
@@ -171,13 +172,14 @@ def shown_files(wildcards):
     return files + [str(path) for paths in measured for path in paths]
 
 
-def reference_lines(wildcards):
-    """The committed claims of a paper, and its checks where there are some."""
-    folder = RESULTS.replace("results", "results/reference", 1)
-    claims, checks = (
-        f"{folder}/{wildcards.paper}/{name}" for name in ("claims.csv", "checks.csv")
-    )
-    return [claims, *([checks] if Path(checks).exists() else [])]
+REFERENCE = RESULTS.replace("results", "results/reference", 1)
+
+
+def kept(*folders):
+    """What is there of the reference; the gates say what is missing."""
+    paths = [Path(REFERENCE) / folder for folder in folders]
+    files = [path for folder in paths for path in sorted(folder.glob("*"))]
+    return [str(path) for path in files if path.is_file()]
 
 
 def captioned(name):

@@ -29,5 +29,6 @@ def main(asked: Asked) -> None:
         output=asked.output,
         data_dir=Path("datasets/cache"),
         host=next(iter(asked.paths("host")), None),
+        apart=True,
         asked=asked.stamp if "asked" in asked.values else None,
     )

@@ -20,4 +20,5 @@ def main(asked: Asked) -> None:
             asked.output.parent,
             experiments=set(asked.settings.papers[paper].experiments),
             exact=ExactLoss.read(asked.path("exact")),
+            profile=asked.settings.profile,
         )
