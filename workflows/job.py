@@ -45,8 +45,8 @@ def run_job(
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. Whatever a
-    learner does leaves one row whose status says what, and no number. Raises what the machine raises (OSError;
+    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. Whatever
+    a learner does leaves one row whose status says what, and no number. Raises what the machine raises (OSError;
     MemoryError outside a play), and RunsError where the code is no longer what was asked.
     """
     job = Job(paper, experiment, learner, variant)

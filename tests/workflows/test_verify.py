@@ -97,13 +97,13 @@ def test_an_archive_is_the_same_bytes_and_is_checked_without_the_folder(
     finished: Checkout, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "ROOT", finished.root)
-    names = ["manifest.json", *manifest_of(copied)["files"]]
+    manifest = manifest_of(copied)
     one, two, three = (tmp_path / f"{name}.tar.gz" for name in ("one", "two", "three"))
-    archive.write(copied, names, one)
-    archive.write(copied, names, two)
+    archive.write(copied, manifest, one)
+    archive.write(copied, manifest, two)
     assert one.read_bytes() == two.read_bytes()
     edit(copied / PAPER / "claims.csv")
-    archive.write(copied, names, three)
+    archive.write(copied, manifest, three)
     shutil.rmtree(copied)
     assert verify.main([str(one)]) == 0
     assert [line for line in verify.check(three)[0] if "changed" in line] == [
