@@ -9,6 +9,7 @@ from typing import Final
 import pandas as pd
 from pandas.api import types
 
+from dpregret.core import stamped
 from dpregret.paper_figs.row_limits import first_fault
 
 TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
@@ -64,7 +65,7 @@ class RunsError(ValueError):
 def read_runs(runs_dir: Path | str) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    Raises RunsError when there is no file, or when `check_runs` refuses one.
+    Raises RunsError when there is no file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))
@@ -90,9 +91,9 @@ def crashes(frame: pd.DataFrame) -> list[str]:
 
 def _read(file: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(file)
-    except (OSError, ValueError) as fault:  # pyarrow's own errors are ValueErrors
-        raise RunsError(f"{file.resolve()}: damaged; delete it and run the same command again") from fault
+        return stamped.read(file)
+    except stamped.StampError as fault:
+        raise RunsError(str(fault)) from fault
 
 
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from dpregret.core import stamped
+from dpregret.core.stamped import Stamp
 from dpregret.paper_figs.row_limits import check_rows
 from dpregret.paper_figs.runs import empty_row
 from dpregret.workflows.config import Config, Job
@@ -21,10 +23,9 @@ from dpregret.workflows.costs.model import estimate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment, Precision
-from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.precision import reached
 from dpregret.workflows.progress import progress
-from dpregret.workflows.results import write_parquet
+from dpregret.workflows.results import stamp_of
 from dpregret.workflows.supervision import blamed, in_words, watched
 
 SLOWER = 20.0
@@ -49,21 +50,30 @@ def run_job(
     """
     job = Job(paper, experiment, learner, variant)
     output, data_dir = output.absolute(), data_dir.absolute()  # a learner may go to another folder
+    stamp = _stamp(config, job)  # before the play: code may be edited while it lasts
     if not apart:
-        _play_job(config, job, output, data_dir, host)
+        _play_job(config, job, output, data_dir, host, stamp)
         return
 
     def failed(reason: str) -> None:
-        _write(config, job, empty_row(), f"failed: {reason}", output)
+        _write(job, empty_row(), f"failed: {reason}", output, config, stamp)
 
     watched(
-        lambda: _play_job(config, job, output, data_dir, host),
+        lambda: _play_job(config, job, output, data_dir, host, stamp),
         failed,
         lambda: SLOWER * estimate(config, job, most=True)[0] / 60,
     )
 
 
-def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path | None) -> None:
+def _stamp(config: Config, job: Job) -> Stamp:
+    """What the result of a job will say of itself."""
+    settings = config.experiment(job.paper, job.experiment)
+    family = FAMILIES[settings.family]
+    streams = [family.streams[name].__module__ for name in settings.streams]
+    return stamp_of(config, job, (family.name, family.learners[job.learner].__module__, streams))
+
+
+def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path | None, stamp: Stamp) -> None:
     settings = config.experiment(job.paper, job.experiment)
     learner_class, status = FAMILIES[settings.family].learners[job.learner], "ok"
     draws = Draws(config.seed, settings.together, data_dir)
@@ -77,10 +87,10 @@ def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path
     except Exception as fault:
         logging.exception("%s.%s crashed", job.learner, job.variant)
         frame, status = empty_row(), f"failed: {in_words(fault)}"
-    _write(config, job, frame, status, output)
+    _write(job, frame, status, output, config, stamp)
 
 
-def _write(config: Config, job: Job, frame: pd.DataFrame, status: str, output: Path) -> None:
+def _write(job: Job, frame: pd.DataFrame, status: str, output: Path, config: Config, stamp: Stamp) -> None:
     """Write rows with their labels."""
     settings = config.experiment(job.paper, job.experiment)
     family = FAMILIES[settings.family]
@@ -92,12 +102,10 @@ def _write(config: Config, job: Job, frame: pd.DataFrame, status: str, output: P
         "variant": variant,
         "anytime": learner_class.card.anytime and family.anytime,
         "status": status,
-        "config_hash": config.hash(experiment, paper),
-        "code_hash": learner_fingerprint(
-            family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
-        ),
+        "config_hash": stamp.config,
+        "code_hash": stamp.code,
     }
-    write_parquet(frame.assign(**labels), output)
+    stamped.write(frame.assign(**labels), output, stamp)
 
 
 class _MissingError(LookupError):
@@ -109,7 +117,7 @@ def _taken(settings: Experiment, learner_class: Any, host: Path) -> pd.DataFrame
 
     None where its learner crashed, where these rows cannot be told from others, or where it has too few runs.
     """
-    rows = pd.read_parquet(host)
+    rows = stamped.read(host)
     if (rows["status"] != "ok").any():
         return None
 
