@@ -20,6 +20,7 @@ from scipy import stats
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
+from dpregret.paper_figs.formats import read_csv
 from dpregret.paper_figs.lines import FILES, read_lines
 from dpregret.paper_figs.planted import own_and_common
 
@@ -117,7 +118,7 @@ def read(path: Path) -> pd.DataFrame:
     """Lines with exponents: claims.csv with the checks.csv beside it, the folder of both, or any one table."""
     if path.is_dir() or path.name == FILES["claim"]:
         return read_lines(path if path.is_dir() else path.parent)
-    return pd.read_csv(path)
+    return read_csv(path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ def read_lines(folder: Path, text: bool = False) -> pd.DataFrame:
     """
     options = {"dtype": str, "keep_default_na": False} if text else {}
     frames = [
-        pd.read_csv(folder / name, **options).assign(kind=kind)  # type: ignore[call-overload]
+        formats.read_csv(folder / name, **options).assign(kind=kind)
         for kind, name in FILES.items()
         if kind == "claim" or (folder / name).exists()
     ]

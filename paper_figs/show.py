@@ -51,7 +51,7 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
 def _table(folder: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, str]:
     """What is asked for, and the file that it stands in."""
     file = folder / (FILES[options.lines] if options.lines else f"table_{options.number}.csv")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    table = formats.read_csv(file, dtype=str, keep_default_na=False)
     if options.all:
         return table, str(file)
     if options.lines:

@@ -2,15 +2,14 @@
 
 import logging
 
-import pandas as pd
-
+from dpregret.paper_figs.formats import read_csv
 from dpregret.workflows.audits.tables import faults
 from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
     """--audit --planted --reference --output"""
-    audit, planted, reference = (pd.read_csv(asked.path(name)) for name in ("audit", "planted", "reference"))
+    audit, planted, reference = (read_csv(asked.path(name)) for name in ("audit", "planted", "reference"))
     wrong = faults(audit, planted, reference)
     if wrong:
         logging.error("the audit found\n%s", "\n".join(wrong))
