@@ -18,7 +18,7 @@ from dpregret.paper_figs.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.formats import DASH, read_csv
 from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.neutral import plain
+from dpregret.paper_figs.neutral import in_html, plain
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -62,7 +62,7 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path) -> None
     for form in ("md", "html"):
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=form == "html", trim_blocks=True, lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined, finalize=plain if form == "md" else None,
+            undefined=jinja2.StrictUndefined, finalize=plain if form == "md" else in_html,
         )  # fmt: skip
         page = environment.get_template(f"errata.{form}.j2").render(sections=sections)
         (results / f"errata.{form}").write_text(page, encoding="utf-8")

@@ -45,6 +45,11 @@ def from_plain(line: str) -> str:
     return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", line)
 
 
+def in_html(value: object) -> object:
+    """What a template of HTML prints: `printable` text, which the template escapes; markup as it is."""
+    return printable(value) if type(value) is str else value
+
+
 _TEX = str.maketrans({
     "\\": r"\textbackslash ", "~": r"\textasciitilde ", "^": r"\textasciicircum ",
     **{each: f"\\{each}" for each in "&%$#_{}"},

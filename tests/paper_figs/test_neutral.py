@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.text import printable
-from dpregret.paper_figs import formats
+from dpregret.paper_figs import errata_page, formats
 from dpregret.paper_figs.neutral import from_plain, mathematics, plain, shielded, tex
 from dpregret.paper_figs.report.texts import read_captioned
 
@@ -104,6 +104,19 @@ def test_html_has_no_tags_of_strangers(text: str) -> None:
         page.tags == ["style", "table", "caption", "thead", "tr", "th", "tbody", "tr", "td"][page.tags[0] != "style" :]
     )
     assert page.text.count(printable(text)) >= 3
+
+
+def test_the_page_of_errata_shows_text_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(EVIL)
+    entry = errata_page.Entry(*([text] * 7), links=(), claims=(text,))
+    monkeypatch.setattr(errata_page, "load_paper", lambda _: None)
+    monkeypatch.setattr(errata_page, "section", lambda *_: errata_page.Section("p", text, (entry,)))
+    errata_page.write_errata_page(folder, ["p"], folder)
+    page, lines = _Text(), (folder / "errata.md").read_text(encoding="utf-8")
+    page.feed((folder / "errata.html").read_text(encoding="utf-8"))
+    assert not {"script", "b"} & set(page.tags)
+    assert not re.search(r"(?<!\\)(<script|\]\(|`a`)", lines.replace("`snakemake`", ""))
+    assert all(each.isprintable() or each == "\n" for each in page.text + lines)
 
 
 @few
