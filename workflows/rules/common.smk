@@ -68,7 +68,9 @@ def task(script, arguments):
     """
     read = " ".join(re.findall(r"--(\w+) \{input", arguments))
     sealed = f"--asked {{params:q}} --from {read}"
-    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {arguments}"
+    # no name is a word of the shell
+    quoted = re.sub(r"{([^{}:]+)}", r"{\1:q}", arguments)
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {quoted}"
 
 
 @cache
