@@ -1,0 +1,26 @@
+"""What a run needs of the machine, asked before anything starts."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from dpregret.core.errors import ConfigError
+
+
+def check_writable(folders: Iterable[str | Path]) -> None:
+    """Raise `ConfigError`, one line a folder, where a file cannot be made in a folder or in what would hold it."""
+    problems = []
+    for folder in folders:
+        place = Path(folder).absolute()
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({place})")
+    if problems:
+        raise ConfigError(problems)
