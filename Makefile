@@ -33,14 +33,14 @@ BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
-  reference resources schema unlock lock clean
+  reference resources schema unlock kills surroundings lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: links $(VENV)/.installed ## create .venv with the pinned packages
 
 links:
-	@case "$$PWD" in *['"$$`\:']*|*$$'\n'*) echo "the path of this clone holds a quote, \$$, backquote, backslash, colon or line break, which tools of Python do not survive: $$PWD" >&2; exit 1;; esac
+	@case "$$PWD" in *['"$$`\:']*|*$$'\n'*) echo "the path of this clone holds a double quote, dollar sign, backquote, backslash, colon or line break, which a Python environment cannot hold: $$PWD" >&2; exit 1;; esac
 	@[ -d dpregret/algorithms ] || { echo "dpregret/algorithms is no folder: this checkout has no symbolic links (git config core.symlinks true, then git checkout -- dpregret)" >&2; exit 1; }
 
 $(VENV)/.installed: $(READY) pyproject.toml
@@ -150,6 +150,12 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(PY) dpregret.paper_figs.readme README.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+
+kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
+	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
+
+surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
+	$(BIN)/python tests/trials/surroundings.py
 
 processors: setup ## are results the same under four forced processors?
 	OPENBLAS_NUM_THREADS=1 $(PY) dpregret.workflows.processors smoke

@@ -38,6 +38,7 @@ try:
     INDEX = index.recall()
     RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
     if WORKS:
+        surroundings.check_names(Path(workflow.basedir))
         surroundings.check_writable([RESULTS, "datasets/cache"])
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers

@@ -28,7 +28,7 @@ SECONDS_TO_WAIT = 1.0  # for a command that only reads, which holds the lock whi
 READS = frozenset({
     "dryrun", "lint", "list_rules", "list_target_rules", "print_compilation", "dag", "rulegraph", "filegraph", "d3dag",
     "summary", "detailed_summary", "list_changes", "list_input_changes", "list_params_changes", "list_untracked",
-    "reporter",
+    "report", "reporter",
 })  # fmt: skip
 """Options of Snakemake that make nothing: they may be used while a run is at work."""
 
@@ -48,7 +48,7 @@ def works(words: Sequence[str]) -> bool:
             _, options = parse_args(list(words))
     except SystemExit:  # not called as a command
         return True
-    return not any(getattr(options, name, None) for name in READS)
+    return options.report_after_run or not any(getattr(options, name, None) for name in READS)
 
 
 def enter(words: Sequence[str], folder: Path = Path(".snakemake")) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Iterable
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from dpregret.core.errors import ConfigError
@@ -22,5 +24,16 @@ def check_writable(folders: Iterable[str | Path]) -> None:
                 pass
         except OSError as error:
             problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({place})")
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_names(folder: Path) -> None:
+    """Raise `ConfigError` for files of a clone's top folder that jobs would import instead of a library."""
+    files = {path.stem: path for path in folder.glob("*.py")}
+    libraries = {*packages_distributions(), *sys.stdlib_module_names} if files else set()
+    problems = [
+        f"{files[name]}: hides the library {name} from jobs: rename it" for name in sorted(libraries & set(files))
+    ]
     if problems:
         raise ConfigError(problems)

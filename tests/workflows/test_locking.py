@@ -12,7 +12,7 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.locking import BusyError, enter, works
-from dpregret.workflows.surroundings import check_writable
+from dpregret.workflows.surroundings import check_names, check_writable
 
 HOLD = "import sys, time, pathlib; from dpregret.workflows.locking import enter\n"
 HOLD += "print(enter(['--cores', '1'], pathlib.Path(sys.argv[1])), flush=True); time.sleep(60)"
@@ -71,7 +71,7 @@ def test_two_clones_are_independent(tmp_path: Path, hold: Callable[[Path], Owner
 @pytest.mark.parametrize(
     ("words", "expected"),
     [("--cores 1", True), ("-nq --cores 1", False), ("--report x.html", False), ("--lint", False), ("--unl", True),
-     ("--cores 1 --touch all", True), ("--no-such-option", True)],
+     ("--report x.html --report-after-run", True), ("--cores 1 --touch all", True), ("--no-such-option", True)],
 )  # fmt: skip
 def test_which_commands_work(words: str, expected: bool) -> None:
     assert works(words.split()) is expected
@@ -84,3 +84,13 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     told = f"{tmp_path}/file/x: cannot be written by this user: Not a directory"
     with pytest.raises(ConfigError, match=re.escape(told)):
         check_writable([tmp_path, tmp_path / "file" / "x"])
+
+
+def test_a_file_that_hides_a_library_is_told(tmp_path: Path) -> None:
+    for name in ("mine", "numpy", "json"):
+        (tmp_path / f"{name}.py").touch()
+    with pytest.raises(ConfigError) as told:
+        check_names(tmp_path)
+    assert [line.split(": hides the library ")[1] for line in told.value.problems] == [
+        "json from jobs: rename it", "numpy from jobs: rename it",
+    ]  # fmt: skip
