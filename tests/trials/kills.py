@@ -137,10 +137,12 @@ def repetition(checkout: Checkout, words: list[str], kills: int, seconds: float,
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--profile", default="smoke")
-    for name, value in (("repeats", 3), ("kills", 3), ("cores", os.cpu_count() or 1), ("seed", 1)):
-        parser.add_argument(f"--{name}", type=int, default=value)
+    for option, value in (("repeats", 3), ("kills", 3), ("cores", os.cpu_count() or 1), ("seed", 1)):
+        parser.add_argument(f"--{option}", type=int, default=value)
     asked = parser.parse_args()
-    words = ["--cores", str(asked.cores), "--config", f"profile={asked.profile}"]
+    profile, name = Path(asked.profile), Path(asked.profile).stem  # a file of one's own, or the name of a profile
+    chosen = profile.resolve() if profile.suffix else name
+    words = ["--cores", str(asked.cores), "--config", f"profile={chosen}"]
     broken = 0
     with tempfile.TemporaryDirectory() as folder:
         checkout = make_checkout(Path(folder) / "checkout")
@@ -148,14 +150,14 @@ def main() -> int:
         began = time.monotonic()
         complete(checkout, words)
         seconds = time.monotonic() - began
-        wanted = contents(checkout.root / "results" / asked.profile)
+        wanted = contents(checkout.root / "results" / name)
         print(f"undisturbed: {seconds:.0f} s, {len(wanted)} files to compare", flush=True)
         for number in range(1, asked.repeats + 1):
             chance, began, told = random.Random(f"{asked.seed} {number}"), time.monotonic(), []
-            forget(checkout, asked.profile)
+            forget(checkout, name)
             try:
                 told = repetition(checkout, words, asked.kills, seconds, chance)
-                found = contents(checkout.root / "results" / asked.profile)
+                found = contents(checkout.root / "results" / name)
                 differ = sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
                 outcome = f"DIFFER: {', '.join(differ[:5])}" if differ else f"{len(found)} files equal"
             except Broken as fault:
