@@ -1,5 +1,6 @@
 """A run that is asked to end does so with its jobs; a job without a server ends with its run."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -7,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -30,28 +32,29 @@ except KeyboardInterrupt as asked:
 """
 
 
-def start(shell: str) -> "subprocess.Popen[str]":
-    process = subprocess.Popen([sys.executable, "-c", PROGRAM, shell], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    return process
+@contextlib.contextmanager
+def started(shell: str) -> "Iterator[subprocess.Popen[str]]":
+    with subprocess.Popen([sys.executable, "-c", PROGRAM, shell], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
 
 
 @pytest.mark.parametrize("number", ending.SIGNALS)
 def test_a_signal_ends_the_jobs_and_then_the_run(number: signal.Signals) -> None:
-    process = start("")
-    process.send_signal(number)
-    said, _ = process.communicate(timeout=60)
+    with started("") as process:
+        process.send_signal(number)
+        said, _ = process.communicate(timeout=60)
     assert said.split() == [number.name, str(-signal.SIGTERM)]
 
 
 def test_a_second_signal_kills_jobs_that_do_not_listen() -> None:
-    process = start("trap '' TERM;")
-    process.send_signal(signal.SIGTERM)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "SIGTERM\n"
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0].split() == [str(-signal.SIGKILL)]
+    with started("trap '' TERM;") as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "SIGTERM\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60)[0].split() == [str(-signal.SIGKILL)]
 
 
 def test_a_signal_that_is_ignored_stays_ignored() -> None:
@@ -96,13 +99,11 @@ def test_a_job_without_a_server_ends_with_its_run(tmp_path: Path) -> None:
         "import time; print('job', flush=True); time.sleep(60)"
     )
     program = "import subprocess, sys; subprocess.run([sys.executable, '-I', '-S', sys.argv[1]])"
-    run = subprocess.Popen(
-        [sys.executable, "-c", program, str(place / "client.py")], stdout=subprocess.PIPE, text=True,
-        env={name: value for name, value in os.environ.items() if name not in (client.ADDRESS, "PYTHONPATH")},
-    )  # fmt: skip
-    assert run.stdout is not None
-    assert run.stdout.readline() == "job\n"
-    (job,) = psutil.Process(run.pid).children()
-    run.kill()
-    run.wait()
+    own = {name: value for name, value in os.environ.items() if name not in (client.ADDRESS, "PYTHONPATH")}
+    command = [sys.executable, "-c", program, str(place / "client.py")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) as run:
+        assert run.stdout is not None
+        assert run.stdout.readline() == "job\n"
+        (job,) = psutil.Process(run.pid).children()
+        run.kill()
     assert psutil.wait_procs([job], timeout=30)[1] == []
