@@ -21,6 +21,7 @@ try:
         locking,
         profiles,
         seals,
+        surroundings,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
@@ -29,8 +30,7 @@ except ModuleNotFoundError as error:
 
 
 try:
-    if workflow.is_main_process:
-        locking.enter(sys.argv[1:])
+    WORKS = workflow.is_main_process and locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
     CONFIG = configuration.load_config(
         configuration.check_options(config),
@@ -38,6 +38,10 @@ try:
         checked=Checked(),
     )
     INDEX = index.recall()
+    RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
+    if WORKS:
+        surroundings.check_names(Path(workflow.basedir))
+        surroundings.check_writable([RESULTS, "datasets/cache"])
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
@@ -50,7 +54,6 @@ if workflow.is_main_process:
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()
-RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 SHORT = profiles.short_names(profiles.papers())
 
