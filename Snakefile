@@ -10,6 +10,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
+    from dpregret.core.errors import fault
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
@@ -18,7 +19,9 @@ try:
         eta,
         fingerprint,
         index,
+        limits,
         locking,
+        mentions,
         profiles,
         seals,
         surroundings,
@@ -32,10 +35,12 @@ except ModuleNotFoundError as error:
 try:
     WORKS = workflow.is_main_process and locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
+    CHECKED = Checked()
     CONFIG = configuration.load_config(
         configuration.check_options(config),
         check=workflow.is_main_process,
-        checked=Checked(),
+        checked=CHECKED,
+        limits=limits.given_limits(config.get("limits")),
     )
     INDEX = index.recall()
     RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
@@ -45,8 +50,12 @@ try:
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
+    if workflow.is_main_process:
+        mentions.check_mentions(CONFIG, CHECKED)
 except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
+except Exception as error:
+    sys.exit(fault(error))
 
 if workflow.is_main_process:
     index.keep(INDEX)
