@@ -24,7 +24,7 @@ from scipy import stats
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, Finding, GateError, report
 from dpregret.paper_figs.jobs import HASHES, KEY, read_jobs
-from dpregret.paper_figs.lines import SAME, read_lines
+from dpregret.paper_figs.lines import FITTED, SAME, read_lines
 from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.reference import PAPER, RENEW, check, keep_all, papers
 
@@ -38,7 +38,7 @@ VIOLATION: Final = 1e-8
 MEASURED: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance")
 """Columns that say what a line is about."""
 INTERVALS: Final = tuple(f"{name}{end}" for name in ("normalised", "log_level") for end in ("", "_low", "_high"))
-NEEDED: Final = (*MEASURED[1:], *INTERVALS, "runs", "largest_run")
+NEEDED: Final = (*MEASURED[1:], *FITTED, *INTERVALS, "runs", "largest_run")
 LINE_NUMBERS: Final = {"fitted": "exponent", "log_level": "level"}
 JOB_NUMBERS: Final = {"level": "regret over the trivial one"}
 LEDGER: Final = {"delivered": "delivered over claimed eps", "noise_scale": "scale of the noise"}
