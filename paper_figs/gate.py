@@ -104,9 +104,8 @@ class Gate:
         found = [Finding(name, _only(name in sides[1])) for name in sorted(sides[0] ^ sides[1])]
         both = sides[0] & sides[1]
         for judge, kind, key in ((self._line, "lines", ("paper", "claim")), (self._job, "jobs", ("paper", *KEY))):
-            frames = [getattr(tables, kind) for tables in (self.now, self.before)]
-            pairs = _pairs(*(frame.loc[frame["paper"].isin(both)] for frame in frames), key)
-            found += [judge(now, before) for now, before in pairs]
+            now, before = (getattr(tables, kind) for tables in (self.now, self.before))
+            found += [judge(*pair) for pair in _pairs(now, before, key) if (pair[0] or pair[1] or {})["paper"] in both]
         return [finding for finding in found if finding.what]
 
     @property
