@@ -24,8 +24,8 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
-  reference resources schema unlock lock clean
+.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
+  sbom pip-audit reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -124,6 +124,9 @@ ci-check: setup ## run the small profile and compare its tables and its audit wi
 	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
+mutants: setup ## plant known mistakes and show which tests, gates and audits catch them (ROTATING=10 for a few, LAYERS=unit)
+	$(BIN)/python tests/mutants --layers $(or $(LAYERS),unit,gate,audit) --jobs $(CORES) $(if $(ROTATING),--rotating $(ROTATING)) $(MUTANTS)
+
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(BIN)/python -m pytest -m slurm -rs -s tests/cluster
 
@@ -159,8 +162,18 @@ unlock: setup ## remove the locks of a run that died elsewhere
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base; do $(BIN)/uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in bootstrap base audit; do $(BIN)/uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
+
+sbom: setup ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
+	@$(BIN)/python -m dpregret.workflows.sbom
+
+# strict: a package that could not be looked up is a failure
+pip-audit: ## has a pinned package a known weakness? asks PyPI, so it needs a network
+	@rm -rf build/pip-audit
+	@$(PYTHON) -m venv build/pip-audit
+	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
+	@for name in bootstrap base audit; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

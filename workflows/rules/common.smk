@@ -62,8 +62,13 @@ CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 
 def task(script, arguments):
-    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
+    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one.
+
+    The job seals what it makes, with all its parameters, of which the code comes last, and the inputs that it is given.
+    """
+    read = " ".join(re.findall(r"--(\w+) \{input", arguments))
+    sealed = f"--asked {{params:q}} --from {read}"
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {arguments}"
 
 
 @cache

@@ -63,7 +63,10 @@ rule gains:
             "gains.py", wildcards.paper
         ),
     shell:
-        task("gains", "--paper {wildcards.paper} --runs {input.runs:q}")
+        task(
+            "gains",
+            f"--settings {SETTINGS} --paper {{wildcards.paper}} --runs {{input.runs:q}}",
+        )
 
 
 rule figures:
@@ -120,7 +123,7 @@ rule errata_page:
         papers=list(CONFIG.papers),
         code=fingerprint.figures_fingerprint("errata_page.py", *CONFIG.papers),
     shell:
-        task("errata_page", "--papers {params.papers}")
+        task("errata_page", "--papers {params.papers} --tables {input:q}")
 
 
 # Outside the default run: is everything still as in the committed reference?

@@ -4,15 +4,19 @@ import logging
 
 import pandas as pd
 
+from dpregret.core import stamped
+from dpregret.workflows.results import check_run
 from dpregret.workflows.task import Asked
 
 COLUMNS = ["experiment", "learner", "variant", "status"]
 
 
 def main(asked: Asked) -> None:
-    """--runs --output"""
+    """--settings --runs --output"""
     runs = asked.paths("runs")
-    rows = pd.concat([pd.read_parquet(path, columns=COLUMNS).drop_duplicates() for path in runs])
+    for path in runs:
+        check_run(path, asked.settings)
+    rows = pd.concat([stamped.read(path, COLUMNS).drop_duplicates() for path in runs])
     broken = [
         f"{row.learner}.{row.variant} in {row.experiment} {row.status}"
         for row in rows.loc[rows["status"] != "ok"].itertuples()

@@ -15,7 +15,7 @@ def main(asked: Asked) -> None:
     paper = asked.one("paper")
     with TemporaryDirectory() as folder:
         write_tables(
-            link_files(asked.paths("runs"), Path(folder)),
+            link_files(asked.paths("runs"), Path(folder), asked.settings),
             PAPERS / paper,
             asked.output.parent,
             experiments=set(asked.settings.papers[paper].experiments),
