@@ -18,6 +18,7 @@ from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.neutral import plain
+from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
 MARK: Final = "table-1"
@@ -198,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             current = update_verdicts(options.readme, options.table, options.papers, options.check)
         else:
             current = update_readme(options.readme, options.table, options.check, options.mark)
-    except (ReadmeError, ClaimsError, OSError) as fault:
+    except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2
     if not current:
