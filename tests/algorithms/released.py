@@ -1,8 +1,8 @@
 """What a learner really releases: its noise, read off its plays, whatever it computes from it.
 
-A play is steered: oracles of the set remember what they are asked and always answer the same point. So no round looks at
-what was released before, what is asked is (item sums + noise) times known numbers, and two plays tell these apart: one
-without noise, and one in which an item was moved by a unit vector.
+A play is steered: oracles of the set remember what they are asked and always answer the same point. So no round looks
+at what was released before, what is asked is (item sums + noise) times known numbers, and two plays tell these apart:
+one without noise, and one in which an item was moved by a unit vector.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def online(kind: Any, variant: str) -> Released:
             moments: list[Array] = []
             if kind is Pqftl:
                 real = np.linalg.eigh
-                patch.setattr(np.linalg, "eigh", lambda each, real=real: (moments.append(each.copy()), real(each))[1])
+                kept = moments.append
+                patch.setattr(np.linalg, "eigh", lambda each, real=real, kept=kept: (kept(each.copy()), real(each))[1])
             play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [ROUNDS])
         asked[name] = np.array(domain.asked)[:, 0]
         if kind is Pqftl:  # the response divided by the curvature: both are released
@@ -206,7 +207,9 @@ def bandits(kind: Any, variant: str) -> Released:
         line, batches = learner.ledger()[0], len(noise)
         size = float(learner.hull / learner.zetas[0] * line.scale * math.sqrt(learner.batch / learner.hull))
         return Released(noise, size * np.tri(batches), replace(line, distribution="mixed"), np.tri(batches))  # type: ignore[arg-type]
-    sensitivity_is_that_of_the_play(learner, made, horizon, horizon - 64 if isinstance(learner, PrivateBanditDoubling) else 0)
+    sensitivity_is_that_of_the_play(
+        learner, made, horizon, horizon - 64 if isinstance(learner, PrivateBanditDoubling) else 0
+    )
     if isinstance(learner, PrivateBanditDoubling):
         parts, laws, start = [], [], 0
         for _, phase in learner.phases:
@@ -248,7 +251,9 @@ def linear_bandit() -> Released:
             learner.scales = np.zeros(1)
         handed: list[Array] = []
         still = learner._dikin(np.zeros((1, RUNS, 1)), np.ones((RUNS, 1)), np.ones(RUNS, dtype=bool))
-        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[1]  # type: ignore[method-assign]
+        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[
+            1
+        ]  # type: ignore[method-assign]
         learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
         found.append(np.array(handed[1:]))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
@@ -299,10 +304,8 @@ def erm(kind: Any, variant: str) -> Released:
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
-        for module in (objective_perturbation, output_perturbation):
-            answer = (lambda domain, gradient, start, *rest: [gradient(start)]) if module is objective_perturbation else (
-                lambda domain, gradient, start, *rest: [start])  # fmt: skip
-            patch.setattr(module, "minimise_on", answer)
+        patch.setattr(objective_perturbation, "minimise_on", lambda domain, slope, start, *rest: [slope(start)])
+        patch.setattr(output_perturbation, "minimise_on", lambda domain, slope, start, *rest: [start])
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):
