@@ -83,6 +83,18 @@ def test_contract(name, variant, set_name, dimension):
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
+def test_the_point_is_charged_that_was_played_before_its_loss_was_seen(name, variant):
+    """`play` against a plain loop that looks at the points; odd rounds."""
+    (learner, losses), (other, _) = (start(name, variant, horizon=21) for _ in range(2))
+    record = play(learner, losses.rounds(rngs(2), 21), rngs(2), [1, 8, 21])
+    other.begin(rngs(2))
+    points, _ = trajectory(other, losses, 21, 2)
+    seen = zip(losses.rounds(rngs(2), 21), points[:-1], strict=True)
+    totals = np.cumsum([loss.value(point) for loss, point in seen], axis=0)
+    assert record.losses == pytest.approx(np.moveaxis(totals[[0, 7, 20]], 0, -1), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL)
 def test_settings_do_not_disturb_each_other(name, variant):
     kind = learners("online")[name]
     domain = make_set(*place(name, "simplex", 4))
