@@ -20,12 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from dpregret.workflows.forkserver.client import ROOT, STREAMS
+from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL, ROOT, STREAMS
 
 SOURCES = ("algorithms", "datasets", "paper_figs", "workflows", os.path.join("dpregret", "core"))
 SUFFIXES = (".py", ".yaml")
 SECONDS_TO_ASK = 10.0  # for a client that has knocked
-PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 Stamp = dict[str, tuple[int, int, int]]
 
 
