@@ -1,6 +1,7 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
 import os
+import re
 import shlex
 import sys
 from functools import cache
@@ -14,6 +15,7 @@ try:
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
+        ending,
         eta,
         fingerprint,
         index,
@@ -21,6 +23,8 @@ try:
         locking,
         mentions,
         profiles,
+        seals,
+        surroundings,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
@@ -29,6 +33,7 @@ except ModuleNotFoundError as error:
 
 
 try:
+    WORKS = workflow.is_main_process and locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
     CHECKED = Checked()
     CONFIG = configuration.load_config(
@@ -38,23 +43,26 @@ try:
         limits=limits.given_limits(config.get("limits")),
     )
     INDEX = index.recall()
+    RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
+    if WORKS:
+        surroundings.check_names(Path(workflow.basedir))
+        surroundings.check_writable([RESULTS, "datasets/cache"])
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
     if workflow.is_main_process:
         mentions.check_mentions(CONFIG, CHECKED)
-except (configuration.ConfigError, OSError) as error:
+except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 except Exception as error:
     sys.exit(fault(error))
 
 if workflow.is_main_process:
-    locking.clear_stale_locks()
     index.keep(INDEX)
+    seals.watch(logger.info, lambda: seal_run(anew=False))
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()
-RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 SHORT = profiles.short_names(profiles.papers())
 
@@ -76,7 +84,7 @@ localrules:
     errata_page,
     audit_tables,
     audit_gate,
-    compare,
+    gate,
 
 
 include: "workflows/rules/common.smk"
@@ -109,18 +117,33 @@ for paper in CONFIG.papers:
             f"{RESULTS}/{paper}/complete.txt",
 
 
+def seal_run(anew=True):
+    """List what there is now, with checksums; not anew where a list is as young as the last job."""
+    from dpregret.workflows import manifest
+
+    if not anew and manifest.current(Path(RESULTS)):
+        return
+    sums = seals.Checksums()
+    manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    sums.save()
+
+
 onstart:
-    if workflow.is_main_process and not CONDA and workflow.local_exec:
-        launch.launch()
+    if workflow.is_main_process:
+        ending.end_on_signals()
+        if not CONDA and workflow.local_exec:
+            launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
     eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
 
 
 onsuccess:
+    seal_run()
     logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
 
 
 onerror:
+    seal_run()
     logger.info(
         "dpregret: not finished. What is finished stays; the same command resumes."
     )

@@ -31,7 +31,8 @@ RENAMED = {"ruler": "validation", "kind": "family", "feedback": "family", "risk"
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
 OPTIONS = ("profile", "limits")
 """What ``--config`` may name."""
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "papers"})  # other folders of results/, and a base
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "seals", "papers"})
+"""Other folders of results/, and a base."""
 
 
 class Paper(Settings):

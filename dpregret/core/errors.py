@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from dpregret.core.text import printable
+
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
 """Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
 LONGEST_WORD: Final = 80  # of which a nearest one is looked for
@@ -15,27 +17,27 @@ KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be run; ``problems`` holds one line a mistake, `MOST_PROBLEMS` at most."""
+    """A configuration that cannot be run; ``problems`` holds a printable line per mistake, at most `MOST_PROBLEMS`."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
         each = (problems,) if isinstance(problems, str) else tuple(problems)
         further = len(each) - MOST_PROBLEMS
         if further > 0:
             each = (*each[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
-        self.problems = tuple(map(printable, each))
+        self.problems = tuple(map(shown, each))
         super().__init__("\n".join(self.problems))
 
 
-def printable(line: str) -> str:
+def shown(line: str) -> str:
     """One line that any terminal shows: what cannot be printed is written as an escape, the middle of much left out."""
     if len(line) > LONGEST:
         line = f"{line[:HEAD]} ... {line[HEAD - LONGEST :]}"
-    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
+    return printable(line).replace("\n", "\\n")
 
 
 def fault(error: Exception, kept: Path = KEPT) -> str:
     """Return one line on an error that nobody foresaw; where it was raised is written to a file that the line names."""
-    said = printable(f"{type(error).__name__}: {one_line(error)}")
+    said = shown(f"{type(error).__name__}: {one_line(error)}")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
@@ -67,5 +69,5 @@ def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error without line breaks."""
-    return " ".join(str(error).split())
+    """The message of an error without line breaks, and nothing in it that a terminal would act on."""
+    return shown(" ".join(str(error).split()))

@@ -13,6 +13,8 @@ from dpregret.core.yaml_source import KeyPath, read_source, shown
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = Path(__file__).with_name("settings.yaml")
+ROUNDS = 11
+"""Rounds where nothing else is asked for: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
 
 
 class Special(BaseModel):

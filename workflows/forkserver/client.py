@@ -16,6 +16,7 @@ import time
 
 ADDRESS = "DPREGRET_JOBS"  # name in the environment; a path from the folder of the run on
 STREAMS = (0, 1, 2)
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 SECONDS_TO_DIE = 0.1  # between the end of a process' files and that of the process
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT) if hasattr(signal, "SIGHUP") else ()
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -30,34 +31,45 @@ def request(words: list[str]) -> bytes:
 
 
 def ask(address: str, words: list[str]) -> int | None:
-    """Exit code of the job that the server of `address` has done; None: nobody has."""
+    """Exit code of the job that the server of `address` has done; None: nobody has, and nobody asked to end it."""
+    signals: list[int] = []
     with socket.socket(socket.AF_UNIX) as server:
+
+        def pass_on(number: int, _: object) -> None:
+            signals.append(number)
+            server.send(bytes([number]))
+
         try:
             server.connect(address)
             message = request(words)
             sent = socket.send_fds(server, [message], STREAMS)
             server.sendall(message[sent:])
             for number in PASSED_ON:
-                signal.signal(number, lambda received, _: server.send(bytes([received])))
+                signal.signal(number, pass_on)
             answer = b""
-            while len(answer) < 4:
-                part = server.recv(4 - len(answer))
-                if not part:
-                    return None
+            while len(answer) < 4 and (part := server.recv(4 - len(answer))):
                 answer += part
         except OSError:
-            return None
+            answer = b""
         finally:
             for number in PASSED_ON:
                 signal.signal(number, signal.SIG_DFL)
+    if len(answer) < 4:
+        return 128 + signals[0] if signals else None
     code = os.waitstatus_to_exitcode(int.from_bytes(answer, "big"))
     return code if code >= 0 else 128 - code
 
 
-def become(words: list[str]) -> None:
-    """Do the job in a fresh interpreter, which takes the place of this process."""
+def become(words: list[str], parent: int) -> None:
+    """Do the job in a fresh interpreter, which takes the place of this process and ends with its parent."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)
     path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
-    command = [sys.executable, "-m", "dpregret.workflows.task", *words]
+    command = [sys.executable, "-P", "-m", "dpregret.workflows.task", *words]
     os.execve(sys.executable, command, {**os.environ, "PYTHONPATH": path})
 
 
@@ -66,12 +78,10 @@ def main() -> None:
     words, parent = sys.argv[1:], os.getppid()
     address = os.environ.get(ADDRESS)
     code = ask(address, words) if address else None
-    if code is None and address:
-        time.sleep(SECONDS_TO_DIE)
-        if os.getppid() != parent:  # it was killed, and the server has ended with it
-            sys.exit(1)
     if code is None:
-        become(words)
+        if address:
+            time.sleep(SECONDS_TO_DIE)  # if the run was killed, the server has ended with it
+        become(words, parent)
     sys.exit(code)
 
 

@@ -49,7 +49,7 @@ def launch(folder: Path = Path(".snakemake")) -> subprocess.Popen[bytes] | None:
             listener.bind(str(place / "s"))
             listener.listen(WAITING)
             server = subprocess.Popen(
-                [sys.executable, "-m", "dpregret.workflows.forkserver.server", str(listener.fileno()), str(place)],
+                [sys.executable, "-Pm", "dpregret.workflows.forkserver.server", str(listener.fileno()), str(place)],
                 stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=[listener.fileno()], start_new_session=True,
                 env={**os.environ, **ONE_THREAD, "PYTHONPATH": path},
             )  # fmt: skip

@@ -20,12 +20,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from dpregret.workflows.forkserver.client import ROOT, STREAMS
+from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL, ROOT, STREAMS
 
 SOURCES = ("algorithms", "datasets", "paper_figs", "workflows", os.path.join("dpregret", "core"))
 SUFFIXES = (".py", ".yaml")
 SECONDS_TO_ASK = 10.0  # for a client that has knocked
-PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 Stamp = dict[str, tuple[int, int, int]]
 
 
@@ -128,7 +127,7 @@ class Server:
 
         try:
             prepare(words)
-        except Exception:  # the job will meet the same fault and tell it in its log
+        except BaseException:  # sys.exit too; the job will meet the same fault and tell it in its log
             traceback.print_exc()
         gc.freeze()  # what all jobs share stays shared
         threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1

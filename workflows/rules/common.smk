@@ -3,6 +3,7 @@
 TABLES = [
     "claims.csv",
     "checks.csv",
+    "jobs.csv",
     *[f"costs.{form}" for form in ("csv", "md", "html")],
     *[f"errata.{form}" for form in ("csv", "md")],
     *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
@@ -61,8 +62,15 @@ CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 
 def task(script, arguments):
-    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
+    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one.
+
+    The job seals what it makes, with all its parameters, of which the code comes last, and the inputs that it is given.
+    """
+    read = " ".join(re.findall(r"--(\w+) \{input", arguments))
+    sealed = f"--asked {{params:q}} --from {read}"
+    # no name is a word of the shell
+    quoted = re.sub(r"{([^{}:]+)}", r"{\1:q}", arguments)
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {quoted}"
 
 
 @cache
@@ -166,13 +174,15 @@ def shown_files(wildcards):
     return files + [str(path) for paths in measured for path in paths]
 
 
-def reference_lines(wildcards):
-    """The committed claims of a paper, and its checks where there are some."""
-    folder = RESULTS.replace("results", "results/reference", 1)
-    claims, checks = (
-        f"{folder}/{wildcards.paper}/{name}" for name in ("claims.csv", "checks.csv")
-    )
-    return [claims, *([checks] if Path(checks).exists() else [])]
+KEPT = "claims", "checks", "jobs", "audit", "planted", "exact_losses"
+REFERENCE = RESULTS.replace("results", "results/reference", 1)
+
+
+def kept(*folders):
+    """What is there of the reference and is compared; the gates say what is missing."""
+    names = ["SHA256SUMS", *(f"{name}.csv" for name in KEPT)]
+    paths = [Path(REFERENCE) / folder / name for folder in folders for name in names]
+    return [str(path) for path in paths if path.exists()]
 
 
 def captioned(name):
