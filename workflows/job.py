@@ -17,7 +17,7 @@ import pandas as pd
 from dpregret.core import stamped
 from dpregret.core.stamped import Stamp
 from dpregret.paper_figs.row_limits import check_rows
-from dpregret.paper_figs.runs import empty_row
+from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows.config import Config, Job
 from dpregret.workflows.costs.model import estimate
 from dpregret.workflows.families import FAMILIES
@@ -82,7 +82,7 @@ def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path
         if frame is None:
             title = f"{job.experiment}/{job.learner}.{job.variant}"
             frame = _played(settings, learner_class, job.variant, draws, title)
-    except (OSError, MemoryError):
+    except (OSError, MemoryError, RunsError):  # RunsError: a host's file
         raise
     except Exception as fault:
         logging.exception("%s.%s crashed", job.learner, job.variant)
