@@ -25,7 +25,7 @@ BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $
 SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit reference resources schema unlock lock clean
+  sbom pip-audit archive reference resources schema unlock lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -130,7 +130,11 @@ mutants: setup ## plant known mistakes and show which tests, gates and audits ca
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(BIN)/python -m pytest -m slurm -rs -s tests/cluster
 
+archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
+	@$(BIN)/python -m dpregret.workflows.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
+
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
+	@$(BIN)/python -m dpregret.verify $(RUNS)
 	@for run in $(RUNS); do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \

@@ -40,17 +40,20 @@ PLAIN: dict[str, Any] = {
 
 def run_job(
     config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
-    host: Path | None = None, apart: bool = False,
+    host: Path | None = None, apart: bool = False, asked: Stamp | None = None,
 ) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). apart: play in a process of its own (supervision.py). Whatever a learner does leaves one
-    row whose status says what, and no number. Raises what the machine raises (OSError; MemoryError outside a play).
+    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. Whatever
+    a learner does leaves one row whose status says what, and no number. Raises what the machine raises (OSError;
+    MemoryError outside a play), and RunsError where the code is no longer what was asked.
     """
     job = Job(paper, experiment, learner, variant)
     output, data_dir = output.absolute(), data_dir.absolute()  # a learner may go to another folder
     stamp = _stamp(config, job)  # before the play: code may be edited while it lasts
+    if asked and (asked.config, asked.code) != (stamp.config, stamp.code):
+        raise RunsError("the code was edited after this job was planned: run the same command again")
     if not apart:
         _play_job(config, job, output, data_dir, host, stamp)
         return

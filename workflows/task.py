@@ -20,9 +20,9 @@ from pathlib import Path
 from dpregret.core.files import atomic_write
 from dpregret.core.stamped import Stamp
 from dpregret.workflows import seals
-from dpregret.workflows.seals import beside
 from dpregret.workflows.config import Config
 from dpregret.workflows.job_log import job_log
+from dpregret.workflows.seals import beside
 
 try:
     import resource

@@ -201,7 +201,9 @@ def _check_events(text: str, bounds: Bounds) -> None:
 def _excess(depth: int, nodes: int, bounds: Bounds) -> str:
     if depth > bounds.depth:
         return f"nested more than {bounds.depth} levels deep"
-    return f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
+    return (
+        f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
+    )
 
 
 class _Walk:

@@ -206,7 +206,9 @@ def bandits(kind: Any, variant: str) -> Released:
         line, batches = learner.ledger()[0], len(noise)
         size = float(learner.hull / learner.zetas[0] * line.scale * math.sqrt(learner.batch / learner.hull))
         return Released(noise, size * np.tri(batches), replace(line, distribution="mixed"), np.tri(batches))  # type: ignore[arg-type]
-    sensitivity_is_that_of_the_play(learner, made, horizon, horizon - 64 if isinstance(learner, PrivateBanditDoubling) else 0)
+    sensitivity_is_that_of_the_play(
+        learner, made, horizon, horizon - 64 if isinstance(learner, PrivateBanditDoubling) else 0
+    )
     if isinstance(learner, PrivateBanditDoubling):
         parts, laws, start = [], [], 0
         for _, phase in learner.phases:
@@ -248,7 +250,9 @@ def linear_bandit() -> Released:
             learner.scales = np.zeros(1)
         handed: list[Array] = []
         still = learner._dikin(np.zeros((1, RUNS, 1)), np.ones((RUNS, 1)), np.ones(RUNS, dtype=bool))
-        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[1]  # type: ignore[method-assign]
+        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[
+            1
+        ]  # type: ignore[method-assign]
         learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
         found.append(np.array(handed[1:]))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2

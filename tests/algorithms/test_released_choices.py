@@ -108,7 +108,9 @@ def test_released_losses_of_a_guess_have_the_noise_of_their_ledger() -> None:
     learner = AdaptiveExperts(ExpertProblem(np.ones(2), 2), Budget(60.0), RUNS, "cold")
     learner.phases = Phases(5, 15.0, 1.0)
     made, scale, slack = learner.plan, 0.8, 0.3
-    vars(learner).update(plan=lambda guess, epsilon=None: restless(made(guess, epsilon)), release_scale=scale, slack=slack)
+    vars(learner).update(
+        plan=lambda guess, epsilon=None: restless(made(guess, epsilon)), release_scale=scale, slack=slack
+    )
     wanted: dict[Hashable, float] = defaultdict(float)
     for events, chance in law(restless(made(1.0)), losses).items():  # no loss exceeds a guess: draws are alike in all
         laws = {1: chance}

@@ -16,11 +16,11 @@ from released import Released
 from scipy import stats
 from scipy.linalg import solve_triangular
 
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.counters import TreeCounterExperts
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
-from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.workflows.families import FAMILIES
 
@@ -123,6 +123,8 @@ def one_noise_has_its_law(found: Released) -> None:
 
 def test_every_private_learner_is_measured() -> None:
     """Whoever is no chooser has a captured sum; a new learner fails above until it has one."""
-    private = {(family, name) for family, held in FAMILIES.items() for name, kind in held.learners.items() if kind.card.private}
+    private = {
+        (family, name) for family, held in FAMILIES.items() for name, kind in held.learners.items() if kind.card.private
+    }
     assert {(family, name) for family, name, _ in ADDERS} <= private
     assert len(private) > 30

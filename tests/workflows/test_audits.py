@@ -13,6 +13,7 @@ import pytest
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
@@ -182,7 +183,7 @@ def written(tmp_path: Path) -> Path:
          "family": "online", **point}
         for pair, audited in (("one", 0.5), ("other", 0.7))
     ]  # fmt: skip
-    pd.DataFrame(pairs).to_parquet(tmp_path / "online.parquet")
+    stamped.write(pd.DataFrame(pairs), tmp_path / "online.parquet", stamped.Stamp("", ""))
     bugs = {
         "bug": ["b"],
         "repeats": [20],
@@ -191,7 +192,7 @@ def written(tmp_path: Path) -> Path:
         "caught_at_least": [0.86],
         "false_alarms": [0.0],
     }
-    pd.DataFrame(bugs).to_parquet(tmp_path / "planted.parquet")
+    stamped.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", stamped.Stamp("", ""))
     write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
     return tmp_path
 

@@ -1,6 +1,7 @@
 """Under fire: crashed learners, a full disk, results that cannot be written, kills at random moments, other cores."""
 
 import contextlib
+import json
 import os
 import random
 import re
@@ -44,6 +45,11 @@ def test_tables_do_not_depend_on_the_number_of_cores(finished: Any, mine: Any, c
     assert done.returncode == 0, done.stderr
     assert tables(mine.root) == tables(finished.root)
     pd.testing.assert_frame_equal(numbers(mine.root), numbers(finished.root))
+    one, two = (json.loads((each.root / "results/mine/manifest.json").read_text()) for each in (mine, finished))
+    assert one["same"] == two["same"], "what the manifest says that equal runs share"
+    assert {name: each.get("numbers") for name, each in one["files"].items()} == {
+        name: each.get("numbers") for name, each in two["files"].items()
+    }
 
 
 def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: Any) -> None:
