@@ -16,6 +16,7 @@ import pandas as pd
 
 from dpregret.core import stamped
 from dpregret.core.stamped import Stamp
+from dpregret.core.text import printable
 from dpregret.paper_figs.row_limits import check_rows
 from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows.config import Config, Job
@@ -104,7 +105,7 @@ def _write(job: Job, frame: pd.DataFrame, status: str, output: Path, config: Con
         "learner": learner,
         "variant": variant,
         "anytime": learner_class.card.anytime and family.anytime,
-        "status": status,
+        "status": printable(status),
         "config_hash": stamp.config,
         "code_hash": stamp.code,
     }
