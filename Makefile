@@ -15,6 +15,7 @@ PROFILE ?= full
 READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
 PAPERS := $(patsubst workflows/papers/%/claims.yaml,%,$(wildcard workflows/papers/*/claims.yaml))
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
+RUNS ?= results results/ci
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
@@ -32,8 +33,8 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check slurm-check \
-  reference resources schema unlock kills surroundings lock clean
+.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
+  sbom pip-audit reference resources schema unlock kills surroundings lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -126,22 +127,30 @@ growth:
 resources:
 	@echo "make resources is gone: what jobs ask for stands in profiles/slurm/config.yaml" >&2; exit 2
 
-ci-check: setup ## run the small profile and compare its exponents with the reference
-	$(PY) snakemake --config profile=ci --cores $(CORES) gate audit_gate
-	@cat results/ci/*/gate.txt
+GATES := results/ci/log/audit/gate.log results/ci/log/gate.log
+
+ci-check: setup ## run the small profile and compare its tables and its audit with the reference
+	@rm -f $(GATES)
+	$(PY) snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
+	@cat results/ci/audit/gate.txt results/ci/gate.txt
+
+mutants: setup ## plant known mistakes and show which tests, gates and audits catch them (ROTATING=10 for a few, LAYERS=unit)
+	$(BIN)/python tests/mutants --layers $(or $(LAYERS),unit,gate,audit) --jobs $(CORES) $(if $(ROTATING),--rotating $(ROTATING)) $(MUTANTS)
 
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
 
-reference: setup ## keep the tables of the finished runs (full and ci) as the new reference, renew the README
-	@for run in results results/ci; do for tables in $$run/*/claims.csv; do \
+reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
+	@for run in $(RUNS); do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
-	  cp "$$from"/claims.csv "$$from"/checks.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
+	  cp "$$from"/claims.csv "$$from"/checks.csv "$$from"/jobs.csv "$$from"/table_*.{csv,md,tex} "$$from"/errata.{csv,md} "$$from"/costs.{csv,md} "$$to"; \
 	  [ ! -e "$$from"/gains.csv ] || cp "$$from"/gains.{csv,md} "$$to"; \
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
-	@for run in results results/ci; do to=results/reference/$${run#results}/audit; mkdir -p "$$to"; \
-	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$to"; echo "$$to"; done
+	@for run in $(RUNS); do to=results/reference$${run#results}/audit; mkdir -p "$$to"; \
+	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
+	@$(PY) dpregret.paper_figs.gate keep $(RUNS:results%=results/reference%) >/dev/null
+ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@cp results/errata.md results/reference/errata.md
@@ -150,6 +159,7 @@ reference: setup ## keep the tables of the finished runs (full and ci) as the ne
 	@$(PY) dpregret.paper_figs.readme README.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+endif
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
@@ -168,8 +178,18 @@ unlock: setup ## remove the locks of a run that died elsewhere
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in bootstrap base audit; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
+
+sbom: setup ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
+	@$(PY) dpregret.workflows.sbom
+
+# strict: a package that could not be looked up is a failure
+pip-audit: ## has a pinned package a known weakness? asks PyPI, so it needs a network
+	@rm -rf build/pip-audit
+	@$(PYTHON) -m venv build/pip-audit
+	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
+	@for name in bootstrap base audit; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

@@ -1,6 +1,7 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
 import os
+import re
 import shlex
 import sys
 from functools import cache
@@ -19,6 +20,7 @@ try:
         index,
         locking,
         profiles,
+        seals,
         surroundings,
     )
     from dpregret.workflows.checked import Checked
@@ -48,6 +50,7 @@ except (configuration.ConfigError, locking.BusyError, OSError) as error:
 
 if workflow.is_main_process:
     index.keep(INDEX)
+    seals.watch(logger.info, lambda: seal_run(anew=False))
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()
@@ -72,7 +75,7 @@ localrules:
     errata_page,
     audit_tables,
     audit_gate,
-    compare,
+    gate,
 
 
 include: "workflows/rules/common.smk"
@@ -105,9 +108,21 @@ for paper in CONFIG.papers:
             f"{RESULTS}/{paper}/complete.txt",
 
 
+def seal_run(anew=True):
+    """List what there is now, with checksums; not anew where a list is as young as the last job."""
+    from dpregret.workflows import manifest
+
+    if not anew and manifest.current(Path(RESULTS)):
+        return
+    sums = seals.Checksums()
+    manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    sums.save()
+
+
 onstart:
     if workflow.is_main_process:
         ending.end_on_signals()
+        ending.end_with_make()
         if not CONDA and workflow.local_exec:
             launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
@@ -115,10 +130,12 @@ onstart:
 
 
 onsuccess:
+    seal_run()
     logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
 
 
 onerror:
+    seal_run()
     logger.info(
         "dpregret: not finished. What is finished stays; the same command resumes."
     )

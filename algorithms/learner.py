@@ -14,12 +14,14 @@ import numpy as np
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.rounds import CompiledRounds, Step
+from dpregret.core.answers import FLOAT, check_inside, check_shape
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.sums import vecdot
 
 REPORTED = 256  # rounds between two reports of progress
 COMPARED = 4  # first rounds of a play in compiled code that are played by the definition too
+LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
 AGREEMENT = 1e-9  # largest distance between the two, in diameters
 
 
@@ -253,9 +255,12 @@ def play(
 
     losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
     loss of the released points is recorded. advance: told the number of rounds done since it was last called.
-    Raises FloatingPointError when a cumulative loss is not finite.
+    Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
+    shape than the first ones have to be, or lies outside the set (looked at where a checkpoint or a 1024th round is).
     """
-    settings, runs, _ = learner.point.shape
+    domain = learner.problem.domain
+    shape = settings, runs, _ = len(learner.settings), len(noise_generators), domain.dimension
+    check_shape(learner.point, shape)
     cumulative, norms = np.zeros((settings, runs)), np.zeros((settings, runs))
     recorded = np.empty((settings, runs, len(checkpoints)))
     noise_norms = np.empty_like(recorded)
@@ -272,8 +277,9 @@ def play(
                 break
             begun, before = now % BLOCK, now
             now += len(chunk)
+            check_shape(learner.point, shape)
             if now in where:
-                violation = np.maximum(violation, learner.domain.violation(learner.point).max(axis=1))
+                violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
             arrays = rounds.packed(chunk) if rounds is not None else None
             if rounds is not None and arrays is not None:
                 defined = None
@@ -291,6 +297,9 @@ def play(
                 noise_norms[:, :, where[now]] = norms / now
         if now % REPORTED == 0:
             advance(REPORTED)
+        if now % LOOKED_AFTER == 0:
+            check_shape(learner.point, shape)
+            check_inside(learner.point, domain)
         if now >= max(checkpoints) or not chunk:
             break
     if rounds is not None:
@@ -305,8 +314,13 @@ def _plain(learner: Learner, losses: Sequence[Loss], noise: Array | None, cumula
     """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d)."""
     if noise is not None:
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
+    shape = learner.point.shape
     for place, loss in enumerate(losses):
-        value, gradient = loss.value_and_gradient(learner.point)
+        point = learner.point
+        if not (isinstance(point, np.ndarray) and point.shape == shape and point.dtype == FLOAT):
+            check_shape(point, shape)
+        value, gradient = loss.value_and_gradient(point)
+        gradient.flags.writeable = False  # it may be the stream's own
         cumulative += value
         learner.round += 1
         learner.observe(loss, gradient, None if noise is None else noise[place])

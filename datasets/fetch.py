@@ -1,53 +1,108 @@
 """Download declared data sets, verify them, and convert them to the .npz form of ``bundled``.
 
 Run as ``python -m dpregret.datasets.fetch NAME --to DIR``. Every failure is one line on standard error, exit code 1,
-and no new file. Nothing in the default run calls this.
+and no new file: a download stays in memory until its digest is right. Nothing in the default run calls this.
 """
 
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import hashlib
-import http.client
-import socket
+import io
+import re
+import signal
 import sys
-import tempfile
-from collections.abc import Sequence
+import time
+import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any, Final, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from dpregret.core.errors import ConfigError, one_line
-from dpregret.core.validation import validate
+from dpregret.core.files import atomic_write
+from dpregret.core.validation import NAME_PATTERN, validate
 from dpregret.core.yaml_source import Expanded, read_source
 from dpregret.datasets.bundled import check_finite, save, scale_rows
+from dpregret.datasets.download import FetchError, download
 
 SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
-_TIMEOUT_SECONDS = 30.0
-
-
-class FetchError(ValueError):
-    """A data set that cannot be had or cannot be trusted; the message is one line."""
+MOST_BYTES: Final = 1 << 26
+"""Of a download that does not declare its size."""
+MOST_CELLS: Final = 1 << 26
+"""Rows times columns: half a gigabyte as numbers."""
+_CELL_BYTES: Final = 32
+"""Of one entry as text, ``index:value`` and a space, at most."""
+_BLOCK: Final = 1 << 20
+_LEFT_SECONDS: Final = 60.0
+_OPENERS: Final[dict[str, Callable[[Any], Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
+# https, or http on this machine; parts of plain characters that begin with no dot: no query, nothing that leads upwards
+_URL: Final = r"^(https://[A-Za-z0-9.-]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+"
+_Open = io.BytesIO | io.BufferedReader
+_DIGEST: Final = r"^[0-9a-f]{64}$"
 
 
 class Source(BaseModel):
-    """One declared download: a two-class data set in LIBSVM format."""
+    """One declared download: a two-class data set in LIBSVM format.
+
+    bytes: size of the file. sha256: digest of the file as sent; sha256_content: that of what it holds once it is
+    decompressed. vouched_by: who else has published the digest, or a file that has it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]*$")
-    url: str = Field(pattern=r"^https?://[^/]+/.*[^/]$")
+    name: str = Field(pattern=NAME_PATTERN)
+    url: str
     licence: str = Field(min_length=1)
-    sha256: str | None = Field(pattern=r"^[0-9a-f]{64}$")
+    bytes: int | None = Field(default=None, ge=1, le=1 << 29)
+    sha256: str | None = Field(default=None, pattern=_DIGEST)
+    sha256_content: str | None = Field(default=None, pattern=_DIGEST)
+    vouched_by: tuple[str, ...] = ()
     rows: int = Field(ge=1)
     columns: int = Field(ge=1)
+
+    @field_validator("url")
+    @classmethod
+    def _is_plain(cls, url: str) -> str:
+        if not re.fullmatch(_URL, url):
+            raise ValueError(
+                "must be https://HOST/PATH, parts of letters, digits and . _ ~ + - that do not begin with a dot"
+            )
+        return url
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Source:
+        if self.rows * self.columns > MOST_CELLS:
+            raise ValueError(f"{self.rows} rows of {self.columns} columns are more than {MOST_CELLS} numbers")
+        if self.filename == f"{self.name}.npz":
+            raise ValueError(f"the download must not be called {self.filename}: that is what it is converted to")
+        return self
 
     @property
     def filename(self) -> str:
         """Last part of the URL's path; its suffix tells the loader whether the file is compressed."""
-        return urlsplit(self.url).path.rsplit("/", 1)[-1]
+        return self.url.rsplit("/", 1)[-1]
+
+    def require_trust(self) -> None:
+        """Raise FetchError unless a strong digest is pinned and two others vouch for it."""
+        if self.sha256 is None and self.sha256_content is None:
+            raise FetchError(
+                f"{self.name}: no sha256 is pinned, so {self.filename} cannot be trusted; run with --pin, compare what "
+                f"is printed with independent sources and write it into {SOURCES.name}"
+            )
+        if len(set(self.vouched_by)) < 2:
+            raise FetchError(f"{self.name}: two sources must vouch for the digest, {SOURCES.name} names "
+                             f"{len(set(self.vouched_by))} (vouched_by)")  # fmt: skip
+
+
+class _Measured(NamedTuple):
+    bytes: int
+    sha256: str
+    sha256_content: str
 
 
 def read_sources(path: Path = SOURCES) -> dict[str, Source]:
@@ -75,27 +130,37 @@ def find_source(name: str, path: Path = SOURCES) -> Source:
 def fetch(source: Source, directory: Path) -> Path:
     """Bring the verified file to ``directory`` and return its path; a file that is already there is only verified.
 
-    Raises FetchError if no checksum is pinned, the server cannot be reached or answers with an error, the file is
-    shorter than announced, or its checksum is wrong. A failed download leaves nothing behind.
+    Raises FetchError if the source is not to be trusted, the file cannot be downloaded within its limits, or is
+    another one than declared. A failed download leaves nothing behind.
     """
-    path, expected = directory / source.filename, _pinned(source)
-    if path.exists():
+    source.require_trust()
+    path = directory / source.filename
+    if path.is_file():
         verify(source, path)
         return path
-    return _download(source, directory, expected)
+    content = download(source.url, source.bytes or MOST_BYTES)
+    _check(source, io.BytesIO(content), source.url)
+    directory.mkdir(parents=True, exist_ok=True)
+    _clear(path)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(content)
+    return path
 
 
-def checksum(source: Source) -> str:
-    """Download without verification and return the SHA-256, for the declaration; the file is not kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        return _sha256(_download(source, Path(folder), None))
+def pin(source: Source) -> str:
+    """Download without verification and return what the declaration lacks, as YAML; the file is not kept."""
+    content = download(source.url, source.bytes or MOST_BYTES)
+    found = _measure(source, io.BytesIO(content), source.url)._asdict()
+    if Path(source.filename).suffix not in _OPENERS:
+        del found["sha256_content"]
+    return "".join(f"{key}: {value}\n" for key, value in found.items())
 
 
 def verify(source: Source, path: Path) -> None:
-    """Raise FetchError unless the file's SHA-256 is the pinned one."""
-    expected = _pinned(source)
-    if (found := _sha256(path)) != expected:
-        raise FetchError(f"{path}: wrong checksum: sha256 {found}, expected {expected}")
+    """Raise FetchError unless the file is the declared one."""
+    source.require_trust()
+    with path.open("rb") as file:
+        _check(source, file, str(path))
 
 
 def convert(source: Source, directory: Path) -> Path:
@@ -135,46 +200,66 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("name", help="entry of the declared sources")
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="folder for the file and its .npz")
     parser.add_argument("--sources", type=Path, default=SOURCES, help="YAML file of declared sources")
-    parser.add_argument("--pin", action="store_true", help="only print the SHA-256 of what the URL gives now")
+    parser.add_argument("--pin", action="store_true", help="only print size and SHA-256 of what the URL gives now")
     options = parser.parse_args(arguments)
-    socket.setdefaulttimeout(_TIMEOUT_SECONDS)
     try:
         source = find_source(options.name, options.sources)
         if options.pin:
-            print(f"sha256: {checksum(source)}")
+            print(pin(source), end="")
         else:
             fetch(source, options.to)
             print(f"{convert(source, options.to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {one_line(error)}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("error: interrupted", file=sys.stderr)
+        return 130
     return 0
 
 
-def _pinned(source: Source) -> str:
-    if source.sha256 is None:
-        raise FetchError(
-            f"{source.name}: no sha256 is pinned, so {source.filename} cannot be trusted; run with --pin, compare the "
-            f"printed checksum with an independent source and write it into {SOURCES.name}"
-        )
-    return source.sha256
+def _check(source: Source, file: _Open, where: str) -> None:
+    """Raise FetchError unless the open file is the declared one."""
+    found = _measure(source, file, where)
+    for name, value in found._asdict().items():
+        expected = getattr(source, name)
+        if expected is not None and value != expected:
+            file.seek(0)
+            hint = "; it looks like a web page" if file.read(64).lstrip().startswith(b"<") else ""
+            raise FetchError(f"{where}: wrong {name}: {value}, declared {expected}{hint}")
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _measure(source: Source, file: _Open, where: str) -> _Measured:
+    """Size and digests, read in blocks; FetchError for a content that is damaged or larger than rows and columns allow.
 
-
-def _download(source: Source, directory: Path, sha256: str | None) -> Path:
-    directory.mkdir(parents=True, exist_ok=True)
+    A digest of the content alone is compared with what has been decompressed without trust: hence the limit.
+    """
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    most, held, lines, content = _CELL_BYTES * source.rows * (source.columns + 1), 0, 0, hashlib.sha256()
     try:
-        from sklearn.datasets import fetch_file
+        opener = _OPENERS.get(Path(source.filename).suffix)
+        opened = opener(file) if opener else file
+        while block := opened.read(_BLOCK):
+            content.update(block)
+            held, lines = held + len(block), lines + block.count(b"\n")
+            if held > most or lines > source.rows:
+                raise FetchError(
+                    f"{where}: holds more than {source.rows} rows of {source.columns} columns (at most {most} bytes)"
+                )
+    except (OSError, EOFError, zlib.error) as error:
+        raise FetchError(f"{where}: cannot be decompressed ({one_line(error)})") from error
+    return _Measured(size, digest, content.hexdigest())
 
-        path: Path = fetch_file(source.url, directory, source.filename, sha256, n_retries=0)
-    except (OSError, http.client.HTTPException) as error:
-        raise FetchError(f"{source.url}: download failed ({one_line(error)})") from error
-    return path
+
+def _clear(path: Path) -> None:
+    """Remove what a kill in the middle of writing `path` has left."""
+    for left in path.parent.glob(f".{path.name}.*.part"):
+        if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+            left.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what is being written is then removed
     sys.exit(main())

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import keys, validate
-from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, read_source
+from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, read_source, shown
 from dpregret.paper_figs.claims import Claim, ClaimsFile, ErrataFile
 
 RENAMED = {
@@ -121,7 +121,7 @@ def _rows(claims: ClaimsFile) -> Iterator[tuple[int, int, Any]]:
 def _named(path: Path) -> Source:
     """A file whose paper is the folder that it lies in."""
     try:
-        source = read_source(path, _shown(path))
+        source = read_source(path, shown(path))
     except ConfigError as error:
         raise ClaimsError(error.problems) from None
     if not isinstance(source.data, dict):
@@ -129,13 +129,6 @@ def _named(path: Path) -> Source:
     if "paper" in source.data:
         raise ClaimsError(f"{source.at(('paper',))}: a paper is named by its folder: leave this key out")
     return Source(source.name, {**source.data, "paper": path.resolve().parent.name}, source.lines)
-
-
-def _shown(path: Path) -> str:
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except ValueError:
-        return str(path)
 
 
 def _expanded(source: Source) -> Expanded:

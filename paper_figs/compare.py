@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,10 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.gate import SLACK
-from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.lines import SAME, read_lines
+from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
-SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
 BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
     "exponent moved beyond its interval", "verdict", "only in A", "only in B", "another measurement", "nothing",
 )  # fmt: skip
@@ -28,7 +27,7 @@ class CompareError(ValueError):
 
 
 def read_folder(folder: Path) -> pd.DataFrame:
-    """All lines below a folder of results, or of one paper; the column `paper` is added. Raises CompareError."""
+    """All lines below a folder of results, or of one paper, with the column `paper`; CompareError, DamageError."""
     files = [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
@@ -99,12 +98,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         first, second = read_folder(options.a), read_folder(options.b)
-    except (CompareError, OSError, ValueError) as fault:
+        moved = compare(first, second)
+        if options.csv is not None:
+            formats.write_csv(moved, options.csv)
+    except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {fault}", file=sys.stderr)
         return 2
-    moved = compare(first, second)
-    if options.csv is not None:
-        formats.write_csv(moved, options.csv)
     if len(moved):
         print(formats.terminal(moved, f"A: {options.a}   B: {options.b}"))
     print(summary(first, second, moved))

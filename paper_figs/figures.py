@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from dpregret.core import stamped
 from dpregret.paper_figs import comparison_figures, exact_figures, regret_figures, risk_figures
 from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate
 from dpregret.paper_figs.claims import EXACT, Claim, ClaimsFile, FigureEntry
@@ -63,7 +64,7 @@ def _draw(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path
     if entry.type in FILE_FIGURES:
         if file is None:
             raise NotRun(f"no file for the figure of type {entry.type}")
-        return FILE_FIGURES[entry.type](pd.read_parquet(file))
+        return FILE_FIGURES[entry.type](stamped.read(file))
     if entry.type in EXACT:
         paths = {name: Path(file or "") / f"{name}.csv" for name in EXACT[entry.type]}
         if missing := [str(path) for path in paths.values() if not path.exists()]:

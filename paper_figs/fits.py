@@ -20,12 +20,19 @@ MINIMUM_CELLS = 4
 LEVEL = 0.95
 REPLICATES = 2000
 RESAMPLING_SEED = 20_200
+ROUNDING = 1e-9
+"""Relative deviations of runs below this are rounding."""
 UNRESOLVED_SHARE = 0.005
 """Largest share of bootstrap replicates that may have a mean response <= 0 in some cell."""
+RARE = 0.8
+"""A sweep is ruled by rare runs where one run makes more than this share of a cell's spread."""
 
 
 class NoExponent(ValueError):  # noqa: N818 - an answer, not a fault
     """There is no exponent to report; the message says why."""
+
+
+NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ class PowerFit:
     `raw` is the slope of log(response) on the coordinate; `log_aware` the same with the law's logarithmic
     factor divided out; `normalised` with the whole law divided out (zero is a perfect match). `local` has one
     slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
-    normalised slopes found without the first, and without the last cell.
+    normalised slopes found without the first, and without the last cell; `largest_run` as in that function.
     """
 
     raw: Estimate
@@ -61,6 +68,7 @@ class PowerFit:
     local: tuple[float, ...]
     end_low: float
     end_high: float
+    largest_run: float
 
 
 @lru_cache(maxsize=64)
@@ -81,16 +89,25 @@ def slope_weights(coordinate: Array) -> Array:
 def slope_intervals(
     responses: Array, coordinate: Array, log_law: Array | None = None, replicates: int = REPLICATES
 ) -> tuple[Array, Array, Array]:
-    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: value, low, high.
+    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: `log_intervals`."""
+    weights = slope_weights(coordinate)
+    shift = 0.0 if log_law is None else float(log_law @ weights)
+    value, low, high = log_intervals(responses, weights, replicates)
+    return value - shift, low - shift, high - shift
 
-    `responses` has shape (..., runs, cells); leading axes are independent data sets. A bootstrap replicate
-    takes whole runs, the same ones in all cells, because runs share random numbers across a sweep. The
+
+def log_intervals(responses: Array, weights: Array, replicates: int = REPLICATES) -> tuple[Array, Array, Array]:
+    """`weights` @ log(mean response) with its 95 % interval: value, low, high.
+
+    `responses` has shape (..., runs, cells), `weights` (cells,); leading axes are independent data sets. A bootstrap
+    replicate takes whole runs, the same ones in all cells, because runs share random numbers across a sweep. The
     interval is value +- t(runs - 1) * sqrt(runs / (runs - 1)) * standard deviation of the replicates:
     the factor undoes the bootstrap's small-sample bias, and plain percentile intervals cover too rarely
-    at 16 to 32 runs. Raises NoExponent when a mean, or more than `UNRESOLVED_SHARE` of the replicates, is <= 0.
+    at 16 to 32 runs. Where rare runs rule (`largest_run` above `RARE`) it is long enough for an event
+    that some cells have not seen. Raises NoExponent when a mean, or more than `UNRESOLVED_SHARE` of the replicates, is
+    not positive.
     """
     runs = responses.shape[-2]
-    weights = slope_weights(coordinate)
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
@@ -100,12 +117,54 @@ def slope_intervals(
     if (~resolved).mean() > UNRESOLVED_SHARE:
         raise NoExponent("the response is not resolved from zero in some cell: more runs are needed")
     safe = np.where(resampled > 0, resampled, means[..., None, :])
-    slopes = np.where(resolved, np.log(safe) @ weights, np.nan)
-    error = np.nanstd(slopes, axis=-1) * np.sqrt(runs / (runs - 1))
-    shift = 0.0 if log_law is None else float(log_law @ weights)
-    value = np.log(means) @ weights - shift
+    logs = np.where(resolved, np.log(safe) @ weights, np.nan)
+    error = np.nanstd(logs, axis=-1) * np.sqrt(runs / (runs - 1))
+    error = np.maximum(error, _rare_error(responses, weights))
+    value = np.log(means) @ weights
     reach = stats.t.ppf(0.5 + LEVEL / 2, runs - 1) * error
     return value, value - reach, value + reach
+
+
+def largest_run(responses: Array) -> Array:
+    """Largest share of one run in the spread of a cell, (...,); `responses` (..., runs, cells), means positive."""
+    return np.asarray(_shares(responses)[0].max(axis=-1), dtype=np.float64)
+
+
+def _shares(responses: Array) -> tuple[Array, NDArrayInt]:
+    """The largest share of one run in the spread of each cell, (..., cells), and which run has it.
+
+    The spread is the sum over runs of squared relative deviations from the cell's mean, each without the run's own
+    level in all cells, which moves no slope. Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A
+    share near that says that an event was seen once: cells that have not seen it know nothing of its size.
+    """
+    relative = responses / responses.mean(axis=-2, keepdims=True) - 1
+    spread = (relative - relative.mean(axis=-1, keepdims=True)) ** 2
+    total = spread.sum(axis=-2)
+    share = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
+    return share, np.asarray(spread.argmax(axis=-2))
+
+
+def _rare_error(responses: Array, weights: Array) -> Array:
+    """Least standard error of `weights` @ log(mean) (...,): zero, and more where rare runs rule.
+
+    k of the C cells have seen the event once, which moved log(mean) by at most `jump`. From a uniform prior (k + 1) / C
+    events are expected in a cell, and their number has that variance: jump^2 |weights|^2 (k + 1) / C in all.
+    """
+    share, place = _shares(responses)
+    seen = share > RARE
+    runs = responses.shape[-2]
+    total = responses.sum(axis=-2)
+    others = total - np.take_along_axis(responses, place[..., None, :], axis=-2)[..., 0, :]
+    ratio = total / runs / np.maximum(others / (runs - 1), ROUNDING * total)
+    jump = np.where(seen, np.abs(np.log(ratio)), 0.0).max(axis=-1)
+    expected = (seen.sum(axis=-1) + 1) / seen.shape[-1]
+    return np.asarray(jump * np.sqrt(weights @ weights * expected), dtype=np.float64)
+
+
+def level(responses: Array) -> Estimate:
+    """Mean over cells of log(mean response), responses (runs, cells), with its 95 % interval; raises NoExponent."""
+    value, low, high = log_intervals(responses, np.full(responses.shape[-1], 1 / responses.shape[-1]))
+    return Estimate(float(value), float(low), float(high))
 
 
 def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: float) -> PowerFit:
@@ -124,7 +183,9 @@ def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: flo
     ratio = np.log(responses.mean(axis=0)) - log_factor - power * coordinate
     ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
-    return PowerFit(raw, log_aware, log_aware.shifted(-power), local, min(ends), max(ends))
+    return PowerFit(
+        raw, log_aware, log_aware.shifted(-power), local, min(ends), max(ends), float(largest_run(responses))
+    )
 
 
 def local_slopes(ratio: Array, coordinate: Array) -> tuple[Array, Array]:

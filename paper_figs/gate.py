@@ -1,145 +1,275 @@
-"""The CI gate: do fitted exponents still agree with a committed reference?
+"""The gate: is everything in the tables of a run still as in the committed reference? What cannot be compared fails.
 
-An exponent may move from its reference by at most q * sqrt(2) * s, where s is the standard error of the
-reference and q the t quantile that spreads the stated false-alarm rate of one whole comparison evenly over its
-exponents. sqrt(2) allows for a change that draws other random numbers; with unchanged random numbers the two
-fits agree to rounding, so the true false-alarm rate is far below the stated one.
+Compared are all lines of claims and checks (verdict, exponent, level) and all jobs (status, violation, ledger, scale of
+the noise, mean regret), each in both directions: what only one side has fails too. Exponents and levels may move by
+q * sqrt(2) * s, where s is the standard error of the reference and q the t quantile that spreads the stated
+false-alarm rate evenly over all numbers of one comparison. sqrt(2) allows for a change that draws other random numbers;
+with unchanged ones the two sides agree to rounding. Where rare runs rule, s is the larger one of both sides.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
-from dpregret.paper_figs.lines import FILES, read_lines
-from dpregret.paper_figs.planted import own_and_common
+from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, Finding, GateError, report
+from dpregret.paper_figs.jobs import HASHES, KEY, read_jobs
+from dpregret.paper_figs.lines import SAME, read_lines
+from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.reference import PAPER, RENEW, check, keep_all, papers
 
-FALSE_ALARM = 0.01
-DRIFT = 0.15
-SLACK = 2e-5
-"""Absolute slack for exponents without noise, written with six significant digits."""
-
-
-class GateError(ValueError):
-    """Two claims files that cannot be compared."""
-
-
-def allowed_drift(reference: pd.DataFrame, false_alarm: float = FALSE_ALARM) -> pd.Series[float]:
-    """Largest tolerated change of each exponent of `reference` (columns fitted, fitted_low, fitted_high, runs)."""
-    half = (reference["fitted_high"] - reference["fitted_low"]) / 2
-    freedom = reference["runs"].astype(float) - 1
-    error = half / stats.t.ppf(0.5 + fits.LEVEL / 2, freedom)
-    quantile = _quantile(np.asarray(freedom, dtype=np.float64), false_alarm, len(reference))
-    allowed = np.sqrt(2.0) * error.to_numpy(dtype=np.float64) * quantile + SLACK
-    return pd.Series(allowed, index=reference.index)
-
-
-def compare(current: pd.DataFrame, reference: pd.DataFrame, false_alarm: float = FALSE_ALARM) -> pd.DataFrame:
-    """One row per reference exponent: claim, reference, current, change, allowed, status (ok, moved, missing).
-
-    Raises GateError when the reference holds no exponent or a claim changed what it measures or stands twice.
-    """
-    kept = reference.loc[reference["fitted"].notna()].reset_index(drop=True)
-    if kept.empty:
-        raise GateError("the reference holds no fitted exponent")
-    same = ["claim", "learner", "variant", "experiment", "stream", "parameter", "response"]
-    for frame in (kept, current):
-        if frame["claim"].duplicated().any():
-            raise GateError(f"claim {frame.loc[frame['claim'].duplicated(), 'claim'].iloc[0]!r} stands twice")
-    both = kept.merge(current, on="claim", how="left", suffixes=("", "_now"))
-    for column in same[1:]:
-        changed = both[f"{column}_now"].notna() & (both[f"{column}_now"] != both[column])
-        if changed.any():
-            raise GateError(f"claim {both.loc[changed, 'claim'].iloc[0]!r} has another {column} than the reference")
-    change = both["fitted_now"] - both["fitted"]
-    allowed = allowed_drift(kept, false_alarm)
-    status = np.where(change.isna(), "missing", np.where(change.abs() > allowed, "moved", "ok"))
-    return pd.DataFrame({
-        "claim": both["claim"], "reference": both["fitted"], "current": both["fitted_now"],
-        "change": change, "allowed": allowed, "status": status,
-    })  # fmt: skip
+FALSE_ALARM: Final = 0.01
+SLACK: Final = 2e-5
+"""Slack for numbers without noise, written with six significant digits: of 1, or of a larger number itself."""
+TOLERANCE: Final = 1e-5
+"""Relative slack of ledgers and scales, which no random number enters."""
+VIOLATION: Final = 1e-8
+"""A point outside its set by less is rounding."""
+MEASURED: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance")
+"""Columns that say what a line is about."""
+INTERVALS: Final = tuple(f"{name}{end}" for name in ("normalised", "log_level") for end in ("", "_low", "_high"))
+NEEDED: Final = (*MEASURED[1:], *INTERVALS, "runs", "largest_run")
+LINE_NUMBERS: Final = {"fitted": "exponent", "log_level": "level"}
+JOB_NUMBERS: Final = {"level": "regret over the trivial one"}
+LEDGER: Final = {"delivered": "delivered over claimed eps", "noise_scale": "scale of the noise"}
+Row = Mapping[Hashable, Any]
 
 
 @dataclass(frozen=True)
-class GateOdds:
-    """Share of comparisons that fail without drift, and share that notice a drift of one exponent."""
+class Tables:
+    """Lines and jobs of some papers, each with the column `paper`."""
 
-    false_alarm: float
-    power: float
+    lines: pd.DataFrame
+    jobs: pd.DataFrame
+
+    @classmethod
+    def read(cls, folder: Path, reference: bool = False, names: Sequence[str] | None = None) -> Tables:
+        """All papers of a folder, or those of `names`; those of a reference are checked against their checksums.
+
+        Raises GateError, DamageError, OSError.
+        """
+        found = {name: folder / name for name in names} if names else papers(folder)
+        if not found:
+            raise GateError(f"{folder}: no tables of a paper here; {RENEW if reference else 'run it first'}")
+        lines, jobs = [], []
+        for name, paper in found.items():
+            if reference:
+                check(paper, PAPER)
+            lines.append(read_lines(paper, needed=NEEDED).assign(paper=name))
+            jobs.append(read_jobs(paper).assign(paper=name))
+        return cls(pd.concat(lines, ignore_index=True), pd.concat(jobs, ignore_index=True))
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers with an interval there are."""
+        parts = self.lines[list(LINE_NUMBERS)], self.jobs[list(JOB_NUMBERS)]
+        return sum(int(part.notna().sum().sum()) for part in parts)
+
+    @property
+    def profile(self) -> str:
+        """The one profile that all jobs are of; raises GateError."""
+        found = sorted(set(self.jobs["profile"]))
+        if len(found) != 1:
+            raise GateError(f"jobs of several profiles: {', '.join(map(repr, found)) or 'none'}")
+        return str(found[0])
 
 
-def simulate_gate(
-    runs: int = 16, cells: int = 8, exponents: int = 40, spread: float = 0.3, common: float = 0.0,
-    drift: float = DRIFT, false_alarm: float = FALSE_ALARM, simulations: int = 400, seed: int = 7,
-) -> GateOdds:  # fmt: skip
-    """Simulate the gate on planted power laws with T = 2^8, 2^9, ... (`cells` cells, `exponents` claims).
+class Gate:
+    """One comparison; `folder` is where the current results lie."""
 
-    A run's response is log-normal with standard deviation `spread` of its logarithm; half of that variance is
-    shared by all cells of the run. `common` is the share of the variance that reference and current runs have
-    in common: 0 is the worst case (other random numbers), 1 the same random numbers. Power is for a drift of
-    one exponent, the others staying put.
+    def __init__(self, now: Tables, before: Tables, folder: Path, false_alarm: float = FALSE_ALARM) -> None:
+        if now.profile != before.profile:
+            raise GateError(f"results are of profile {now.profile!r}, the reference of {before.profile!r}")
+        if not before.numbers:
+            raise GateError("the reference holds no number to compare with")
+        if now.lines["paper"].nunique() == before.lines["paper"].nunique() == 1:  # folders of any name
+            name = now.lines["paper"].iloc[0]
+            before = Tables(*(frame.assign(paper=name) for frame in (before.lines, before.jobs)))
+        self.now, self.before, self.folder = now, before, folder
+        self.level = false_alarm / (2 * before.numbers)
+
+    def findings(self) -> list[Finding]:
+        """Everything that left the reference."""
+        found = [self._line(row, old) for row, old in _pairs(self.now.lines, self.before.lines, ("paper", "claim"))]
+        found += [self._job(row, old) for row, old in _pairs(self.now.jobs, self.before.jobs, ("paper", *KEY))]
+        return [finding for finding in found if finding.what]
+
+    @property
+    def counted(self) -> str:
+        """What was compared, in words."""
+        lines, jobs = self.before.lines, self.before.jobs
+        rare = sum(int((frame["largest_run"] > fits.RARE).sum()) for frame in (self.now.lines, self.now.jobs))
+        text = f"gate: {len(lines)} lines and {len(jobs)} jobs of {lines['paper'].nunique()} papers"
+        return f"{text}, {self.before.numbers} numbers" + (f", {rare} of rare runs" if rare else "")
+
+    def _line(self, now: Row | None, before: Row | None) -> Finding:
+        one = now or before or {}
+        where = f"{one['paper']} {one['claim']}, {one['learner']}.{one['variant']} in {one['experiment']}"
+        own = self._computed(one)
+        if now is None or before is None:
+            return Finding(where, _only(before), **own)
+        parts = [
+            (f"{name} was {before[name]!r}, is {now[name]!r}", np.inf) for name in MEASURED if before[name] != now[name]
+        ]
+        if before["verdict"] != now["verdict"]:
+            parts.append((f"verdict was {before['verdict']}, is {now['verdict']}{_distance(now)}", np.inf))
+        for name, word in LINE_NUMBERS.items():
+            parts += self._moved(now, before, name, word)
+        if before["cells_used"] != now["cells_used"]:
+            parts.append((f"fitted cells were {before['cells_used']}, are {now['cells_used']}", np.inf))
+        return _joined(where, parts, own)
+
+    def _job(self, now: Row | None, before: Row | None) -> Finding:
+        one = now or before or {}
+        where = f"{one['paper']} {one['experiment']}, {one['learner']}.{one['variant']}"
+        own = self._computed(one)
+        if now is None or before is None:
+            return Finding(where, _only(before), **own)
+        parts = []
+        if before["status"] != now["status"]:
+            parts.append((f"status was {before['status']}, is {now['status']}", np.inf))
+        if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
+            parts.append((f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}", np.inf))
+        for name, word in LEDGER.items():
+            if not np.isclose(now[name], before[name], rtol=TOLERANCE, atol=0, equal_nan=True):
+                parts.append((f"{word} was {before[name]:.6g}, is {now[name]:.6g}", np.inf))
+        for name, word in JOB_NUMBERS.items():
+            parts += self._moved(now, before, name, word)
+        return _joined(where, parts, own)
+
+    def _moved(self, now: Row, before: Row, name: str, word: str) -> list[tuple[str, float]]:
+        """What is to be said of one number: how far it went, in units of what is allowed."""
+        old, new = before[name], now[name]
+        if np.isnan(old) and np.isnan(new):
+            return []
+        shown = [_shown(value, name) for value in (old, new)]
+        text = f"{word} was {shown[0]}, is {shown[1]}"
+        allowed = allowance(before, now, name, self.level)
+        if np.isnan(old) or np.isnan(new) or not np.isfinite(allowed):
+            return [(text, np.inf)]
+        times = abs(new - old) / allowed
+        rare = ", ruled by rare runs" if _rare(before, now) else ""
+        if times <= 1:
+            return []
+        return [
+            (
+                f"{text}, {times:.3g} times what is allowed ({allowed:.2g}{' in ln' * (name == 'log_level')}){rare}",
+                times,
+            )
+        ]
+
+    def _computed(self, row: Row) -> dict[str, Any]:
+        """What the jobs behind a row differ in, and their files."""
+        sides = [_jobs_of(tables.jobs, row) for tables in (self.before, self.now)]
+        said = []
+        for word, column in HASHES.items():
+            old, new = (" ".join(dict.fromkeys(side[column])) or "none" for side in sides)
+            said.append(f"same {word} {new}" if old == new else f"{word} was {old}, is {new}")
+        runs = [f"{side['runs'].max():.0f}" if len(side) else "0" for side in sides]
+        if runs[0] != runs[1]:
+            said.append(f"{runs[0]} runs, now {runs[1]}")
+        files = [
+            str(self._paper(row) / "runs" / job["experiment"] / f"{job['learner']}.{job['variant']}.parquet")
+            for job in sides[1].to_dict("records")
+        ]
+        return {"since": ", ".join(said) if len(sides[0]) or len(sides[1]) else "", "files": tuple(files)}
+
+    def _paper(self, row: Row) -> Path:
+        return papers(self.folder).get(str(row["paper"]), self.folder / str(row["paper"]))
+
+
+def allowance(before: Row, now: Row, name: str, level: float) -> Any:
+    """How far a number may move from the reference, float or array; NaN where its interval tells nothing.
+
+    level: probability of a false alarm at either end, of this number.
     """
-    generator = np.random.default_rng(seed)
-    axis = np.log(2.0) * np.arange(8, 8 + cells)
-    shape = (simulations, exponents, runs)
-
-    def noise() -> Array:
-        return own_and_common(generator, (*shape, cells))
-
-    def fit(own: Array) -> tuple[Array, Array, Array]:
-        total = np.sqrt(common) * kept + np.sqrt(1 - common) * own
-        return fits.slope_intervals(np.exp(0.5 * axis + spread * np.sqrt(0.5) * total), axis, replicates=200)
-
-    kept = noise()
-    value, low, high = fit(noise())
-    now, _, _ = fit(noise())
-    error = (high - low) / 2 / stats.t.ppf(0.5 + fits.LEVEL / 2, runs - 1)
-    allowed = np.sqrt(2.0) * error * _quantile(np.array([runs - 1.0]), false_alarm, exponents) + SLACK
-    alarms = (np.abs(now - value) > allowed).any(axis=-1)
-    noticed = np.abs(now[:, 0] - value[:, 0] + drift) > allowed[:, 0]
-    return GateOdds(float(alarms.mean()), float(noticed.mean()))
+    error = _error(before, name)
+    if _rare(before, now):
+        error = np.maximum(error, _error(now, name))
+    quantile = stats.t.ppf(1 - level, before["runs"] - 1)
+    return np.sqrt(2.0) * error * quantile + SLACK * np.maximum(1.0, np.abs(before[name]))
 
 
-def _quantile(freedom: Array, false_alarm: float, exponents: int) -> Array:
-    return np.asarray(stats.t.ppf(1 - false_alarm / (2 * exponents), freedom), dtype=np.float64)
+def _error(side: Row, name: str) -> Any:
+    """Standard error of a number with a 95 % t interval."""
+    half = (side[f"{name}_high"] - side[f"{name}_low"]) / 2
+    return half / stats.t.ppf(0.5 + fits.LEVEL / 2, side["runs"] - 1)
 
 
-def read(path: Path) -> pd.DataFrame:
-    """Lines with exponents: claims.csv with the checks.csv beside it, the folder of both, or any one table."""
-    if path.is_dir() or path.name == FILES["claim"]:
-        return read_lines(path if path.is_dir() else path.parent)
-    return pd.read_csv(path)
+def _rare(*sides: Row) -> bool:
+    return any(side["largest_run"] > fits.RARE for side in sides)
+
+
+def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> list[tuple[Row | None, Row | None]]:
+    """Rows of equal key, in the order of the reference, None where a side has none; what is new comes last."""
+    sides = [{tuple(row[name] for name in key): row for row in frame.to_dict("records")} for frame in (now, before)]
+    return [(sides[0].get(name), sides[1].get(name)) for name in {**sides[1], **sides[0]}]
+
+
+def _only(before: Row | None) -> str:
+    return "new, without a reference" if before is None else "in the reference only"
+
+
+def _distance(now: Row) -> str:
+    """How near the decision was: from the ends of the interval to the tolerance."""
+    ends = [abs(abs(now[f"normalised_{end}"]) - now["tolerance"]) for end in ("low", "high")]
+    return f" (an end of its interval {min(ends):.2g} from the tolerance)" if np.isfinite(ends).all() else ""
+
+
+def _shown(value: float, name: str) -> str:
+    if np.isnan(value):
+        return "none"
+    return f"{np.exp(value):.4g}" if name == "log_level" else f"{value:.4g}"
+
+
+def _joined(where: str, parts: Sequence[tuple[str, float]], own: Mapping[str, Any]) -> Finding:
+    return Finding(where, "; ".join(text for text, _ in parts), max((times for _, times in parts), default=0.0), **own)
+
+
+def _jobs_of(jobs: pd.DataFrame, row: Row) -> pd.DataFrame:
+    """The jobs that a line or a job is about; the variant of a line may be a pattern."""
+    own = jobs
+    for name in ("paper", "experiment", "learner"):
+        own = own.loc[own[name] == row[name]]
+    return own.loc[[fnmatchcase(variant, row["variant"]) for variant in own["variant"]]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare the lines of two folders; exit code 1 when an exponent moved, 2 when they cannot be compared."""
+    """Compare two folders; exit code 1 when something left its reference, 2 when they cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.gate", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    check = commands.add_parser("compare", help="fail when an exponent left its reference")
-    check.add_argument("current", type=Path)
-    check.add_argument("reference", type=Path)
-    check.add_argument("--false-alarm", type=float, default=FALSE_ALARM)
+    compare = commands.add_parser("compare", help="fail when something left its reference")
+    compare.add_argument("current", type=Path, help="results of a run, or of one paper of it")
+    compare.add_argument("reference", type=Path, help="those that were kept")
+    compare.add_argument("--papers", nargs="+", help="papers of the run; all that lie there by default")
+    compare.add_argument("--false-alarm", type=float, default=FALSE_ALARM)
+    keep = commands.add_parser("keep", help="write the checksums of a reference")
+    keep.add_argument("folders", type=Path, nargs="+", help="such as results/reference")
     options = parser.parse_args(arguments)
     try:
-        found = compare(read(options.current), read(options.reference), options.false_alarm)
-    except (GateError, OSError) as fault:
-        print(f"gate: {fault}", file=sys.stderr)
-        return 2
-    print(found.to_string(index=False, float_format="%.4f"))
-    failed = found.loc[found["status"] != "ok", "claim"]
-    print(f"{len(found) - len(failed)} of {len(found)} exponents agree with the reference")
-    if len(failed):
-        print(f"gate: moved or missing: {', '.join(failed)}", file=sys.stderr)
-    return int(len(failed) > 0)
+        if options.command == "keep":
+            for folder in options.folders:
+                print("\n".join(str(kept) for kept in keep_all(folder)))
+            return 0
+        before = Tables.read(options.reference, reference=True)
+        now = Tables.read(options.current, names=options.papers)
+        gate = Gate(now, before, options.current, options.false_alarm)
+        found = gate.findings()
+    except (GateError, DamageError, OSError) as fault:
+        print(f"gate: cannot compare: {fault}", file=sys.stderr)
+        return INCOMPARABLE
+    print(report(found, gate.counted, "all as in the reference", now.profile), end="")
+    return MOVED if found else 0
 
 
 if __name__ == "__main__":

@@ -66,8 +66,10 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         reason = f"{reason}, but not without an end cell: {ends}, not one power on this grid"
     elif side == "matches":
         verdict, reason = _matched(claim, rate, cells.tight, resolved, reason)
+    if fit.largest_run > fits.RARE:
+        reason += f"; ruled by rare runs: one makes {fit.largest_run:.0%} of a cell's spread, more may move all"
     judgement = replace(
-        shown, verdict=verdict, reason=reason,
+        shown, verdict=verdict, reason=reason, largest_run=fit.largest_run,
         resolution=resolved.power, resolution_log=resolved.log_power, resolution_of=POWER,
         fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,
         log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,

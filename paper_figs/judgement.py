@@ -23,7 +23,9 @@ class Judgement:
     """What was found for one claim. Numbers are NaN where there is none.
 
     `resolution` is the smallest change of the predicted law that would have been told, `resolution_log` the same in
-    powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why there is none.
+    powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why there is none. `largest_run`
+    is the share of one run in a cell's spread (`fits.largest_run`), `log_level` the mean logarithm of the response over
+    the fitted cells (over all, where none is).
     """
 
     verdict: str
@@ -42,6 +44,10 @@ class Judgement:
     normalised_high: float = NAN
     end_low: float = NAN
     end_high: float = NAN
+    largest_run: float = NAN
+    log_level: float = NAN
+    log_level_low: float = NAN
+    log_level_high: float = NAN
     local_slopes: str = ""
     per_octave: float = NAN
     increments: str = ""

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.read_table import DamageError, Form, read_table
+from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 
 FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 """Kind of line -> the file that holds the lines of this kind, and no others."""
+SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
+"""What a line measures."""
+INTERVALS: Final = ("fitted", "log_aware", "normalised", "log_level")
+LARGEST: Final = 100.0
+"""No exponent, and no logarithm of a level, is larger."""
+NUMBERS: Final = (
+    "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
+    "runs",
+    *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
+)  # fmt: skip
+FORMS: Final = {
+    kind: Form(
+        needed=("claim", *SAME, "verdict", "fitted", "fitted_low", "fitted_high", "cells_used"), key=("claim",),
+        numbers=NUMBERS, words={"verdict": frozenset(words)}, intervals=INTERVALS, largest=LARGEST,
+    )
+    for kind, words in (("claim", CLAIMS), ("check", CHECKS))
+}  # fmt: skip
+"""Kind of line -> what its file has to look like; tables of older runs lack some columns."""
 
 
 def write_lines(judged: pd.DataFrame, out: Path) -> None:
@@ -20,16 +42,20 @@ def write_lines(judged: pd.DataFrame, out: Path) -> None:
         formats.write_csv(rows if kind == "check" else rows.drop(columns=["why"]), out / name)
 
 
-def read_lines(folder: Path, text: bool = False) -> pd.DataFrame:
+def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> pd.DataFrame:
     """All lines in a folder of results, those that are claims first, with the column `kind`.
 
-    `text` leaves every cell as it is written. A folder without checks has none; without claims FileNotFoundError.
+    `text` leaves every cell as it is written; `needed` are further columns that must be there.
+    A folder without checks has none; without claims FileNotFoundError.
+    Raises DamageError, in one line, for a file that cannot be trusted.
     """
-    options = {"dtype": str, "keep_default_na": False} if text else {}
     frames = [
-        pd.read_csv(folder / name, **options).assign(kind=kind)  # type: ignore[call-overload]
+        read_table(folder / name, replace(FORMS[kind], needed=(*FORMS[kind].needed, *needed)), text).assign(kind=kind)
         for kind, name in FILES.items()
         if kind == "claim" or (folder / name).exists()
     ]
-    found: pd.DataFrame = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
-    return found.fillna({"why": ""})
+    found = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    if found["claim"].duplicated().any():
+        name = found.loc[found["claim"].duplicated(), "claim"].iloc[0]
+        raise DamageError(f"{folder}: {name!r} is both a claim and a check")
+    return found.fillna({"why": ""}) if "why" in found else found

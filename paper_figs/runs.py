@@ -9,6 +9,9 @@ from typing import Final
 import pandas as pd
 from pandas.api import types
 
+from dpregret.core import stamped
+from dpregret.paper_figs.row_limits import first_fault
+
 TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
 
 COLUMNS: Final[Mapping[str, str]] = {
@@ -62,7 +65,7 @@ class RunsError(ValueError):
 def read_runs(runs_dir: Path | str) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    Raises RunsError when there is no file, or when `check_runs` refuses one.
+    Raises RunsError when there is no file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))
@@ -88,15 +91,15 @@ def crashes(frame: pd.DataFrame) -> list[str]:
 
 def _read(file: Path) -> pd.DataFrame:
     try:
-        return pd.read_parquet(file)
-    except (OSError, ValueError) as fault:  # pyarrow's own errors are ValueErrors
-        raise RunsError(f"{file.resolve()}: damaged; delete it and run the same command again") from fault
+        return stamped.read(file)
+    except stamped.StampError as fault:
+        raise RunsError(str(fault)) from fault
 
 
 def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     """Return the declared columns of `frame` with plain dtypes.
 
-    Raises RunsError naming a missing or odd one, and for a finished row without a finite regret.
+    Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
     Cost columns are always there afterwards, the other optional ones where `frame` has them.
     """
     missing = [name for name in COLUMNS if name not in frame.columns]
@@ -111,9 +114,9 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
         raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
-    regret = frame.loc[frame["status"] == "ok", "regret"]
-    if not regret.abs().lt(float("inf")).all():
-        raise RunsError(f"{origin}: a row with status ok has no finite regret")
+    fault = first_fault(frame.loc[frame["status"] == "ok"])
+    if fault is not None:
+        raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
     return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
 

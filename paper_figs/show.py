@@ -6,14 +6,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.judge_privacy import FACTOR
-from dpregret.paper_figs.lines import FILES
+from dpregret.paper_figs.lines import FILES, FORMS
+from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme import COLUMNS
+
+PLAIN: Final = Form(needed=("algorithm",))
+"""A table of text."""
 
 
 def find_paper(name: str, results: Path) -> Path:
@@ -51,7 +56,7 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
 def _table(folder: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, str]:
     """What is asked for, and the file that it stands in."""
     file = folder / (FILES[options.lines] if options.lines else f"table_{options.number}.csv")
-    table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    table = read_table(file, FORMS[options.lines] if options.lines else PLAIN, text=True)
     if options.all:
         return table, str(file)
     if options.lines:
@@ -72,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for results in options.results:
         try:
             table, title = _table(find_paper(options.paper, results), options)
-        except (LookupError, OSError, ValueError) as fault:
+        except (LookupError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue
         print(formats.terminal(table, title))

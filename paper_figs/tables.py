@@ -22,6 +22,7 @@ from dpregret.paper_figs.costs import per_unit, write_costs
 from dpregret.paper_figs.errata import write_errata
 from dpregret.paper_figs.exact_losses import NOTHING, ROUNDING, ExactLosses
 from dpregret.paper_figs.formats import DASH
+from dpregret.paper_figs.jobs import write_jobs
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.lines import write_lines
 from dpregret.paper_figs.runs import read_runs
@@ -52,18 +53,20 @@ def write_tables(
     out_dir: Path | str,
     experiments: Collection[str] | None = None,
     exact: ExactLosses = NOTHING,
+    profile: str = "",
 ) -> None:
-    """Write claims.csv, checks.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
+    """Write claims.csv, checks.csv, jobs.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
-    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. Raises RunsError or ClaimsError
-    in one line for files that cannot be trusted.
+    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
+    Raises RunsError or ClaimsError in one line for files that cannot be trusted.
     """
     claims, errata = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments, exact)
     write_lines(judged, out)
+    write_jobs(runs, out, profile)
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)

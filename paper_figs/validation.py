@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs import fits, formats
-from dpregret.paper_figs.gate import DRIFT, FALSE_ALARM, simulate_gate
+from dpregret.paper_figs.gate import FALSE_ALARM
+from dpregret.paper_figs.gate_odds import DRIFT, FACTOR, simulate_gate
 from dpregret.paper_figs.planted import Law, Sweep, make_claim, own_and_common
 from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
 from dpregret.paper_figs.resolution_power import resolutions
@@ -48,9 +49,9 @@ CAPTIONS: Final = {
     "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
     "resolution": RESOLUTION,
     "stopping": STOPPING,
-    "gate": "The gate on 40 exponents of 8 cells: how often it fails without a change (stated: "
-    f"{FALSE_ALARM:.0%}), and how often it notices that one exponent moved by {DRIFT:g}. Common is the share of noise "
-    "that both sides have in common.",
+    "gate": "The gate on the exponents and levels of 40 lines of 8 cells: how often it fails without a change (stated: "
+    f"{FALSE_ALARM:.0%}), how often it notices that one exponent moved by {DRIFT:g}, and that one level is {FACTOR:g} "
+    "times as high. Common is the share of noise that both sides have in common.",
 }
 
 
@@ -167,7 +168,7 @@ def gate(simulations: int) -> pd.DataFrame:
         found.append(
             {
                 "runs": runs, "spread": spread, "common": common, "simulations": simulations,
-                "false_alarm": odds.false_alarm, "power": odds.power,
+                "false_alarm": odds.false_alarm, "power": odds.power, "power_level": odds.power_level,
             }
         )  # fmt: skip
     return pd.DataFrame(found)

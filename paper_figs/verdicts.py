@@ -8,7 +8,8 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.paper_figs.cells import NotRun, collect_cells
+from dpregret.paper_figs import fits
+from dpregret.paper_figs.cells import Cells, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.exact_losses import NOTHING, ExactLosses
 from dpregret.paper_figs.judge_bounds import judge_below
@@ -52,12 +53,21 @@ def judge(
         cells = collect_cells(runs, claim)
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing), resolution_of="none: not run")
-    if claim.type == "below":
-        return judge_below(claim, cells)
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
-    found = judge_exponent(runs, claim, cells)
+    if claim.type == "below":
+        return _with_level(judge_below(claim, cells), cells)
+    found = _with_level(judge_exponent(runs, claim, cells), cells)
     return replace(found, verdict=AS_CHECK.get(found.verdict, FAILS)) if claim.kind == "check" else found
+
+
+def _with_level(found: Judgement, cells: Cells) -> Judgement:
+    """The judgement with the level of the response, where all means are positive."""
+    try:
+        level = fits.level((cells.fitted() if cells.used.any() else cells).responses)
+    except fits.NoExponent:
+        return found
+    return replace(found, log_level=level.value, log_level_low=level.low, log_level_high=level.high)
 
 
 def rate_text(claim: Claim) -> str:

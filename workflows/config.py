@@ -28,7 +28,9 @@ from dpregret.workflows.profiles import PAPER_KEYS, PROFILES, TOP_KEYS, papers, 
 
 RENAMED = {"ruler": "validation", "kind": "family", "feedback": "family", "risk": "risks", "stream": "streams"}
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "papers"})  # other folders of results/, and a base
+RESERVED_PROFILES = frozenset(
+    {"reference", "log", "benchmark", "seals", "papers"}
+)  # other folders of results/, and a base
 
 
 class Paper(Settings):

@@ -1,27 +1,22 @@
 """What window privacy still promises an item of a given age: the exact loss curve, printed beside the claim."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.privacy import Budget, WindowTree, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.audit import item_mu
-from dpregret.workflows.config import Config
-from dpregret.workflows.results import write_parquet
 
 WINDOWS = (1, 4, 16, 64)
 WINDOWS_SEEN = 8  # ages up to this many windows
 EPSILON, DELTA = 1.0, 1e-6
 
 
-def loss_by_age(config: Config, output: Path) -> None:
-    """Write exact Gaussian-DP parameters of the whole transcript by age of the item (0: just arrived).
+def loss_by_age() -> pd.DataFrame:
+    """Return exact Gaussian-DP parameters of the whole transcript by age of the item (0: just arrived).
 
     Columns: window, age, mu_gdp (node noise calibrated to epsilon = 1, delta = 1e-6 inside the window), epsilon
     (delivered at delta), claimed_epsilon (inf once expired), delta. Each is the worst over all horizons from one
-    window to `WINDOWS_SEEN` + 1 windows. The configuration is not used: the curve has
-    no free parameter.
+    window to `WINDOWS_SEEN` + 1 windows. The curve has no free parameter.
     """
     mu_claimed = gaussian_mu(Budget(EPSILON, DELTA))
     rows = []
@@ -38,4 +33,4 @@ def loss_by_age(config: Config, output: Path) -> None:
             for age, loss in enumerate(mu)
         ]
     columns = ["window", "age", "mu_gdp", "epsilon", "claimed_epsilon"]
-    write_parquet(pd.DataFrame(rows, columns=columns).assign(delta=DELTA), output)
+    return pd.DataFrame(rows, columns=columns).assign(delta=DELTA)

@@ -102,7 +102,7 @@ def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> st
 @functools.cache
 def _learner_fingerprint(family: str, learner: str, streams: tuple[str, ...]) -> str:
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
-    families = [f"families/{name}.py" for name in ("base", family)]
+    families = [f"families/{name}.py" for name in ("base", family, "answers")]
     job = [ROOT / "workflows" / name for name in ("job.py", "precision.py", "seeds.py", *families, "scripts/run.py")]
     job.append(ROOT / "paper_figs" / "stopping.py")
     makers = [name for name in _imports(ROOT / "workflows" / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]

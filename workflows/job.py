@@ -14,16 +14,22 @@ from typing import Any
 
 import pandas as pd
 
+from dpregret.core import stamped
+from dpregret.core.stamped import Stamp
+from dpregret.paper_figs.row_limits import check_rows
 from dpregret.paper_figs.runs import empty_row
-from dpregret.workflows.config import Config
+from dpregret.workflows.config import Config, Job
+from dpregret.workflows.costs.model import estimate
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment, Precision
-from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.precision import reached
 from dpregret.workflows.progress import progress
-from dpregret.workflows.results import write_parquet
+from dpregret.workflows.results import stamp_of
+from dpregret.workflows.supervision import blamed, in_words, watched
 
+SLOWER = 20.0
+"""How much longer than predicted a whole job may tell of no round."""
 PLAIN: dict[str, Any] = {
     "window": 0, "noise_distribution": "none",
     **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
@@ -34,27 +40,61 @@ PLAIN: dict[str, Any] = {
 
 def run_job(
     config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
-    host: Path | None = None,
+    host: Path | None = None, apart: bool = False,
 ) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). A learner that crashes leaves one row whose status says how, and no number. Raises what
-    the machine raises: OSError, MemoryError.
+    of this one (contained.py). apart: play in a process of its own (supervision.py). Whatever a learner does leaves one
+    row whose status says what, and no number. Raises what the machine raises (OSError; MemoryError outside a play).
     """
-    settings = config.experiment(paper, experiment)
+    job = Job(paper, experiment, learner, variant)
+    output, data_dir = output.absolute(), data_dir.absolute()  # a learner may go to another folder
+    stamp = _stamp(config, job)  # before the play: code may be edited while it lasts
+    if not apart:
+        _play_job(config, job, output, data_dir, host, stamp)
+        return
+
+    def failed(reason: str) -> None:
+        _write(job, empty_row(), f"failed: {reason}", output, config, stamp)
+
+    watched(
+        lambda: _play_job(config, job, output, data_dir, host, stamp),
+        failed,
+        lambda: SLOWER * estimate(config, job, most=True)[0] / 60,
+    )
+
+
+def _stamp(config: Config, job: Job) -> Stamp:
+    """What the result of a job will say of itself."""
+    settings = config.experiment(job.paper, job.experiment)
     family = FAMILIES[settings.family]
-    learner_class, status = family.learners[learner], "ok"
+    streams = [family.streams[name].__module__ for name in settings.streams]
+    return stamp_of(config, job, (family.name, family.learners[job.learner].__module__, streams))
+
+
+def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path | None, stamp: Stamp) -> None:
+    settings = config.experiment(job.paper, job.experiment)
+    learner_class, status = FAMILIES[settings.family].learners[job.learner], "ok"
     draws = Draws(config.seed, settings.together, data_dir)
     try:
         frame = _taken(settings, learner_class, host) if host else None
         if frame is None:
-            frame = _played(settings, learner_class, variant, draws, f"{experiment}/{learner}.{variant}")
+            title = f"{job.experiment}/{job.learner}.{job.variant}"
+            frame = _played(settings, learner_class, job.variant, draws, title)
     except (OSError, MemoryError):
         raise
     except Exception as fault:
-        logging.exception("%s.%s crashed", learner, variant)
-        frame, status = empty_row(), f"failed: {type(fault).__name__}: {' '.join(str(fault).split())[:300]}"
+        logging.exception("%s.%s crashed", job.learner, job.variant)
+        frame, status = empty_row(), f"failed: {in_words(fault)}"
+    _write(job, frame, status, output, config, stamp)
+
+
+def _write(job: Job, frame: pd.DataFrame, status: str, output: Path, config: Config, stamp: Stamp) -> None:
+    """Write rows with their labels."""
+    settings = config.experiment(job.paper, job.experiment)
+    family = FAMILIES[settings.family]
+    learner_class, (paper, experiment, learner, variant) = family.learners[job.learner], job
     labels: dict[str, Any] = {
         "paper": paper,
         "experiment": experiment,
@@ -62,12 +102,10 @@ def run_job(
         "variant": variant,
         "anytime": learner_class.card.anytime and family.anytime,
         "status": status,
-        "config_hash": config.hash(experiment, paper),
-        "code_hash": learner_fingerprint(
-            family.name, learner_class.__module__, [family.streams[name].__module__ for name in settings.streams]
-        ),
+        "config_hash": stamp.config,
+        "code_hash": stamp.code,
     }
-    write_parquet(frame.assign(**labels), output)
+    stamped.write(frame.assign(**labels), output, stamp)
 
 
 class _MissingError(LookupError):
@@ -79,7 +117,7 @@ def _taken(settings: Experiment, learner_class: Any, host: Path) -> pd.DataFrame
 
     None where its learner crashed, where these rows cannot be told from others, or where it has too few runs.
     """
-    rows = pd.read_parquet(host)
+    rows = stamped.read(host)
     if (rows["status"] != "ok").any():
         return None
 
@@ -130,7 +168,10 @@ def _rows(settings: Experiment, learner_class: Any, variant: str, draws: Draws, 
     with progress(sum(map(family.steps, cells)), title) as advance:
         for cell in cells:
             problem = family.problem(cell, settings, draws)
-            learner = family.learner(learner_class, problem, cell, settings, variant)
-            frames.append(family.play(learner, problem, cell, draws, advance))
+            with blamed(family.describe(cell)):
+                learner = family.learner(learner_class, problem, cell, settings, variant)
+                frame = family.play(learner, problem, cell, draws, advance)
+                check_rows(frame, getattr(problem, "domain", None))
+            frames.append(frame)
     rows = pd.concat(frames, ignore_index=True)
     return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})

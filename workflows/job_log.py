@@ -7,6 +7,8 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpregret.paper_figs.runs import RunsError
+
 
 @contextlib.contextmanager
 def job_log(path: Path | str) -> Iterator[None]:
@@ -20,6 +22,9 @@ def job_log(path: Path | str) -> Iterator[None]:
     logging.captureWarnings(True)
     try:
         yield
+    except RunsError as fault:
+        logging.error("%s", fault)
+        raise SystemExit(1) from None
     except Exception:
         logging.exception("the job failed")
         raise SystemExit(1) from None

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,13 +9,12 @@ import pandas as pd
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.workflows.config import Config
-from dpregret.workflows.results import write_parquet
 
 ROWS = 32  # vectors a batched call
 REPEATS, SECONDS = 5, 0.02  # best of REPEATS, each at least this long
 
 
-def measure_costs(config: Config, paper: str, output: Path) -> None:
+def measure_costs(config: Config, paper: str) -> pd.DataFrame:
     """Time every oracle of every set and dimension that a paper's configuration lists under `oracle_costs`.
 
     Columns: set, dimension, operation ('projection', 'linear oracle', 'local oracle', 'projection (solver)'), seconds
@@ -28,7 +26,7 @@ def measure_costs(config: Config, paper: str, output: Path) -> None:
         for dimension in dimensions
         for operation, serve, points in _operations(make_set(name, dimension))
     ]
-    write_parquet(pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls", "rows"]), output)
+    return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls", "rows"])
 
 
 Oracle = Callable[[np.ndarray], object]

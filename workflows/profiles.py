@@ -13,7 +13,7 @@ from typing import Any
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import in_order
-from dpregret.core.yaml_source import Expanded, KeyPath, Source, read_source
+from dpregret.core.yaml_source import Expanded, KeyPath, Source, read_source, shown
 from dpregret.workflows.grids import expand
 
 PAPERS = Path(__file__).parent / "papers"
@@ -251,11 +251,3 @@ def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
                     entries[key] = value if key in ("title", "learners") else expand(value)
                 except ValueError as error:
                     yield f"{expanded.at(('papers', paper, *where, key))}: {error}"
-
-
-def shown(path: Path) -> str:
-    """Return a path as messages name it, from the working folder on."""
-    try:
-        return str(path.resolve().relative_to(Path.cwd().resolve()))
-    except ValueError:
-        return str(path)

@@ -8,6 +8,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
+from dpregret.workflows.supervision import beat
+
 LOGGER = logging.getLogger("dpregret.progress")
 SECONDS_BETWEEN_LINES = 10.0  # in the log, or a tenth of the work
 SECONDS_BETWEEN_SHOWN = 30.0  # on the terminal: short jobs say nothing
@@ -21,6 +23,7 @@ def progress(total_rounds: int, description: str) -> Iterator[Callable[[int], No
 
     def advance(rounds: int) -> None:
         nonlocal done, told, last, shown
+        beat()
         done += rounds
         now = time.monotonic()
         if now - last < SECONDS_BETWEEN_LINES and done - told < total / 10:

@@ -18,6 +18,9 @@ from functools import cache
 from pathlib import Path
 
 from dpregret.core.files import atomic_write
+from dpregret.core.stamped import Stamp
+from dpregret.workflows import seals
+from dpregret.workflows.seals import beside
 from dpregret.workflows.config import Config
 from dpregret.workflows.job_log import job_log
 
@@ -74,6 +77,17 @@ class Asked:
         return self.paths("output")[0]
 
     @property
+    def inputs(self) -> list[Path]:
+        """The files that the job reads: values of the keys that ``--from`` names."""
+        return [path for key in self.values.get("from", []) for path in self.paths(key)]
+
+    @property
+    def stamp(self) -> Stamp:
+        """What Parquet files of the job say of themselves: all that was asked, of which the last is the code."""
+        *config, code = self.values.get("asked") or [""]
+        return Stamp(" ".join(config), code)
+
+    @property
     def settings(self) -> Config:
         """The configuration of the run."""
         return read_settings(self.path("settings"))
@@ -118,15 +132,15 @@ def perform(words: Sequence[str], started: float | None = None) -> int:
         code = 0
     if code == 0:
         write_record(record_of(log), time.monotonic() - started)
+        if "asked" in asked.values:
+            seals.seal(log, asked.values["asked"], asked.inputs, asked.paths("output"))
     logging.shutdown()
     return code
 
 
 def record_of(log: Path) -> Path:
     """Where the record of a job is: beside the folder ``log`` the folder ``benchmark``."""
-    parts = list(log.with_suffix(".tsv").parts)
-    parts[len(parts) - 1 - parts[::-1].index("log")] = "benchmark"
-    return Path(*parts)
+    return beside(log, "benchmark", ".tsv")
 
 
 def write_record(path: Path, seconds: float) -> None:

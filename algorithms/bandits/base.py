@@ -60,6 +60,8 @@ class BanditLearner(BaseLearner):
     """
 
     plan: NoisePlan | None = None
+    exploration: float = 0.0
+    """Distance from the set at which it asks for losses, by its definition."""
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)

@@ -45,6 +45,7 @@ class PrivateBanditDoubling(BanditLearner):
             self.phases.append((min(length, left), PrivateBanditGaussian(told, budgets, runs, variant)))
             left, length = left - length, 4 * length
         self.plan = self.phases[-1][1].plan
+        self.exploration = max(phase.exploration for _, phase in self.phases)
 
     def delivered_epsilon(self) -> list[float]:
         """That of the worst phase."""

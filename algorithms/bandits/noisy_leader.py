@@ -72,6 +72,7 @@ class NoisyLeader(BanditLearner):
         self.zeta, self.eta = self.constants()  # line 1
         self.zetas, self.etas = self.constants_of_settings()
         self.shrink = self._shrink()
+        self.exploration = 0.0 if self.feasible else float(self.zetas.max())
         beyond = 0.0 if self.feasible else self.lipschitz * self.zetas
         self.low = np.zeros(len(budgets)) - beyond
         self.high = self.lipschitz * self.diameter + np.zeros(len(budgets)) + beyond

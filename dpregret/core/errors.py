@@ -3,20 +3,62 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from dpregret.core.text import printable
+
+LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
+"""Characters of a line, and of its beginning where it is shortened in the middle; lines of one refusal."""
+LONGEST_WORD: Final = 80  # of which a nearest one is looked for
+KEPT: Final = Path(".snakemake") / "dpregret-fault.txt"
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be run; ``problems`` holds one printable line per mistake."""
+    """A configuration that cannot be run; ``problems`` holds a printable line per mistake, at most `MOST_PROBLEMS`."""
 
     def __init__(self, problems: Sequence[str] | str) -> None:
-        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        each = (problems,) if isinstance(problems, str) else tuple(problems)
+        further = len(each) - MOST_PROBLEMS
+        if further > 0:
+            each = (*each[: MOST_PROBLEMS - 1], f"... and {further + 1} more")
+        self.problems = tuple(map(shown, each))
         super().__init__("\n".join(self.problems))
+
+
+def shown(line: str) -> str:
+    """One line that any terminal shows: what cannot be printed is written as an escape, the middle of much left out."""
+    if len(line) > LONGEST:
+        line = f"{line[:HEAD]} ... {line[HEAD - LONGEST :]}"
+    return printable(line).replace("\n", "\\n")
+
+
+def fault(error: BaseException, kept: Path = KEPT) -> str:
+    """Return one line on an error that nobody foresaw; where it was raised is written to a file that the line names."""
+    said = shown(f"{type(error).__name__}: {one_line(error)}")
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text("".join(traceback.format_exception(error)), encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        return f"{said} (this is a fault of dpregret: please report it)"
+    return f"{said} (this is a fault of dpregret: please report it with {kept})"
+
+
+def raised(error: Exception) -> str:
+    """What an error says in one line; with its kind and the place where it was raised, if it is no plain refusal."""
+    said = one_line(error)
+    if isinstance(error, ValueError):
+        return said
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {said}{place}"
 
 
 def nearest(word: object, allowed: Iterable[str]) -> str:
     """Return ``; did you mean 'ball'?`` for the closest allowed word, or nothing when none is close."""
-    matches = difflib.get_close_matches(str(word), list(allowed), n=1, cutoff=0.5)
+    matches = difflib.get_close_matches(str(word)[:LONGEST_WORD], list(allowed), n=1, cutoff=0.5)
     return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
@@ -27,5 +69,5 @@ def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error without line breaks."""
-    return " ".join(str(error).split())
+    """The message of an error without line breaks, and nothing in it that a terminal would act on."""
+    return shown(" ".join(str(error).split()))

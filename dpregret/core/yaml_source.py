@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import yaml
 
 from dpregret.core.errors import ConfigError
 
 KeyPath = tuple[str | int, ...]
+LARGEST_BITS: Final = 1024  # of a whole number: every one can be a float
+LONGEST_NUMBER: Final = 400  # characters
+TAG: Final = "tag:yaml.org,2002:"
+PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge"))
+KEYS: Final = frozenset(TAG + kind for kind in ("str", "int", "merge"))
+
+
+class Bounds(NamedTuple):
+    """How much a file may hold: megabytes, nodes (those behind an alias count each time), lists in lists."""
+
+    megabytes: float = 4.0
+    nodes: float = 100_000
+    depth: int = 60
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be."""
+    """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
+
+    Dates are words. What cannot be made of a node is a fault of the file, with its line.
+    """
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Raises ConstructorError for what is no number, and for one too large to be a float."""
+        try:
+            made = super().construct_object(node, deep)
+        except (ValueError, TypeError, LookupError, ArithmeticError):
+            kind = node.tag.removeprefix(TAG)
+            raise yaml.constructor.ConstructorError(None, None, f"this is no {kind}", node.start_mark) from None
+        if isinstance(made, int) and made.bit_length() > LARGEST_BITS:
+            raise yaml.constructor.ConstructorError(None, None, "too large a number", node.start_mark)
+        return made
 
 
-_Loader.yaml_implicit_resolvers = dict(yaml.SafeLoader.yaml_implicit_resolvers)  # not the shared table
+_Loader.yaml_implicit_resolvers = {  # not the shared table
+    first: [(tag, pattern) for tag, pattern in each if tag in PLAIN]
+    for first, each in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)[eE][-+]?[0-9]+$"),
@@ -94,53 +126,132 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-def read_source(path: Path, name: str | None = None) -> Source:
-    """Read one YAML file; raise `ConfigError` for a missing, unreadable, malformed or repeated thing."""
+def shown(path: Path) -> str:
+    """Return a path as messages name it, from the working folder on."""
+    try:
+        return str(Path(os.path.realpath(path)).relative_to(os.path.realpath(".")))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def read_source(path: Path, name: str | None = None, bounds: Bounds = Bounds()) -> Source:
+    """Read one YAML file.
+
+    Raises `ConfigError` for what is missing, no file, unreadable, malformed, too large, nested too deeply or repeated,
+    and for what is neither a number, a word, true, false, nothing, a list nor a mapping.
+    """
     name = name or str(path)
+    text = _text(path, name, bounds)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ConfigError([f"{name}: there is no such file"]) from None
-    except UnicodeDecodeError as error:
-        raise ConfigError([f"{name}: is not UTF-8 text (byte {error.start})"]) from None
-    except OSError as error:
-        raise ConfigError([f"{name}: cannot be read ({error.strerror})"]) from None
-    try:
+        _check_events(text, bounds)
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             raise ConfigError([f"{name}: is empty"])
-        lines: dict[KeyPath, int] = {}
-        problems = _walk(node, (), lines, name, set())
-        if problems:
-            raise ConfigError(problems)
-        return Source(name, loader.construct_document(node), lines)
+        walk = _Walk(name, bounds)
+        walk.visit(node, (), frozenset())
+        if walk.problems:
+            raise ConfigError(walk.problems)
+        return Source(name, loader.construct_document(node), walk.lines)
     except yaml.MarkedYAMLError as error:
         line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
         raise ConfigError([f"{name}{line}: is not valid YAML: {error.problem}"]) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if isinstance(error, ConfigError):
-            raise
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError([f"{name}:{line}: is not valid YAML: {error.reason} (character {error.character})"]) from None
+    except yaml.YAMLError as error:
         raise ConfigError([f"{name}: is not valid YAML: {' '.join(str(error).split())}"]) from None
 
 
-def _walk(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int], name: str, above: set[int]) -> list[str]:
-    """Note the line of every key and return a problem for each key that a mapping repeats."""
-    if id(node) in above:
-        return [f"{name}:{node.start_mark.line + 1}: {dotted(path)}: contains itself"]
-    lines.setdefault(path, node.start_mark.line + 1)
-    problems: list[str] = []
-    inside = above | {id(node)}
-    if isinstance(node, yaml.MappingNode):
+def _text(path: Path, name: str, bounds: Bounds) -> str:
+    """The text of a file, never of a pipe or a device, which may have no end."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise ConfigError([f"{name}: cannot be read (is {'a folder' if stat.S_ISDIR(mode) else 'no plain file'})"])
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # some plain files never end either
+            content = file.read(int(min(bounds.megabytes, 2**20) * 2**20) + 1) or b""
+        if len(content) > bounds.megabytes * 2**20:
+            raise ConfigError([f"{name}: is larger than {bounds.megabytes:g} MB"])
+        return content.decode("utf-8")
+    except ConfigError:
+        raise
+    except FileNotFoundError:
+        raise ConfigError([f"{name}: there is no such file"]) from None
+    except UnicodeDecodeError as error:
+        raise ConfigError([f"{name}: is not UTF-8 text (byte {error.start})"]) from None
+    except (OSError, ValueError) as error:
+        raise ConfigError([f"{name}: cannot be read ({getattr(error, 'strerror', error)})"]) from None
+
+
+def _check_events(text: str, bounds: Bounds) -> None:
+    """Refuse what is nested too deeply or too long, before nodes are made by a recursion in C, which would crash."""
+    depth, nodes = 0, 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        nodes += isinstance(event, yaml.NodeEvent)
+        problem = _excess(depth, nodes, bounds)
+        if problem:
+            raise yaml.constructor.ConstructorError(None, None, problem, event.start_mark)
+
+
+def _excess(depth: int, nodes: int, bounds: Bounds) -> str:
+    if depth > bounds.depth:
+        return f"nested more than {bounds.depth} levels deep"
+    return (
+        f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
+    )
+
+
+class _Walk:
+    """Looks at every node: the line of every key, and a problem for each key or value that a file may not hold."""
+
+    def __init__(self, name: str, bounds: Bounds) -> None:
+        self.name, self.bounds = name, bounds
+        self.lines: dict[KeyPath, int] = {}
+        self.problems: list[str] = []
+        self.nodes = 0
+
+    def visit(self, node: yaml.Node, path: KeyPath, above: frozenset[int]) -> None:
+        """Go below a node; raises ConstructorError where aliases make too much of it."""
+        self.nodes += 1
+        line = node.start_mark.line + 1
+        if problem := _excess(len(above), self.nodes, self.bounds):
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
+        if id(node) in above:
+            self._note(line, path, "contains itself")
+            return
+        self.lines.setdefault(path, line)
+        inside = above | {id(node)}
+        if node.tag not in PLAIN:
+            kind = node.tag.removeprefix(TAG)
+            self._note(line, path, f"is not valid YAML here: {kind} is neither word, number, list nor mapping")
+        elif isinstance(node, yaml.MappingNode):
+            self._mapping(node, path, inside)
+        elif isinstance(node, yaml.SequenceNode):
+            for position, item in enumerate(node.value):
+                self.visit(item, (*path, position), inside)
+        elif node.tag in (f"{TAG}int", f"{TAG}float") and len(node.value) > LONGEST_NUMBER:
+            self._note(line, path, f"a number of {len(node.value)} characters, at most {LONGEST_NUMBER} are read")
+
+    def _mapping(self, node: yaml.MappingNode, path: KeyPath, inside: frozenset[int]) -> None:
         seen: dict[str, int] = {}
         for key, value in node.value:
-            here, line = (*path, str(key.value)), key.start_mark.line + 1
-            if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
-                problems.append(f"{name}:{line}: {dotted(here)}: repeated key (first on line {seen[key.value]})")
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS or len(key.value) > LONGEST_NUMBER:
+                said = f"{key.value!r}" if isinstance(key, yaml.ScalarNode) else "this one"
+                self._note(line, path, f"a key must be a short word, not {said} (quotes make a word of it)")
+                continue
+            here = (*path, str(key.value))
+            if key.value in seen and key.tag != f"{TAG}merge":
+                self._note(line, here, f"repeated key (first on line {seen[key.value]})")
             seen[str(key.value)] = line
-            lines[here] = line
-            problems += _walk(value, here, lines, name, inside)
-    elif isinstance(node, yaml.SequenceNode):
-        for position, item in enumerate(node.value):
-            problems += _walk(item, (*path, position), lines, name, inside)
-    return problems
+            self.lines[here] = line
+            self.visit(value, here, inside)
+
+    def _note(self, line: int, path: KeyPath, message: str) -> None:
+        place = f"{dotted(path)}: " if path else ""
+        self.problems.append(f"{self.name}:{line}: {place}{message}")

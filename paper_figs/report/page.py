@@ -12,6 +12,7 @@ from typing import Any, Final
 import jinja2
 import pandas as pd
 
+from dpregret.core import stamped
 from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
@@ -112,7 +113,7 @@ def _privacy(view: PaperView) -> tuple[PaperView, int, int] | None:
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
     """Microseconds of every oracle of every set, and how many linear oracle calls one projection costs."""
-    found = [pd.read_parquet(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
+    found = [stamped.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
     if not found:
         return None
     costs = pd.concat(found).groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()

@@ -10,6 +10,8 @@ import pytest
 from dpregret.paper_figs import compare, show
 from dpregret.paper_figs.gate import SLACK
 
+NAN = float("nan")
+
 
 def claims(**changes: object) -> pd.DataFrame:
     record = {
@@ -49,7 +51,7 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
     second = [
         claims(claim="same"), claims(claim="new"), claims(claim="verdict", verdict="inconclusive", cells_used="1; 2"),
         claims(claim="moved", fitted=0.9, fitted_low=0.86, fitted_high=0.94), claims(claim="other", stream="smooth"),
-        claims(claim="gone", verdict="not run", fitted=float("nan")),
+        claims(claim="gone", verdict="not run", fitted=NAN, fitted_low=NAN, fitted_high=NAN),
     ]  # fmt: skip
     found = differences(tmp_path, first, second)
     kinds = [compare.BEYOND, compare.VERDICT, compare.OTHER, compare.ONLY_A, compare.ONLY_B]
@@ -77,6 +79,30 @@ def test_command_prints_the_differences_and_where_they_are(tmp_path: Path, capsy
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(tmp_path), str(tmp_path)]) == 2
     assert "no claims.csv here, nor one folder below" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("0.46,", "nan,", "claims.csv:2: column fitted_low: 'nan' is no finite number"),
+        ("reproduced", "reproduzed", "claims.csv:2: column verdict: unknown verdict 'reproduzed'"),
+        ("1; 2; 3; 4", "\xff", "claims.csv:2: not UTF-8"),
+        ("cells_used", "cells", "claims.csv:1: no column 'cells_used'"),
+        ("one,", '"one,', "claims.csv:2: unexpected end of data"),
+    ],
+)
+def test_a_damaged_table_is_one_line_and_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, fault: str
+) -> None:
+    folder = write(tmp_path / "results", claims(), paper="lou_2020")
+    file = folder / "lou_2020" / "claims.csv"
+    file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
+    shown = ["lou", "--lines", "claim", "--results", folder]
+    for main, words in ((compare.main, [folder, folder]), (show.main, shown)):
+        assert main(list(map(str, words))) == 2
+        said = capsys.readouterr().err
+        assert fault in said
+        assert said.count("\n") == 1
 
 
 def test_papers_of_one_side_only_are_left_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from dpregret.paper_figs import fits
+from dpregret.paper_figs.stopping_coverage import rare
 
 HORIZONS = 2.0 ** np.arange(8, 16)
 
@@ -154,3 +155,56 @@ def test_comparison_of_laws_is_that_of_two_least_squares() -> None:
     for wrong in (means[:3], np.array([0.3, 0.0, 0.7, 1.9])):
         with pytest.raises(fits.NoExponent, match=r"^the comparison of laws needs four cells with positive mean$"):
             fits.compare_log_law(horizons[: len(wrong)], wrong)
+
+
+def planted_events(probability: float, runs: int, simulations: int = 400) -> np.ndarray:
+    """A law T^0.5 in five cells, half of whose mean comes from rare events."""
+    noise = rare(probability)(np.random.default_rng(5), (simulations, runs, 5))
+    return np.exp(0.5 * np.log(2.0) * np.arange(5)) * noise
+
+
+@pytest.mark.parametrize(("probability", "runs", "most"), [(0.02, 32, 0.85), (0.02, 16, 0.88), (0.1, 8, 0.91)])
+def test_intervals_of_responses_ruled_by_rare_runs_hold_the_truth(
+    monkeypatch: pytest.MonkeyPatch, probability: float, runs: int, most: float
+) -> None:
+    """By the bootstrap alone they do so in at most the share `most`."""
+    responses, axis = planted_events(probability, runs), np.log(2.0) * np.arange(5)
+
+    def coverage() -> float:
+        _, low, high = fits.slope_intervals(responses, axis, replicates=300)
+        return float(((low <= 0.5) & (high >= 0.5)).mean())
+
+    assert coverage() > 0.92
+    monkeypatch.setattr(fits, "RARE", 2.0)
+    assert coverage() < most
+
+
+def test_ordinary_runs_are_not_called_rare_and_keep_their_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, axis = np.random.default_rng(1), np.log(2.0) * np.arange(6)
+    responses = np.exp(
+        0.5 * axis + 0.3 * generator.normal(size=(300, 16, 6)) + 0.3 * generator.normal(size=(300, 16, 1))
+    )
+    called = fits.largest_run(responses) > fits.RARE
+    assert called.mean() < 0.05
+    found = fits.slope_intervals(responses[~called], axis, replicates=100)
+    monkeypatch.setattr(fits, "RARE", 2.0)
+    assert np.array_equal(found, fits.slope_intervals(responses[~called], axis, replicates=100))
+
+
+def test_share_of_the_largest_run_is_that_of_its_own_squared_deviations() -> None:
+    responses = np.ones((16, 4))
+    assert fits.largest_run(responses) == 0.0
+    responses *= np.linspace(1, 2, 16)[:, None]  # a level of the run's own in all cells
+    assert fits.largest_run(responses) == 0.0
+    responses = np.ones((16, 4))
+    responses[3, 1] = 5.0
+    assert fits.largest_run(responses) == pytest.approx(15 / 16)
+    assert fits.largest_run(1e6 * responses) == pytest.approx(15 / 16)
+
+
+def test_level_is_the_mean_logarithm_of_the_means() -> None:
+    responses = np.random.default_rng(2).gamma(50.0, size=(20, 3)) * np.array([1.0, 10.0, 100.0])
+    found = fits.level(responses)
+    assert found.value == pytest.approx(np.log(responses.mean(axis=0)).mean())
+    error = (responses / responses.mean(axis=0)).mean(axis=1).std(ddof=1) / np.sqrt(20)  # to first order
+    assert found.high - found.value == pytest.approx(stats.t(19).ppf(0.975) * error, rel=0.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.paper_figs.reference import AUDIT, RENEW, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audits.neighbours import generators, rows
@@ -24,8 +26,10 @@ from dpregret.workflows.audits.plan import (
 )
 from dpregret.workflows.audits.planted import CASES, planted_rows
 from dpregret.workflows.audits.settings import load_settings
-from dpregret.workflows.audits.tables import faults, write_audit
+from dpregret.workflows.audits.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.scripts import audit_gate
+from dpregret.workflows.task import Asked
 
 SETTINGS = load_settings()
 ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
@@ -201,18 +205,65 @@ def test_tables_show_the_pair_that_proves_most(written: Path) -> None:
 
 
 def test_gate_tells_what_is_wrong(written: Path) -> None:
-    found, bugs = pd.read_csv(written / "audit.csv"), pd.read_csv(written / "planted.csv")
-    assert faults(found, bugs, found) == []
-    assert faults(found, bugs, found.assign(audited=0.1)) == []
-    assert faults(found, bugs, found.assign(accounted=1.99)) == ["l.v: accounted eps was 1.99 and is 2"]
-    assert faults(found, bugs, found.assign(variant="w")) == [
-        "l.v: only in the new audit",
-        "l.w: only in the reference",
-    ]
-    assert faults(found, bugs.assign(caught=0.9), found) == ["planted bug 'b': caught 90% of the time"]
-    assert faults(found, bugs.assign(false_alarms=0.05), found) == ["planted bug 'b': the right code was accused"]
-    worse = found.assign(finding="BROKEN: x")
-    assert faults(worse, bugs, found) == ["l.v: ledger 2, exact nan, audited 0.7"]
+    (written / "exact.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
+    right = Tables.read(written, written / "exact.csv")
+
+    def said(now: Tables) -> list[str]:
+        return [str(fault) for fault in faults(now, right)]
+
+    def audit(**changes: object) -> Tables:
+        return replace(right, audit=right.audit.assign(**changes))
+
+    def planted(**changes: object) -> Tables:
+        return replace(right, planted=right.planted.assign(**changes))
+
+    assert said(right) == said(audit(audited=0.1)) == []
+    assert said(audit(accounted=1.99)) == ["l.v: accounted eps was 2 and is 1.99"]
+    assert said(audit(delta=1e-3)) == ["l.v: delta was 0 and is 0.001"]
+    assert said(audit(variant="w")) == ["l.v: only in the reference", "l.w: only in the new audit"]
+    assert said(planted(caught=0.9)) == ["planted bug 'b': caught 90% of the time"]
+    assert said(planted(caught=np.nan)) == ["planted bug 'b': caught nan% of the time"]
+    assert said(planted(false_alarms=0.05)) == ["planted bug 'b': the right code was accused"]
+    assert said(replace(right, planted=right.planted.iloc[:0])) == ["b: only in the reference"]
+    assert said(audit(finding="BROKEN: x")) == ["l.v: ledger 2, exact nan, audited 0.7"]
+    less = replace(right, exact=right.exact.assign(attained=3.9))
+    assert said(less) == ["l.w: attained eps was 4.5 and is 3.9"]
+
+
+def test_gate_of_the_audit_refuses_what_it_cannot_compare(written: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Its message ends its log; exit code 2, and 1 when something moved."""
+    results, reference = written / "results", written / "reference"
+    for folder in (results, reference):
+        folder.mkdir()
+        (folder / "exact_losses.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
+        for name in ("audit.csv", "planted.csv"):
+            (folder / name).write_bytes((written / name).read_bytes())
+    values = {
+        "audit": results, "exact": results / "exact_losses.csv", "reference": reference, "profile": "ci",
+        "output": written / "gate.txt",
+    }  # fmt: skip
+    asked = Asked("audit_gate", {name: [str(value)] for name, value in values.items()})
+
+    def said() -> tuple[object, str]:
+        caplog.clear()
+        with pytest.raises(SystemExit) as over:
+            audit_gate.main(asked)
+        return over.value.code, caplog.messages[-1]
+
+    assert said() == (2, f"audit gate: cannot compare: {reference}/SHA256SUMS: not there, or damaged; {RENEW}")
+    keep(reference, AUDIT)
+    audit_gate.main(asked)
+    assert (written / "gate.txt").read_text().endswith("every ledger holds, every bug is caught\n")
+    right = (written / "planted.csv").read_text()
+    (results / "planted.csv").write_text(right.replace("500,1,", "500,nan,"))
+    code, message = said()
+    assert code == 2
+    assert message.endswith("planted.csv:2: column caught: 'nan' is no finite number")
+    (results / "planted.csv").write_text(right.replace("500,1,", "500,0.5,"))
+    code, message = said()
+    assert code == 1
+    assert message.splitlines()[1] == "planted bug 'b': caught 50% of the time"
+    assert message.splitlines()[-1].endswith("1 planted bugs: 1 left the reference")
 
 
 @pytest.mark.parametrize(("name", "rounds"), [("private-bandit-gaussian", 144), ("thakurta-smith-laplace", 81)])

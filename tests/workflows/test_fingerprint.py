@@ -47,6 +47,7 @@ def fingerprints() -> dict[str, str]:
         ("paper_figs/stopping.py", {"cocop", "pocp", "tables", "page"}),
         ("workflows/families/online.py", {"cocop", "pocp"}),
         ("workflows/families/base.py", {"cocop", "pocp"}),
+        ("workflows/families/answers.py", {"cocop", "pocp"}),
         ("datasets/catalogue.py", {"cocop", "pocp"}),
         ("datasets/realizable.py", set()),
         ("dpregret/core/discovery.py", {"cocop", "pocp"}),

@@ -6,15 +6,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dpregret.core import stamped
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.findings import Finding
+from dpregret.paper_figs.read_table import Form, read_table
 from dpregret.workflows.audits.plan import broken, findings
 
 CAUGHT = 0.95
+AUDIT = Form(
+    needed=("finding",), key=("family", "learner", "variant"), filled=("claimed", "delta", "accounted", "audited"),
+    numbers=("exact",),
+)  # fmt: skip
+PLANTED = Form(needed=(), key=("bug",), filled=("caught", "false_alarms"))
+EXACT = Form(needed=("on",), key=("name",), filled=("claimed", "attained"))
 TOLERANCE = 1e-5
 """Of exact and accounted values against the reference, which keeps six digits."""
 CAPTION = (
@@ -26,12 +36,12 @@ PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, an
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     """Write audit.*, audit_pairs.csv and planted.* into `out`."""
-    pairs = pd.concat([pd.read_parquet(path) for path in families], ignore_index=True)
+    pairs = pd.concat([stamped.read(path) for path in families], ignore_index=True)
     found = findings(pairs)
     formats.write_csv(pairs, out / "audit_pairs.csv")
     formats.write_csv(found, out / "audit.csv")
     formats.write_captioned(_audit_text(found), CAPTION, out, "audit")
-    bugs = pd.read_parquet(planted)
+    bugs = stamped.read(planted)
     formats.write_csv(bugs, out / "planted.csv")
     shown = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):
@@ -54,26 +64,52 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def faults(found: pd.DataFrame, planted: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
-    """What must not be, in words: a ledger that is wrong, a blind or unjust audit, an accounting that moved.
+@dataclass(frozen=True)
+class Tables:
+    """What an audit found: audit.csv, planted.csv and exact_losses.csv."""
 
-    `reference` is an audit.csv too. What is audited there may differ (another number of runs); what is computed not.
+    audit: pd.DataFrame
+    planted: pd.DataFrame
+    exact: pd.DataFrame
+
+    @classmethod
+    def read(cls, audit: Path, exact: Path) -> Tables:
+        """Read the tables in the folder `audit`, and the file `exact`; raises DamageError and OSError."""
+        return cls(
+            read_table(audit / "audit.csv", AUDIT), read_table(audit / "planted.csv", PLANTED), read_table(exact, EXACT)
+        )
+
+
+def faults(now: Tables, before: Tables) -> list[Finding]:
+    """What must not be: a ledger that is wrong, a blind or unjust audit, an accounting that left its reference.
+
+    What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
+    and losses there are, not.
     """
-    wrong = broken(found)
-    for bug in planted.to_dict("records"):
-        if bug["caught"] < CAUGHT:
-            wrong.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
-        if bug["false_alarms"] > 0:
-            wrong.append(f"planted bug {bug['bug']!r}: the right code was accused")
-    key = ["family", "learner", "variant"]
-    both = reference.merge(found, on=key, how="outer", suffixes=("_reference", ""), indicator=True)
+    found = [Finding(where, what) for where, _, what in (line.partition(": ") for line in broken(now.audit))]
+    for bug in now.planted.to_dict("records"):
+        if not bug["caught"] >= CAUGHT:
+            found.append(Finding(f"planted bug {bug['bug']!r}", f"caught {bug['caught']:.0%} of the time"))
+        if not bug["false_alarms"] <= 0:
+            found.append(Finding(f"planted bug {bug['bug']!r}", "the right code was accused"))
+    found += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
+    found += _changed(now.planted, before.planted, PLANTED.key, ())
+    found += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))
+    return found
+
+
+def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[Finding]:
+    """What only one side has, and computed numbers that are not those of the reference."""
+    found = []
+    both = before.merge(now, on=list(key), how="outer", suffixes=("_reference", ""), indicator=True)
     for row in both.to_dict("records"):
-        name = f"{row['learner']}.{row['variant']}"
+        name = ".".join(str(row[column]) for column in key if column != "family")
         if row["_merge"] != "both":
-            wrong.append(f"{name}: only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}")
+            found.append(Finding(name, f"only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}"))
             continue
-        for column in ("claimed", "accounted", "exact"):
-            before, now = row[f"{column}_reference"], row[column]
-            if not np.isclose(before, now, rtol=TOLERANCE, atol=0, equal_nan=True):
-                wrong.append(f"{name}: {column} eps was {before:.6g} and is {now:.6g}")
-    return wrong
+        for column in numbers:
+            old, new = row[f"{column}_reference"], row[column]
+            if not np.isclose(old, new, rtol=TOLERANCE, atol=0, equal_nan=True):
+                word = column if column == "delta" else f"{column} eps"
+                found.append(Finding(name, f"{word} was {old:.6g} and is {new:.6g}"))
+    return found

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.core.answers import TOLERANCE, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families.answers import CheckedSource, told, untouched
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
 from dpregret.workflows.families.fields import OVERHEAD, REGRET, ExperimentOnSets, Plain
 
@@ -119,20 +121,27 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row per (setting, run)."""
-        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, learner.ledger()
+        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, told(learner, summed=True)
         assert stream is not None  # a play has a folder of data
         comparator = stream.comparator(draws.generators(cell.label), cell.horizon)
-        source = stream.source(draws.generators(cell.label))
+        beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
+        source = CheckedSource(
+            stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond, advance
+        )
         directions, noise = draws.generators("directions"), draws.generators("noise")
         started = process_time()
-        record = learner.play(source, directions, noise, advance)
+        with untouched(set=problem.domain, stream=stream):
+            record = learner.play(source, directions, noise, source.advance)
         seconds = process_time() - started
-        regret = record.losses - comparator.losses
-        if not np.isfinite(regret).all():
-            raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
+        source.close()
+        shape, most = (len(budgets), draws.runs), stream.lipschitz * (problem.domain.diameter + learner.exploration)
+        least = -stream.lipschitz * learner.exploration
+        slack = 1 + TOLERANCE  # of sums of rounded numbers
+        range_of = cell.horizon * slack * np.array([least, most])
+        regret = numbers("losses", record.losses, shape, *range_of) - comparator.losses
+        check_violation(float(record.violation), problem.domain)
         per_round = cell.horizon * draws.runs * len(budgets)
         setting, run = (index.ravel() for index in np.indices(regret.shape))
-        unknown = [math.nan] * len(budgets)
         domain = cast("CountedSet", learner.domain)
         return pd.DataFrame(
             {
@@ -142,12 +151,12 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
                 "regret": regret.ravel(),
                 "trivial_regret": np.broadcast_to(comparator.stay - comparator.losses, regret.shape).ravel(),
                 "comparator_gap": np.broadcast_to(comparator.gaps, regret.shape).ravel(),
-                "bound": np.array(learner.bound())[setting],
-                "displacement": record.displacement[setting],
-                "clipped": record.clipped.ravel(),
-                "delivered_epsilon": np.array(learner.delivered_epsilon())[setting],
-                "noise_scale": np.array([line.scale for line in ledger] or unknown)[setting],
-                "mu_gdp": np.array([line.mu() for line in ledger] or unknown)[setting],
+                "bound": finite("bound", learner.bound(), (len(budgets),), unknown=True)[setting],
+                "displacement": finite("displacement", record.displacement, (len(budgets),), 0.0)[setting],
+                "clipped": numbers("share of clipped values", record.clipped, shape, 0.0, 1.0).ravel(),
+                "delivered_epsilon": ledger.delivered[setting],
+                "noise_scale": ledger.scales[setting],
+                "mu_gdp": ledger.mus[setting],
             }
         ).assign(
             set=cell.set_name,

@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
+from dpregret.core.answers import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
 from dpregret.workflows.families.fields import (
     Dimensions,
@@ -186,9 +188,13 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         domain = cast("CountedSet", learner.domain)
         optimum, _, gaps = risk.optimum()
         started = process_time()
-        points = learner.fit(draws.generators("noise"))
+        with untouched(set=problem.domain, risk=risk):
+            points = learner.fit(draws.generators("noise"))
         per_run = runs * len(budgets)
         seconds = (process_time() - started) / per_run
+        check_shape(points, (len(budgets), runs, cell.dimension))
+        points = points.copy()  # whatever the learner does with its own
+        violation = float(check_inside(points, problem.domain).max())
         excess = risk.value(points) - optimum
         if not np.isfinite(excess).all():
             raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a risk that is not finite")
@@ -204,9 +210,8 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
                 "regret": excess.ravel(),
                 "trivial_regret": np.broadcast_to(trivial, excess.shape).ravel(),
                 "comparator_gap": np.broadcast_to(gaps, excess.shape).ravel(),
-                "bound": np.array(learner.bound())[setting],
-                "iterations": np.array(learner.iterations())[setting],
-                "delivered_epsilon": np.array(learner.delivered_epsilon())[setting],
+                "bound": finite("bound", learner.bound(), (len(budgets),), unknown=True)[setting],
+                "iterations": finite("iterations", learner.iterations(), (len(budgets),), 0.0)[setting],
                 **{name: values[setting] for name, values in _ledger(learner).items()},
             }
         ).assign(
@@ -221,7 +226,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
             noise_norm=0.0,
             width=width,
             width_error=width_error,
-            violation=float(domain.violation(points).max()),
+            violation=violation,
             projections=domain.projections.rows / per_run,
             linear_oracles=domain.linear_oracles.rows / per_run,
             local_oracles=0.0,
@@ -313,13 +318,14 @@ def _ledger(learner: ErmLearner) -> dict[str, Array]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     from dpregret.algorithms.privacy import Release
 
-    lines, settings = learner.ledger(), len(learner.budgets)
+    (lines, delivered, scales, _), settings = told(learner), len(learner.budgets)
     gaussian = [line for line in lines if isinstance(line, Release) and line.distribution == "gaussian"]
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     unknown = np.full(settings, math.nan)
     return {
+        "delivered_epsilon": delivered,
         "noise_distribution": np.array([line.distribution for line in lines] or ["none"] * settings),
-        "noise_scale": np.array([line.scale for line in lines]) if lines else unknown,
+        "noise_scale": scales,
         "mu_gdp": np.array([line.mu() if line.nodes else 0.0 for line in gaussian])
         if lines and len(gaussian) == len(lines)
         else unknown,

@@ -13,8 +13,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.core.answers import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.runs import OPTIONS
+from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family
 from dpregret.workflows.families.fields import Experiment, Losses, Mistake, Option, Sizes
 
@@ -144,21 +146,21 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         assert stream is not None  # a play has a folder of data
         comparator = stream.comparator(draws.generators(cell.label))
         started = process_time()
-        play = learner.play(stream.blocks(draws.generators(cell.label)), draws.generators("noise"))
+        with untouched(stream=stream):
+            play = learner.play(stream.blocks(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started
-        regret = play.losses - comparator.best
-        if not np.isfinite(regret).all():
-            raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
+        most = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
+        regret = numbers("losses", play.losses, (runs,), -TOLERANCE * most, most) - comparator.best
         advance(1)
-        (bound,), (delivered,) = learner.bound(), learner.delivered_epsilon()
+        (bound,), ledger = finite("bound", learner.bound(), (1,), unknown=True), told(learner)
         return pd.DataFrame(
             {
                 "run": np.arange(runs),
                 "regret": regret,
                 "trivial_regret": comparator.uniform - comparator.best,
-                "draws": play.draws,
+                "draws": finite("draws", play.draws, (runs,), 0.0, unknown=True),
             }
-            | ({} if play.phases is None else {"phases": play.phases})
+            | ({} if play.phases is None else {"phases": finite("phases", play.phases, (runs,), 0.0)})
         ).assign(
             set="experts",
             stream=cell.stream,
@@ -171,7 +173,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
             best_loss=math.nan if stream.best_loss is None else stream.best_loss,
             bound=bound,
             lower_bound=stream.lower_bound if learner.pure else math.nan,
-            delivered_epsilon=delivered,
+            delivered_epsilon=ledger.delivered[0],
             seconds=seconds / (cell.horizon * runs),
             **dict(cell.options),
         )

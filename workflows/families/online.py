@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from dpregret.core.answers import finite
+from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import MEGABYTE, Advance, Counts, Draws, Family, HasTraits, Plays
 from dpregret.workflows.families.fields import (
     FIRST_RECORDED,
@@ -169,13 +171,14 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         """One row per (setting, run, checkpoint)."""
         from dpregret.algorithms.learner import Record
 
-        stream = problem.stream
-        size = runs_a_group(len(learner.settings), draws.runs, cell.dimension, stream.drawn)
+        stream, many = problem.stream, len(learner.settings)
+        size = runs_a_group(many, draws.runs, cell.dimension, stream.drawn)
         comparator = _comparator(stream, draws.generators(_data(cell)), cell.checkpoints, size)
-        played = list(_groups(learner, stream, cell, draws, size, advance))
+        with untouched(set=problem.domain, stream=stream):
+            played = list(_groups(learner, stream, cell, draws, size, advance))
         record = Record.joined([record for _, record in played])
         domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
-        per_round = cell.horizon * draws.runs * len(learner.settings)
+        per_round = cell.horizon * draws.runs * many
         return _tidy(learner, cell, record, comparator).assign(
             noise_norm=record.noise_norms.ravel(),
             stream=cell.stream,
@@ -300,8 +303,8 @@ def _groups(
         part = learner
         if size < runs:
             part = type(learner)(learner.problem, learner.settings, len(noise[own]), learner.variant)
-        told = _Share(advance, len(noise[own]) / runs)
-        yield part, play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, told)
+        share = _Share(advance, len(noise[own]) / runs)
+        yield part, play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, share)
 
 
 class _Share:
@@ -311,10 +314,8 @@ class _Share:
         self.advance, self.share, self.waiting = advance, share, 0.0
 
     def __call__(self, rounds: int) -> None:
-        self.waiting += rounds * self.share
-        whole = int(self.waiting)
-        self.waiting -= whole
-        self.advance(whole)
+        whole, self.waiting = divmod(self.waiting + rounds * self.share, 1)
+        self.advance(int(whole))
 
 
 def _comparator(
@@ -346,11 +347,10 @@ def _problem(
 
 def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) -> pd.DataFrame:
     """Regret and its companions, one row per (setting, run, checkpoint)."""
-    losses = record.losses
-    settings = len(losses)
-    at = np.array(cell.checkpoints) - 1
-    plan, ledger = learner.noise_plan, learner.ledger()
-    displacement = learner.displacement(cell.horizon)[:, at] / (learner.domain.diameter / 2)
+    losses, at = record.losses, np.array(cell.checkpoints) - 1
+    plan, ledger = learner.noise_plan, told(learner, summed=True)
+    curve = settings, _ = len(losses), cell.horizon
+    displacement = finite("displacement", learner.displacement(cell.horizon), curve, 0.0)
 
     def spread(values: Array | list[float]) -> Array:
         """(settings, checkpoints) or (settings,) -> one value per row."""
@@ -375,13 +375,13 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
             "checkpoint": np.array(cell.checkpoints)[checkpoint],
             "regret": (losses - comparator.losses.T).ravel(),
             "trivial_regret": np.broadcast_to((comparator.stay - comparator.losses).T, losses.shape).ravel(),
-            "bound": spread(learner.bound(cell.horizon)[:, at]),
-            "displacement": spread(displacement),
+            "bound": spread(finite("bound", learner.bound(cell.horizon), curve, unknown=True)[:, at]),
+            "displacement": spread(displacement[:, at] / (learner.domain.diameter / 2)),
             "comparator_gap": np.broadcast_to(comparator.gaps.T, losses.shape).ravel(),
-            "noise_scale": spread([line.scale for line in ledger] or [0.0] * settings),
+            "noise_scale": spread(ledger.scales if ledger.lines else [0.0] * settings),
             "noise_distribution": plan.distribution if plan is not None else "none",
-            "delivered_epsilon": spread(learner.delivered_epsilon()),
-            "mu_gdp": spread([line.mu() for line in ledger] or [math.nan] * settings),
+            "delivered_epsilon": spread(ledger.delivered),
+            "mu_gdp": spread(ledger.mus),
             **tuning,
         }
     )

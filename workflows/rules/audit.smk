@@ -84,7 +84,8 @@ rule audit_gate:
     input:
         audit=f"{RESULTS}/audit/audit.csv",
         planted=f"{RESULTS}/audit/planted.csv",
-        reference=f"{RESULTS.replace('results', 'results/reference', 1)}/audit/audit.csv",
+        exact=f"{RESULTS}/audit/exact_losses.csv",
+        reference=kept("audit"),
     output:
         f"{RESULTS}/audit/gate.txt",
     log:
@@ -98,5 +99,5 @@ rule audit_gate:
     shell:
         task(
             "audit_gate",
-            "--audit {input.audit:q} --planted {input.planted:q} --reference {input.reference:q}",
+            f"--audit {RESULTS}/audit --exact {{input.exact:q}} --reference {REFERENCE}/audit --profile {CONFIG.profile}",
         )

@@ -3,6 +3,7 @@
 TABLES = [
     "claims.csv",
     "checks.csv",
+    "jobs.csv",
     *[f"costs.{form}" for form in ("csv", "md", "html")],
     *[f"errata.{form}" for form in ("csv", "md")],
     *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
@@ -61,8 +62,13 @@ CLIENT = shlex.quote(f"{workflow.basedir}/workflows/forkserver/client.py")
 
 
 def task(script, arguments):
-    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one."""
-    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {arguments}"
+    """The command of a rule: a job of workflows/scripts, done by the server of the run where there is one.
+
+    The job seals what it makes, with all its parameters, of which the code comes last, and the inputs that it is given.
+    """
+    read = " ".join(re.findall(r"--(\w+) \{input", arguments))
+    sealed = f"--asked {{params:q}} --from {read}"
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {arguments}"
 
 
 @cache
@@ -166,13 +172,14 @@ def shown_files(wildcards):
     return files + [str(path) for paths in measured for path in paths]
 
 
-def reference_lines(wildcards):
-    """The committed claims of a paper, and its checks where there are some."""
-    folder = RESULTS.replace("results", "results/reference", 1)
-    claims, checks = (
-        f"{folder}/{wildcards.paper}/{name}" for name in ("claims.csv", "checks.csv")
-    )
-    return [claims, *([checks] if Path(checks).exists() else [])]
+REFERENCE = RESULTS.replace("results", "results/reference", 1)
+
+
+def kept(*folders):
+    """What is there of the reference; the gates say what is missing."""
+    paths = [Path(REFERENCE) / folder for folder in folders]
+    files = [path for folder in paths for path in sorted(folder.glob("*"))]
+    return [str(path) for path in files if path.is_file()]
 
 
 def captioned(name):

@@ -11,6 +11,7 @@ rule html_report:
     conda:
         "../envs/bench.yaml"
     params:
+        profile=CONFIG.profile,
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         code=fingerprint.figures_fingerprint("html_report.py", *CONFIG.papers),
     shell:

@@ -3,7 +3,7 @@
 
 rule run:
     input:
-        data_files,
+        data=data_files,
         host=host_file,
     output:
         f"{RESULTS}/{{paper}}/runs/{{experiment}}/{{learner}}.{{variant}}.parquet",
@@ -21,7 +21,7 @@ rule run:
         task(
             "run",
             f"--settings {SETTINGS} --paper {{wildcards.paper}} --experiment {{wildcards.experiment}}"
-            " --learner {wildcards.learner} --variant {wildcards.variant} --host {input.host}",
+            " --learner {wildcards.learner} --variant {wildcards.variant} --data {input.data:q} --host {input.host:q}",
         )
 
 
@@ -51,7 +51,7 @@ rule expiry:
     params:
         code=fingerprint.module_fingerprint("dpregret.workflows.expiry", "expiry.py"),
     shell:
-        task("expiry", f"--settings {SETTINGS}")
+        task("expiry", "")
 
 
 # What a chapter computes without a run.
@@ -85,4 +85,4 @@ rule complete:
     params:
         code=fingerprint.module_fingerprint("dpregret.paper_figs.runs", "complete.py"),
     shell:
-        task("complete", "--runs {input.runs:q}")
+        task("complete", f"--settings {SETTINGS} --runs {{input.runs:q}}")

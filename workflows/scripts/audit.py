@@ -1,7 +1,7 @@
 """Audit all private learners of one family."""
 
+from dpregret.core import stamped
 from dpregret.workflows.audits.plan import family_rows
-from dpregret.workflows.results import write_parquet
 from dpregret.workflows.scripts.run import prepare
 from dpregret.workflows.task import Asked
 
@@ -11,4 +11,4 @@ __all__ = ["main", "prepare"]
 def main(asked: Asked) -> None:
     """--family --seed --runs --output"""
     found = family_rows(asked.one("family"), int(asked.one("seed")), int(asked.one("runs")))
-    write_parquet(found, asked.output)
+    stamped.write(found, asked.output, asked.stamp)

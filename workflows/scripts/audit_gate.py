@@ -2,18 +2,26 @@
 
 import logging
 
-import pandas as pd
-
-from dpregret.workflows.audits.tables import faults
+from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, GateError, report
+from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.reference import AUDIT, check
+from dpregret.workflows.audits.tables import Tables, faults
 from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
-    """--audit --planted --reference --output"""
-    audit, planted, reference = (pd.read_csv(asked.path(name)) for name in ("audit", "planted", "reference"))
-    wrong = faults(audit, planted, reference)
+    """--audit --exact --reference --profile --output; audit and reference are folders"""
+    reference = asked.path("reference")
+    try:
+        check(reference, AUDIT)
+        now = Tables.read(asked.path("audit"), asked.path("exact"))
+        wrong = faults(now, Tables.read(reference, reference / "exact_losses.csv"))
+    except (GateError, DamageError, OSError) as fault:
+        logging.error("audit gate: cannot compare: %s", fault)
+        raise SystemExit(INCOMPARABLE) from None
+    counted = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
+    text = report(wrong, counted, "every ledger holds, every bug is caught", asked.one("profile"))
     if wrong:
-        logging.error("the audit found\n%s", "\n".join(wrong))
-        raise SystemExit(1)
-    report = f"{len(audit)} private learner variants audited: every ledger holds; {len(planted)} planted bugs caught\n"
-    asked.output.write_text(report)
+        logging.error("the audit found\n%s", text)
+        raise SystemExit(MOVED)
+    asked.output.write_text(text)

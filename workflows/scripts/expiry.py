@@ -1,9 +1,10 @@
 """Compute the privacy loss by age of an item."""
 
+from dpregret.core import stamped
 from dpregret.workflows.expiry import loss_by_age
 from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
-    """--settings --output"""
-    loss_by_age(asked.settings, asked.output)
+    """--output"""
+    stamped.write(loss_by_age(), asked.output, asked.stamp)

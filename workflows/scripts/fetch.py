@@ -1,11 +1,19 @@
 """Download, verify and convert one declared data set."""
 
+import logging
+
+from dpregret.core.errors import one_line
 from dpregret.datasets.fetch import convert, fetch, find_source
 from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
     """--name --output"""
-    source, folder = find_source(asked.one("name")), asked.output.parent
-    fetch(source, folder)
-    convert(source, folder)
+    folder = asked.output.parent
+    try:
+        source = find_source(asked.one("name"))
+        fetch(source, folder)
+        convert(source, folder)
+    except (ValueError, OSError) as error:
+        logging.error("%s", one_line(error))
+        raise SystemExit(1) from None

@@ -15,7 +15,7 @@ def main(asked: Asked) -> None:
     output.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as folder:
         write_figures(
-            link_files(asked.paths("runs"), Path(folder)),
+            link_files(asked.paths("runs"), Path(folder), asked.settings),
             PAPERS / paper,
             output,
             costs_file=next(iter(asked.paths("costs")), None),

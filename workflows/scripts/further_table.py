@@ -15,7 +15,7 @@ def main(asked: Asked) -> None:
     paper = asked.one("paper")
     with TemporaryDirectory() as folder:
         write_further_table(
-            link_files(asked.paths("runs"), Path(folder)),
+            link_files(asked.paths("runs"), Path(folder), asked.settings),
             PAPERS / paper,
             asked.output.parent,
             int(asked.one("number")),

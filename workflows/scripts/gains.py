@@ -10,6 +10,7 @@ from dpregret.workflows.task import Asked
 
 
 def main(asked: Asked) -> None:
-    """--paper --runs --output"""
+    """--paper --settings --runs --output"""
     with TemporaryDirectory() as folder:
-        write_gains(link_files(asked.paths("runs"), Path(folder)), PAPERS / asked.one("paper"), asked.output.parent)
+        runs = link_files(asked.paths("runs"), Path(folder), asked.settings)
+        write_gains(runs, PAPERS / asked.one("paper"), asked.output.parent)

@@ -15,7 +15,8 @@ def main(asked: Asked) -> None:
     with TemporaryDirectory() as folder:
         for paper in config.papers:
             below = page.parent / paper / "runs"
-            link_files([path for path in asked.paths("shown") if below in path.parents], Path(folder) / paper)
+            runs = [path for path in asked.paths("shown") if below in path.parents]
+            link_files(runs, Path(folder) / paper, config)
         write_report(
             page.parent,
             Path(folder),

@@ -3,7 +3,9 @@
 from importlib import import_module
 from pathlib import Path
 
+from dpregret.core.stamped import Stamp
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.fingerprint import learner_fingerprint
 from dpregret.workflows.job import run_job
 from dpregret.workflows.task import Asked
 
@@ -11,9 +13,11 @@ LABELS = ("paper", "experiment", "learner", "variant")
 
 
 def prepare() -> None:
-    """Load all learners and streams, and the kernels of their rounds."""
+    """Load all learners and streams, and the kernels of their rounds; read their sources, whose hashes jobs ask for."""
     for family in FAMILIES.values():
-        _ = family.learners, family.streams
+        streams = [each.__module__ for each in family.streams.values()]
+        for learner in family.learners.values():
+            learner_fingerprint(family.name, learner.__module__, streams)  # keeps what every file imports
     import_module("dpregret.core.compiled").warm()  # a quarter of a second: not where only one job is served
 
 
@@ -26,4 +30,9 @@ def main(asked: Asked) -> None:
         output=asked.output,
         data_dir=Path("datasets/cache"),
         host=next(iter(asked.paths("host")), None),
+        apart=True,
     )
+    made = Stamp.of(asked.output)
+    if "asked" in asked.values and (made.config, made.code) != (asked.stamp.config, asked.stamp.code):
+        asked.output.unlink()
+        raise SystemExit("the code was edited after this run was planned: run the same command again")

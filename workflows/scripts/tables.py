@@ -15,9 +15,10 @@ def main(asked: Asked) -> None:
     paper = asked.one("paper")
     with TemporaryDirectory() as folder:
         write_tables(
-            link_files(asked.paths("runs"), Path(folder)),
+            link_files(asked.paths("runs"), Path(folder), asked.settings),
             PAPERS / paper,
             asked.output.parent,
             experiments=set(asked.settings.papers[paper].experiments),
             exact=ExactLoss.read(asked.path("exact")),
+            profile=asked.settings.profile,
         )

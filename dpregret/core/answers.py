@@ -1,0 +1,90 @@
+"""What a learner says, looked at where it leaves the learner: its type, shape and range, and whether it is a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+
+TOLERANCE = 1e-6
+"""Largest violation of a set, in its diameters. All honest learners of a full run stay below 1e-12."""
+FLOAT = np.dtype(np.float64)
+
+
+class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not a mistake of the program)
+    """A learner has said or done what cannot be right; the message is one line about it."""
+
+
+class Place(Protocol):
+    """What is asked of a set."""
+
+    name: str
+    diameter: float
+
+    def violation(self, points: Array) -> Array:
+        """0 inside, a distance-like excess outside."""
+
+
+def numbers(
+    what: str, said: Any, shape: Sequence[int], low: float = -math.inf, high: float = math.inf, unknown: bool = False
+) -> Array:
+    """A copy of real numbers of exactly this shape within [low, high].
+
+    unknown: NaN is allowed. Raises LearnerFault.
+    """
+    try:
+        found = np.asarray(said)
+    except ValueError:  # ragged
+        raise LearnerFault(f"{what}: no array of numbers") from None
+    if found.dtype.kind not in "fiu":
+        raise LearnerFault(f"{what}: of type {found.dtype}, expected real numbers")
+    if found.shape != tuple(shape):
+        raise LearnerFault(f"{what}: of shape {found.shape}, expected {tuple(shape)}")
+    fine = (found >= low) & (found <= high)
+    if unknown:
+        fine |= np.isnan(found)
+    if not fine.all():
+        raise LearnerFault(f"{what}: {found[~fine][0]:.6g}, allowed are {low:g} to {high:g}")
+    return found.copy()
+
+
+def finite(what: str, said: Any, shape: Sequence[int], low: float | None = None, unknown: bool = False) -> Array:
+    """The same, of finite numbers, at least `low`."""
+    most = float(np.finfo(np.float64).max)
+    return numbers(what, said, shape, -most if low is None else low, most, unknown)
+
+
+def check_shape(points: Any, shape: tuple[int, ...]) -> None:
+    """Raise LearnerFault unless the points are an array of 64-bit numbers of exactly this shape."""
+    if not isinstance(points, np.ndarray):
+        raise LearnerFault(f"points: of type {type(points).__name__}, expected an array")
+    if points.dtype != FLOAT:
+        raise LearnerFault(f"points: of type {points.dtype}, expected {FLOAT}")
+    if points.shape != shape:
+        raise LearnerFault(f"points: of shape {points.shape}, expected {shape}")
+
+
+def check_inside(points: Array, domain: Place, beyond: float = 0.0) -> Array:
+    """The points' violations of the set; raises LearnerFault for numbers that are not finite, and by `check_violation`.
+
+    beyond: distance from the set that the learner may keep by its definition.
+    """
+    if not np.isfinite(points).all():
+        raise LearnerFault("a point is not finite")
+    violation = domain.violation(points)
+    check_violation(float(violation.max()), domain, beyond)
+    return violation
+
+
+def check_violation(worst: float, domain: Place, beyond: float = 0.0) -> None:
+    """Raise LearnerFault where points left the set by more than `TOLERANCE` diameters, and `beyond`."""
+    allowed = TOLERANCE * domain.diameter + beyond
+    if not 0 <= worst <= allowed:
+        raise LearnerFault(
+            f"a point violates the set {domain.name!r} by {worst:.3g}, which is {worst / domain.diameter:.3g} of its "
+            f"diameter; allowed is {allowed:.3g}"
+        )

@@ -1,0 +1,147 @@
+"""Parquet files that say what they are: their metadata hold hashes of what was asked and of every column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pandas.api import types
+
+from dpregret.core.files import atomic_write
+
+KEY = b"dpregret"
+FORMAT = 1
+TIMED = "seconds"  # columns that begin so are measured times: the only ones that two equal runs do not share
+AGAIN = "delete it and run the same command again"
+
+
+class StampError(ValueError):
+    """A file that is not what it says, or says nothing: one line, with the file's name where it has one."""
+
+    def __init__(self, file: Path | str | IO[bytes], fault: str) -> None:
+        super().__init__(f"{Path(file).resolve()}: {fault}" if isinstance(file, Path | str) else fault)
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What a file says of itself.
+
+    config, code: hashes of the configuration and of the code that it was made with. columns: name -> hash of the
+    content, in order. labels: what else the file is about.
+    """
+
+    config: str
+    code: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> str:
+        """Hash of all columns but the times: equal in two equal runs."""
+        return _hash(json.dumps({name: each for name, each in self.columns.items() if not name.startswith(TIMED)}))
+
+    @classmethod
+    def of(cls, file: Path | str | IO[bytes]) -> Stamp:
+        """Read the stamp alone. Raises StampError."""
+        return _stamp(_open(file), file)
+
+
+def write(frame: pd.DataFrame, output: Path, stamp: Stamp) -> None:
+    """Write a frame with the stamp, its columns hashed, so that `output` appears whole or not at all."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    content = table.to_pandas()  # as it will be read
+    said = {"format": FORMAT, "config": stamp.config, "code": stamp.code, "labels": dict(stamp.labels)}
+    said["columns"] = {str(name): _digest(content[name]) for name in content}
+    with atomic_write(output) as temporary:
+        pq.write_table(
+            table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(said)}), temporary
+        )
+
+
+def read(file: Path | str | IO[bytes], columns: Iterable[str] | None = None, most: int | None = None) -> pd.DataFrame:
+    """Read a frame, or some columns of it, whose content is what was written.
+
+    most: refuse more cells than that, of eight bytes each, before they are decoded. Raises StampError.
+    """
+    opened = _open(file)
+    stamp, wanted = _stamp(opened, file), list(columns) if columns is not None else None
+    size = opened.metadata.num_rows * opened.metadata.num_columns
+    try:
+        size = max(size, _bytes_of(file) // 8) if most is not None else size
+        if most is not None and size > most:
+            raise StampError(file, f"{size} cells, more than {most}")
+        frame: pd.DataFrame = opened.read(wanted).to_pandas()
+        found = {str(name): _digest(frame[name]) for name in frame}
+    except StampError:
+        raise
+    except Exception as fault:  # of damaged bytes pyarrow raises nearly everything
+        raise StampError(file, f"damaged; {AGAIN}") from fault
+    odd = [name for name in (wanted or stamp.columns) if found.get(name) != stamp.columns.get(name)]
+    odd += [name for name in found if name not in stamp.columns]
+    if odd:
+        raise StampError(file, f"column {odd[0]} is not what was written: edited or damaged; {AGAIN}")
+    return frame
+
+
+def _open(file: Path | str | IO[bytes]) -> Any:
+    try:
+        return pq.ParquetFile(file)
+    except Exception as fault:
+        raise StampError(file, f"damaged; {AGAIN}") from fault
+
+
+def _bytes_of(file: Path | str | IO[bytes]) -> int:
+    """What a file would take in memory, without decoding repeated texts: a short file can hold a million long ones."""
+    opened = _open(file)
+    texts = [field.name for field in opened.schema_arrow if pa.types.is_string(field.type)]
+    groups = [opened.metadata.row_group(number) for number in range(opened.metadata.num_row_groups)]
+    found = sum(int(group.total_byte_size) for group in groups)
+    if found < 1 << 30:
+        for column in pq.ParquetFile(file, read_dictionary=texts).read(texts).columns:
+            for chunk in column.chunks:
+                lengths = pc.binary_length(chunk.dictionary).take(chunk.indices)
+                found += pc.sum(lengths.cast("int64")).as_py() or 0
+    return found
+
+
+def _stamp(opened: Any, file: Path | str | IO[bytes]) -> Stamp:
+    """The stamp of an opened file."""
+    try:
+        said = json.loads((opened.schema_arrow.metadata or {})[KEY])
+        if said["format"] != FORMAT:
+            raise StampError(file, f"format {said['format']!r}, this is {FORMAT}; {AGAIN}")
+        parts = {name: {str(key): str(each) for key, each in said[name].items()} for name in ("columns", "labels")}
+        return Stamp(str(said["config"]), str(said["code"]), **parts)
+    except (KeyError, TypeError, AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):
+        raise StampError(file, f"does not say what it was made with: edited, or of another version; {AGAIN}") from None
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _digest(column: pd.Series) -> str:
+    """Hash of the values of a column, the same whatever wrote them; one NaN is as good as another."""
+    if types.is_bool_dtype(column):
+        kind, parts = "flag", [column.to_numpy(dtype="u1").tobytes()]
+    elif types.is_integer_dtype(column):
+        kind, parts = "integer", [column.to_numpy(dtype="<i8").tobytes()]
+    elif types.is_float_dtype(column):
+        values = column.to_numpy(dtype="<f8")
+        kind, parts = "number", [np.where(np.isnan(values), np.nan, values).tobytes()]
+    else:
+        codes, words = pd.factorize(column)
+        kind, parts = "text", [json.dumps([str(each) for each in words]).encode(), codes.astype("<i8").tobytes()]
+    digest = hashlib.sha256(kind.encode())
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]

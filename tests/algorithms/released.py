@@ -1,0 +1,327 @@
+"""What a learner really releases: its noise, read off its plays, whatever it computes from it.
+
+A play is steered: oracles of the set remember what they are asked and always answer the same point. So no round looks at
+what was released before, what is asked is (item sums + noise) times known numbers, and two plays tell these apart: one
+without noise, and one in which an item was moved by a unit vector.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
+from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
+from dpregret.algorithms.erm import objective_perturbation, output_perturbation, sgd
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent
+from dpregret.algorithms.erm.objective_perturbation import PerturbedObjective
+from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.pocp import PocpIgd
+from dpregret.algorithms.online.pqftl import Pqftl
+from dpregret.algorithms.privacy import Budget, NoisePlan, Release
+from dpregret.algorithms.privacy.audit import materialise
+from dpregret.workflows.seeds import generators
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 300, 7
+ROUNDS = 3 * WINDOW - 4
+"""Some windows, not whole ones; no power of two."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """Noise of what is released and looked at, (rounds, runs, d), in the units of the items.
+
+    law: (rounds, draws), what the mechanism declares: noise = law times independent unit draws. sums: (rounds, items),
+    which items each release holds. window: how many releases an item is protected for (None: all).
+    """
+
+    noise: Array
+    law: Array
+    ledger: Release
+    sums: Array
+    window: int | None = None
+
+
+class Steered:
+    """A set whose oracles keep what they are asked, and answer the center."""
+
+    name, diameter, ratio = "steered", 2.0, 1.0
+
+    def __init__(self, dimension: int):
+        self.dimension = dimension
+        self.asked: list[Array] = []
+
+    def center(self) -> Array:
+        return np.zeros(self.dimension)
+
+    def _answer(self, asked: Array) -> Array:
+        self.asked.append(asked.copy())
+        return np.zeros_like(asked)
+
+    project = linear_oracle = _answer
+
+    def violation(self, points: Array) -> Array:
+        return np.zeros(points.shape[:-1])
+
+    def local_oracle(self) -> Steered:
+        return self
+
+    def lift(self, points: Array) -> Array:
+        return points
+
+    point = lift
+
+    def answer(self, weights: Array, radius: Array, cost: Array) -> Array:
+        return self._answer(cost)
+
+
+class Fixed:
+    """A loss with the same gradient everywhere; for the quadratic follower a record (features, label)."""
+
+    def __init__(self, gradient: Array, label: float = 0.0):
+        self.slope, self.features, self.labels = gradient, gradient, np.array(label)
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        return np.zeros(points.shape[:-1]), self.gradient(points)
+
+    def gradient(self, points: Array) -> Array:
+        return np.broadcast_to(self.slope, points.shape)
+
+    def prox(self, points: Array, step: float) -> Array:
+        return points - step * self.slope
+
+
+def silent(plan: NoisePlan) -> NoisePlan:
+    """The same mechanism without its noise."""
+    return replace(plan, scales=[0.0] * len(plan.scales))
+
+
+def online(kind: Any, variant: str) -> Released:
+    """What the oracle is asked after rounds 1..T-1; that after round T has no successor."""
+    dimension = 1 if kind is Pqftl else DIMENSION
+    asked = {}
+    for name, noisy, moved in (("noise", True, 0.0), ("item", False, 1.0), ("none", False, 0.0)):
+        domain = Steered(dimension)
+        problem = Problem(domain, ROUNDS, 2.0, 1.0, 1.0, best_loss=1.0)
+        runs = RUNS if noisy else 1
+        learner = kind(problem, [Setting(WINDOW, BUDGET)], runs, variant)
+        assert learner.noise_plan is not None
+        plan = learner.noise_plan
+        if not noisy:
+            learner.noise_plan = silent(plan)
+        gradients = [np.eye(dimension)[0] * (moved if now == 0 else 0.0) for now in range(ROUNDS)]
+        with pytest.MonkeyPatch.context() as patch:
+            moments: list[Array] = []
+            if kind is Pqftl:
+                real = np.linalg.eigh
+                patch.setattr(np.linalg, "eigh", lambda each, real=real: (moments.append(each.copy()), real(each))[1])
+            play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [ROUNDS])
+        asked[name] = np.array(domain.asked)[:, 0]
+        if kind is Pqftl:  # the response divided by the curvature: both are released
+            moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (runs, 1)) for each in moments])
+            times = np.arange(1.0, ROUNDS + 1)[:, None, None]
+            asked[name] = np.concatenate([moment, asked[name] * (np.maximum(moment, 0) + times)], axis=-1)
+    if issubclass(kind, PocpIgd):  # the hidden point is projected first; a release moves by sensitivity / t
+        asked = {name: each[1::2] for name, each in asked.items()}
+        factor = 1 / np.arange(1.0, ROUNDS + 1)
+    else:
+        factor = (asked["item"] - asked["none"])[:, 0, 0]
+        assert (factor != 0).all(), "the first item is in all later sums"
+    noise = (asked["noise"] - asked["none"]) / factor[:, None, None]
+    law = plan.scales[0] * materialise(plan.mechanisms[0], ROUNDS - 1)
+    window = WINDOW if kind.card.windowed else None
+    return Released(noise[:-1], law, plan.releases()[0], np.tri(ROUNDS - 1), window)
+
+
+def experts(kind: Any, variant: str) -> Released:
+    """Noisy sums before rounds 2..T."""
+    losses = np.random.default_rng(3).random((ROUNDS, 1, DIMENSION))
+    block = type("Block", (), {"rounds": ROUNDS, "losses": losses})()
+    learner = kind(ExpertProblem(np.ones(DIMENSION), ROUNDS), BUDGET, RUNS, variant)
+    ((_, sums),) = learner.noisy_sums([block], generators(7, "noise", RUNS))
+    before = np.concatenate([np.zeros((1, 1, DIMENSION)), np.cumsum(losses, axis=0)[:-1]])
+    assert np.array_equal(sums[0], np.zeros_like(sums[0])), "nothing is known in the first round"
+    law = learner.plan.scales[0] * materialise(learner.plan.mechanisms[0], ROUNDS - 1)
+    return Released((sums - before)[1:], law, learner.ledger()[0], np.tri(ROUNDS - 1))
+
+
+class Numbers:
+    """Observed values, whatever is played: as many rounds as are asked for."""
+
+    def __init__(self, values: Sequence[float]):
+        self.values, self.done = np.array(values), 0
+
+    def __call__(self, rounds: int) -> Any:
+        now = self.values[self.done : self.done + rounds]
+        self.done += rounds
+        batch = type("Batch", (), {"rounds": rounds})()
+        batch.value = lambda points: np.broadcast_to(now, points.shape[:-1])
+        return batch
+
+
+def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> tuple[Any, list[Array]]:
+    """A bandit that never moves: the sums that each step is handed, (runs, n)."""
+    learner, noise = made(), generators(7, "noise", RUNS if noisy else 1)
+    handed: list[Array] = []
+    phases = [phase for _, phase in learner.phases] if isinstance(learner, PrivateBanditDoubling) else [learner]
+    for each in phases:
+        each.step = lambda point, released: (handed.append(released[0].copy()), point)[1]
+        if not noisy:
+            each.plan = silent(each.plan)
+            each._unit_scales = lambda: np.zeros(1)
+    learner.play(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS)
+    return learner, handed
+
+
+def bandits(kind: Any, variant: str) -> Released:
+    """The sums that points are made from."""
+    if kind is PrivateLinearBandit:
+        return linear_bandit()
+    horizon = 85 if kind is PrivateBanditDoubling else 81  # 1 + 4 + 16 + 64 rounds in phases
+    feasible = variant == "scaled" or getattr(kind, "feasible", False)  # on a set that is large enough
+    size = 1 if feasible or kind is PrivateBanditDoubling else 3
+
+    def made() -> Any:
+        return kind(BanditProblem(make_set("ball", size), horizon, 1.0), [BUDGET], RUNS, variant)
+
+    middle = [0.5] * horizon
+    (learner, noisy), (_, clean) = (steps_of(made, which, middle) for which in (True, False))
+    noise = np.array(noisy) - np.array(clean)
+    if isinstance(learner, NoisyValueBandit):  # sum over the rounds so far of (n / zeta) scale Laplace(1) u
+        noise = noise[learner.lag :]
+        line, batches = learner.ledger()[0], len(noise)
+        size = float(learner.hull / learner.zetas[0] * line.scale * math.sqrt(learner.batch / learner.hull))
+        return Released(noise, size * np.tri(batches), replace(line, distribution="mixed"), np.tri(batches))  # type: ignore[arg-type]
+    sensitivity_is_that_of_the_play(
+        learner, made, horizon, horizon - 64 if isinstance(learner, PrivateBanditDoubling) else 0
+    )
+    if isinstance(learner, PrivateBanditDoubling):
+        parts, laws, start = [], [], 0
+        for _, phase in learner.phases:
+            count = phase.batches - 1 - phase.lag
+            if count > 0:
+                unit = learner.ledger()[0].sensitivity / phase.ledger()[0].sensitivity  # items of equal length
+                parts.append(unit * noise[start + phase.lag : start + phase.lag + count])
+                laws.append(unit * phase.plan.scales[0] * materialise(phase.plan.mechanisms[0], count))
+            start += phase.batches
+        laws = [law[:, law.any(axis=0)] for law in laws]
+        tris = [np.tri(len(law)) for law in laws]
+        return Released(np.concatenate(parts), block_diag(*laws), learner.ledger()[0], block_diag(*tris))
+    assert not noise[: learner.lag].any()
+    count = learner.batches - 1 - learner.lag
+    law = learner.plan.scales[0] * materialise(learner.plan.mechanisms[0], count)
+    return Released(noise[learner.lag : learner.lag + count], law, learner.ledger()[0], np.tri(count))
+
+
+def sensitivity_is_that_of_the_play(learner: Any, made: Callable[[], Any], horizon: int, place: int) -> None:
+    """A value goes from far below to far above its range: its sum moves as far as the ledger says, and no further."""
+    low, high = (
+        np.array(steps_of(made, False, [end if now == place else 0.5 for now in range(horizon)])[1])
+        for end in (-1e9, 1e9)
+    )
+    moved = (high - low)[-1]
+    norm = np.abs(moved).sum(axis=-1) if learner.pure else np.linalg.norm(moved, axis=-1)
+    sensitivity = learner.ledger()[0].sensitivity
+    assert 0.8 * sensitivity < norm.max() <= sensitivity * (1 + 1e-9)
+
+
+def linear_bandit() -> Released:
+    """Each value gets one noise; on an interval the sums give it away."""
+    found, horizon = [], 11
+    for noisy in (True, False):
+        problem = BanditProblem(make_set("ball", 1), horizon, 1.0, linear=True)
+        learner = PrivateLinearBandit(problem, [BUDGET], RUNS, "corrected")
+        scale = float(learner.scales[0])
+        if not noisy:
+            learner.scales = np.zeros(1)
+        handed: list[Array] = []
+        still = learner._dikin(np.zeros((1, RUNS, 1)), np.ones((RUNS, 1)), np.ones(RUNS, dtype=bool))
+        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[
+            1
+        ]  # type: ignore[method-assign]
+        learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
+        found.append(np.array(handed[1:]))
+    law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
+    return Released(found[0] - found[1], law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
+
+
+class Flat:
+    """Losses with one slope for all records, and the constants that learners ask for."""
+
+    hessian_rank: int | None = 1
+    samples, lipschitz, lipschitz_l1, smoothness, curvature, strong_convexity = 301, 1.0, 1.0, 0.25, 1.0, 0.5
+
+    def __init__(self, slope: Array):
+        self.slope, self.dimension = slope, len(slope)
+
+    def value(self, points: Array) -> Array:
+        return points @ self.slope
+
+    def gradient(self, points: Array) -> Array:
+        return np.broadcast_to(self.slope, points.shape)
+
+    def record_gradient(self, points: Array, records: np.ndarray[Any, Any]) -> Array:
+        return self.gradient(points)
+
+
+class Still:
+    """A potential that keeps the steps and takes none."""
+
+    name, rule = "still", None
+
+    def __init__(self, domain: Steered):
+        self.domain = domain
+
+    def start(self) -> Array:
+        return self.domain.center()
+
+    def point(self, state: Array) -> Array:
+        return state
+
+    def step(self, state: Array, moved: Array) -> Array:
+        return self.domain.project(moved)
+
+
+def erm(kind: Any, variant: str) -> Released:
+    """Noisy gradients of rounds 1..T-1, or the one vector that perturbs the objective or the output."""
+    size, most = 9, 12
+    domain, flat = make_set(kind.natural_set, size), Flat(np.linspace(-0.3, 0.2, size))
+    short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
+        for module in (objective_perturbation, output_perturbation):
+            answer = (lambda domain, gradient, start, *rest: [gradient(start)]) if module is objective_perturbation else (
+                lambda domain, gradient, start, *rest: [start])  # fmt: skip
+            patch.setattr(module, "minimise_on", answer)
+        learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
+        steered = learner.domain = Steered(size)
+        if isinstance(learner, MirrorDescent):
+            learner.potential = Still(steered)  # type: ignore[assignment]
+        point = learner.fit(generators(7, "noise", RUNS))[0]
+    (line,) = learner.ledger()
+    if isinstance(learner, PerturbedObjective):
+        noise = (point - flat.slope)[None]
+    elif isinstance(learner, OutputPerturbation):
+        noise = steered.asked[0]
+    elif isinstance(learner, GeneralFrankWolfe):
+        noise = np.array(steered.asked) - flat.slope
+    else:
+        steps = learner.plans[0].steps[: most - 1, None, None]
+        sign = -1.0 if variant == "sampled" else 1.0
+        noise = sign * np.array(steered.asked)[: most - 1, 0] / steps - flat.slope
+    rounds = len(noise)
+    return Released(noise, line.scale * np.eye(rounds), line, np.ones((rounds, 1)))

@@ -1,0 +1,56 @@
+"""What the project is made of: actions by digest, a bill of the lock, nothing that unpickles, no predictable file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dpregret.workflows import sbom
+
+ROOT = Path(__file__).resolve().parents[1]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+MODULES = [path for folder in ("algorithms", "datasets", "dpregret/core", "paper_figs", "workflows")
+           for path in sorted((ROOT / folder).rglob("*.py"))]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_action_is_pinned_by_digest_and_can_do_nothing_but_read(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert re.findall(r"github\.(?:event|head_ref|actor)", text) == []  # words of strangers never reach a shell
+    found = yaml.safe_load(text)
+    assert found["permissions"] == {"contents": "read"}
+    for job in found["jobs"].values():
+        assert "permissions" not in job
+        assert re.fullmatch(r"(?:\S+@sha256:[0-9a-f]{64})?", job.get("container", ""))
+        for step in job["steps"]:
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False
+
+
+def test_the_bill_lists_exactly_the_lock() -> None:
+    lock = sbom.LOCK.read_text(encoding="utf-8")
+    made = sbom.bill(lock)
+    listed = {f"{each['name']}=={each['version']}": each for each in made["components"]}
+    assert list(listed) == re.findall(r"^[a-z0-9][^\s;]*==[^\s;]+", lock, re.MULTILINE)
+    hashes = [each["content"] for package in listed.values() for each in package["externalReferences"][0]["hashes"]]
+    assert hashes == re.findall(r"sha256:([0-9a-f]{64})", lock)
+    references = {each["bom-ref"] for each in made["components"]} | {sbom.PROJECT}
+    asks = {each["ref"]: set(each["dependsOn"]) for each in made["dependencies"]}
+    assert set(asks) == references
+    assert set().union(*asks.values()) == references - {sbom.PROJECT}
+    with pytest.raises(ValueError, match=r"base.txt:2: neither a pinned package nor its hash: 'numpy'"):
+        sbom.bill("\n".join([*lock.splitlines()[:1], "numpy"]))
+
+
+def test_no_module_unpickles_or_names_a_shared_temporary_file() -> None:
+    text = {path: path.read_text(encoding="utf-8") for path in MODULES}
+    modules = r"\b(c?pickle|cloudpickle|joblib|dill|shelve|marshal)\b|allow_pickle=True|read_pickle"
+    bad = rf"{modules}|gettempdir|mktemp\b|[\"']/tmp"
+    assert len(text) > 200
+    assert {path.name: found for path, each in text.items() if (found := re.findall(bad, each))} == {}

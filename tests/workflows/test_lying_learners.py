@@ -1,0 +1,329 @@
+"""Whatever a learner says or does, its job leaves a row that says so, and no number."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpregret.algorithms.bandits.base import BanditLearner, Record
+from dpregret.algorithms.erm.base import ErmLearner
+from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
+from dpregret.algorithms.learner import Card, Learner
+from dpregret.algorithms.privacy import Release
+from dpregret.core.answers import LearnerFault, check_violation
+from dpregret.paper_figs.row_limits import first_fault
+from dpregret.workflows import supervision
+from dpregret.workflows.config import load_config
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.job import run_job
+
+PAPER = "lou_cheung_2020"
+CARD = Card("liar", "Liar", "none", "-", {"plain": "-"}, private=False, convex=True, anytime=False)
+PRIVATE = Card("liar", "Liar", "none", "-", {"plain": "-"}, convex=True, anytime=False)
+
+
+class Online(Learner):
+    """Projected gradient steps."""
+
+    card = CARD
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        self.point = self.domain.project(self.point - gradient / self.round)
+
+
+class Erm(ErmLearner):
+    """The center."""
+
+    card = CARD
+
+    def fit(self, generators: Any) -> Any:
+        return np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
+
+
+class Bandit(BanditLearner):
+    """The center, all rounds at once."""
+
+    card = CARD
+
+    def play(self, losses: Any, directions: Any, noise: Any, advance: Any = print) -> Record:
+        shape = len(self.budgets), self.runs
+        center = np.tile(self.domain.center(), (*shape, 1, 1))
+        total = losses(self.horizon).value(center).sum(axis=-1)
+        advance(self.horizon)
+        return Record(total, np.zeros(shape), np.zeros(len(self.budgets)), 0.0)
+
+
+class Experts(ExpertLearner):
+    """All experts alike."""
+
+    card = CARD
+
+    def play(self, blocks: Any, generators: Any) -> Play:
+        share = self.sizes / self.sizes.sum()
+        losses = sum((block_total(block) for block in blocks), start=np.zeros(1)) @ share
+        return Play(np.broadcast_to(losses, (self.runs,)), np.full(self.runs, math.nan))
+
+
+HONEST: dict[str, Any] = {"online": Online, "erm": Erm, "bandits": Bandit, "experts": Experts}
+COMMON = {"title": "-", "sweep": "horizon", "epsilon": [1.0], "delta": 1e-6, "runs": 3, "learners": {"liar": ["plain"]}}
+EXPERIMENTS: dict[str, dict[str, Any]] = {
+    "online": {"set": "ball", "streams": ["norm-kink"], "dimension": [2], "horizon": [40], "window": [4]},
+    "erm": {
+        "family": "erm",
+        "sweep": "samples",
+        "set": "ball",
+        "risks": ["norm-kink-risk"],
+        "dimension": [2],
+        "samples": [64],
+    },
+    "bandits": {"family": "bandits", "set": "ball", "streams": ["cone"], "dimension": [2], "horizon": [64]},
+    "experts": {"family": "experts", "streams": ["bernoulli"], "experts": [4], "horizon": [64]},
+}
+
+
+def late(action: Callable[[Any], Any]) -> Callable[..., None]:
+    """An `observe` that does as the honest learner, and from round 20 on something else too."""
+
+    def observe(self: Any, loss: Any, gradient: Any, noise: Any) -> None:
+        Online.observe(self, loss, gradient, noise)
+        if self.round >= 20:
+            self.given = loss, gradient
+            action(self)
+
+    return observe
+
+
+def moved(change: Callable[[Any], Any]) -> Callable[..., None]:
+    return late(lambda self: setattr(self, "point", change(self.point)))
+
+
+def raising(fault: BaseException) -> Callable[..., None]:
+    def throw(_: Any) -> None:
+        raise fault
+
+    return late(throw)
+
+
+class MutedError(BaseException):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def opened(self: Any) -> None:
+    Path("/nowhere/at/all").read_text()
+
+
+def deeper(self: Any) -> None:
+    deeper(self)
+
+
+def instead(family: str, **lies: Any) -> Callable[..., Any]:
+    """The honest play with some of what it leaves replaced: a method `fit` or `play`."""
+
+    def play(self: Any, *given: Any) -> Any:
+        honest = HONEST[family].play(self, *given)
+        return type(honest)(**{**vars(honest), **{name: lie(vars(honest)[name]) for name, lie in lies.items()}})
+
+    return play
+
+
+def fitted(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    return lambda self, generators: change(self, Erm.fit(self, generators))
+
+
+def asks(rounds: int, points: Callable[[Any], Any] = lambda points: points) -> Callable[..., Any]:
+    def play(self: Any, losses: Any, *_: Any) -> Any:
+        total = losses(rounds).value(points(np.tile(self.domain.center(), (1, self.runs, 1, 1)))).sum(axis=-1)
+        return Record(total, np.zeros((1, self.runs)), np.zeros(1), 0.0)
+
+    return play
+
+
+def says(value: Any) -> Callable[..., Any]:
+    return lambda self, *_: value
+
+
+def spoilt(self: Any, points: Any) -> Any:
+    self.risk.lipschitz *= 2
+    return points
+
+
+LIES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "outside": ("online", {"observe": moved(lambda x: x + 1e6)}, "a point violates the set 'ball' by"),
+    "a little outside": ("online", {"observe": moved(lambda x: x * 0 + [0.0, 1.0001])}, "of its diameter"),
+    "nan": ("online", {"observe": moved(lambda x: x * math.nan)}, "a point is not finite"),
+    "one more dimension": ("online", {"observe": moved(lambda x: np.zeros((1, 3, 3)))}, "of shape (1, 3, 3), expected"),
+    "transposed": ("online", {"observe": moved(lambda x: x.T)}, "of shape (2, 3, 1), expected (1, 3, 2)"),
+    "a run for all": ("online", {"observe": moved(lambda x: x[:, :1])}, "of shape (1, 1, 2), expected (1, 3, 2)"),
+    "broadcast": ("online", {"observe": moved(lambda x: x[0, 0])}, "of shape (2,), expected (1, 3, 2)"),
+    "objects": ("online", {"observe": moved(lambda x: x.astype(object))}, "points: of type object"),
+    "integers": ("online", {"observe": moved(lambda x: np.zeros((1, 3, 2), int))}, "points: of type int64"),
+    "complex": ("online", {"observe": moved(lambda x: x + 0j)}, "points: of type complex128"),
+    "a list": ("online", {"observe": moved(lambda x: x.tolist())}, "points: of type list, expected an array"),
+    "a gradient written": ("online", {"observe": late(lambda self: self.given[1].fill(0))}, "read-only"),
+    "a loss written": (
+        "online", {"observe": late(lambda self: setattr(self.given[0], "strong_convexity", 0.0))},
+        "assign",
+    ),
+    "a set widened": (
+        "online", {"observe": late(lambda s: vars(s.domain.inner).update(radius=1e9))},
+        "it changed 'radius' of the set",
+    ),
+    "exit": ("online", {"observe": late(lambda self: sys.exit(0))}, "SystemExit: 0; on 'norm-kink', set 'ball'"),
+    "exit with words": ("online", {"observe": raising(SystemExit("bye"))}, "SystemExit: bye"),
+    "interrupt": ("online", {"observe": raising(KeyboardInterrupt())}, "KeyboardInterrupt; on"),
+    "base exception": ("online", {"observe": raising(MutedError())}, "MutedError: (its message cannot be read)"),
+    "endless recursion": ("online", {"observe": late(deeper)}, "RecursionError: maximum recursion depth"),
+    "no memory": (
+        "online", {"observe": late(lambda self: np.empty(2**50))},
+        "out of memory: Unable to allocate 8.00 PiB",
+    ),
+    "no file": ("online", {"observe": late(opened)}, "FileNotFoundError"),
+    "nan bound": ("online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)}, "bound: inf, allowed are"),
+    "short bound": (
+        "online", {"bound": lambda self, rounds: np.zeros((1, 3))},
+        "bound: of shape (1, 3), expected (1, 40)",
+    ),
+    "nan epsilon": ("online", {"card": PRIVATE, "delivered_epsilon": says([math.nan])}, "delivered epsilon: nan"),
+    "negative epsilon": ("online", {"delivered_epsilon": says([-1.0])}, "delivered epsilon: -1, allowed are 0 to inf"),
+    "epsilon below its ledger": (
+        "online",
+        {"delivered_epsilon": says([0.5]), "ledger": says([Release("laplace", 1.0, 2.0, 1)])},
+        "delivered epsilon: 0.5, but its ledger says at least 2",
+    ),
+    "nan noise": ("online", {"ledger": says([Release("laplace", math.nan, 1.0, 1)])}, "noise scale: nan"),
+    "two lines": (
+        "online", {"ledger": says([Release("laplace", 1.0, 1.0, 1)] * 2)},
+        "ledger: 2 lines, expected one a setting",
+    ),
+    "a point outside": ("erm", {"fit": fitted(lambda self, points: points + 1e6)}, "a point violates the set 'ball'"),
+    "runs left out": (
+        "erm", {"fit": fitted(lambda self, points: points[:, :1])},
+        "of shape (1, 1, 2), expected (1, 3, 2)",
+    ),
+    "a risk changed": ("erm", {"fit": fitted(spoilt)}, "it changed 'lipschitz' of the risk that it was given"),
+    "too many rounds": ("bandits", {"play": asks(65)}, "it asked for 65 rounds of 64"),
+    "too few rounds": ("bandits", {"play": asks(63)}, "it played 63 rounds of 64"),
+    "asks outside": ("bandits", {"play": asks(64, lambda x: x + 1e6)}, "a point violates the set 'ball'"),
+    "violation told": ("bandits", {"play": instead("bandits", violation=lambda _: 1.8e8)}, "by 1.8e+08"),
+    "invented losses": ("bandits", {"play": instead("bandits", losses=lambda losses: losses - 1e6)}, "losses: -"),
+    "one loss for all": (
+        "bandits", {"play": instead("bandits", losses=lambda losses: losses[0, 0])},
+        "losses: of shape ()",
+    ),
+    "negative losses": ("experts", {"play": instead("experts", losses=lambda losses: -losses)}, "losses: -"),
+    "a scalar": (
+        "experts", {"play": instead("experts", losses=lambda losses: losses[0])},
+        "losses: of shape (), expected (3,)",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture
+def play(
+    settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., pd.DataFrame]:
+    """The rows of an honest learner with some methods replaced."""
+
+    def run(family: str, apart: bool = False, **methods: Any) -> pd.DataFrame:
+        learner = type("Liar", (HONEST[family],), methods)
+        monkeypatch.setitem(FAMILIES[family].learners, "liar", learner)  # type: ignore[arg-type]
+        wanted = copy.deepcopy(settings) | {"allow_few_cells": True}
+        wanted["papers"][PAPER]["experiments"] = {"lies": COMMON | EXPERIMENTS[family]}
+        config = load_config(write(wanted), check=False)
+        output = tmp_path / "rows.parquet"
+        run_job(config, PAPER, "lies", "liar", "plain", output, tmp_path, apart=apart)
+        return pd.read_parquet(output)
+
+    return run
+
+
+@pytest.mark.parametrize("family", HONEST)
+def test_the_honest_learner_passes(play: Callable[..., pd.DataFrame], family: str) -> None:
+    rows = play(family)
+    assert set(rows["status"]) == {"ok"}
+    assert first_fault(rows) is None
+
+
+@pytest.mark.parametrize(("family", "methods", "reason"), LIES.values(), ids=LIES)
+def test_a_lie_is_a_failed_row(
+    play: Callable[..., pd.DataFrame], family: str, methods: dict[str, Any], reason: str
+) -> None:
+    rows = play(family, **methods)
+    (status,) = rows["status"]
+    assert status.startswith("failed: ")
+    assert reason in status
+    assert ("T = 40" in status) == (family == "online"), "which cell"
+    assert rows["regret"].isna().all()
+
+
+def mischief(self: Any) -> None:
+    """What a learner may do to its process without any effect on its numbers."""
+    np.random.seed(0)  # noqa: NPY002
+    os.chdir("/")
+    os.environ["OMP_NUM_THREADS"] = "7"
+    print("much ado" * 1000)
+    warnings.simplefilter("error")
+    threading.Thread(target=threading.Event().wait).start()
+    if os.fork() == 0:
+        os.execvp("sleep", ["sleep", "600"])
+
+
+def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Global random state, folder, environment, threads and processes that would outlive the job."""
+    honest = play("online").drop(columns=["code_hash"])
+    rows = play("online", apart=True, observe=late(mischief)).drop(columns=["code_hash"])
+    times = [name for name in honest if name.startswith("seconds")]
+    pd.testing.assert_frame_equal(rows.drop(columns=times), honest.drop(columns=times), check_exact=True)
+    assert supervision._children() == []
+    assert Path.cwd() != Path("/")
+
+
+TAKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "leaves with 0": (lambda self: os._exit(0), "it ended the process by itself, with exit code 0; on 'norm-kink'"),
+    "aborts": (lambda self: os.abort(), "it crashed the process: SIGABRT (Aborted); on 'norm-kink'"),
+    "segfault": (lambda self: os.kill(os.getpid(), 11), "SIGSEGV (Segmentation fault)"),
+    "hangs": (lambda self: threading.Event().wait(), "no progress for "),
+}
+
+
+@pytest.mark.parametrize(("action", "reason"), TAKEN.values(), ids=TAKEN)
+def test_a_process_taken_away_is_a_failed_row(
+    play: Callable[..., pd.DataFrame], monkeypatch: pytest.MonkeyPatch, action: Callable[[Any], Any], reason: str
+) -> None:
+    monkeypatch.setattr(supervision, "STALL_MINUTES", 0.02)
+    (status,) = play("online", apart=True, observe=late(action))["status"]
+    assert status.startswith("failed: ")
+    assert reason in status
+
+
+@pytest.mark.parametrize("number", [9, 15])
+def test_a_signal_from_outside_is_no_finding(play: Callable[..., pd.DataFrame], tmp_path: Path, number: int) -> None:
+    with pytest.raises(SystemExit) as over:
+        play("online", apart=True, observe=late(lambda self: os.kill(os.getpid(), number)))
+    assert over.value.code == 128 + number
+    assert not (tmp_path / "rows.parquet").exists()
+
+
+def test_tolerance_is_relative_to_the_set() -> None:
+    class Wide:
+        name, diameter = "wide", 1e4
+
+        def violation(self, points: Any) -> Any:
+            return points
+
+    check_violation(5e-3, Wide())
+    with pytest.raises(LearnerFault, match="wide"):
+        check_violation(2e-2, Wide())
+    check_violation(2e-2, Wide(), beyond=0.02)

@@ -1,0 +1,126 @@
+"""A finished run as one file: its results, as listed in their manifest, with the lock file and where it all came from.
+
+    python -m dpregret.workflows.archive results build/dpregret-full.tar.gz
+
+The same results give the same bytes: names are sorted, dates and owners left out. What is read is bounded in number
+and size, and nothing is unpacked.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import platform
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from dpregret.core.files import atomic_write
+from dpregret.workflows.fingerprint import ROOT
+
+INSIDE = "results"  # where the folder of results is in an archive
+EXTRAS = ("requirements/base.txt", "requirements/sbom.json")  # of the tree, where it has them
+MOST_FILES, MOST_BYTES, LARGEST = 50_000, 1 << 30, 256 << 20  # in an archive; of what is held in memory at once
+
+
+class RefusedError(ValueError):
+    """An archive that cannot be read safely: one line."""
+
+
+class _Bounded(gzip.GzipFile):
+    """A stream that gives up where an archive claims more than anyone may read."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        if size is None or size < 0 or size > LARGEST or self.tell() + size > MOST_BYTES:
+            raise RefusedError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
+        return super().read(size)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if offset > MOST_BYTES or whence == io.SEEK_END:
+            raise RefusedError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
+        return super().seek(offset, whence)
+
+
+def members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
+    """Name and content of every file of an archive, in its order.
+
+    Raises RefusedError for links, devices, names that lead elsewhere or come twice, for too many or too large files;
+    TarError, OSError and EOFError for what is no archive.
+    """
+    seen: set[str] = set()
+    with _Bounded(path) as stream, tarfile.open(fileobj=stream, mode="r:") as opened:
+        for member in opened:
+            name = PurePosixPath(member.name)
+            plain = member.isreg() and not member.issparse()
+            if not plain or name.is_absolute() or ".." in name.parts or str(name) != member.name or "\\" in member.name:
+                raise RefusedError(f"{member.name[:200]!r}: a link, no plain file, or a name that leads elsewhere")
+            if member.name in seen or len(seen) >= MOST_FILES:
+                raise RefusedError(f"{member.name!r}: there twice, or more than {MOST_FILES} files")
+            seen.add(member.name)
+            content = opened.extractfile(member)
+            if content is None:
+                raise RefusedError(f"{member.name!r}: no content")
+            yield member.name, content
+
+
+def _git(*words: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def provenance() -> dict[str, Any]:
+    """Where the archive was made. commit: None outside a repository. dirty: whether files differ from the commit."""
+    changed = _git("status", "--porcelain", "--untracked-files=no")
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "dirty": None if changed is None else bool(changed),
+        "python": sys.version,
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+    }
+
+
+def write(results: Path, files: list[str], output: Path) -> None:
+    """Archive the files of a folder of results; names are relative to it."""
+    said = json.dumps(provenance(), indent=1).encode()
+    content: dict[str, Path | bytes] = {"provenance.json": said}
+    content |= {name: ROOT / name for name in EXTRAS if (ROOT / name).is_file()}
+    content |= {f"{INSIDE}/{name}": results / name for name in files}
+    with atomic_write(output) as temporary, temporary.open("wb") as raw:
+        packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+        with packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as opened:
+            for name, source in sorted(content.items()):
+                data = source if isinstance(source, bytes) else source.read_bytes()
+                member = tarfile.TarInfo(name)  # date 0, owner 0, mode 644
+                member.size = len(data)
+                opened.addfile(member, io.BytesIO(data))
+
+
+def main() -> int:
+    """Archive a folder of results that is as its manifest says."""
+    from dpregret.workflows import verify
+    from dpregret.workflows.manifest import NAME
+
+    if len(sys.argv) != 3:
+        print("python -m dpregret.workflows.archive RESULTS FILE.tar.gz", file=sys.stderr)
+        return 2
+    results, output = map(Path, sys.argv[1:])
+    code = verify.main([str(results)])
+    if code:
+        print(f"{results}: not archived", file=sys.stderr)
+        return code
+    manifest = json.loads((results / NAME).read_text(encoding="utf-8"))
+    write(results, [NAME, *manifest["files"]], output)
+    print(f"{output}: {output.stat().st_size >> 10} KiB; python -m dpregret.verify {output} checks it anywhere")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
