@@ -177,7 +177,7 @@ CHAINS = [(name, variant) for name, kind in FAMILIES["experts"].learners.items()
 
 @pytest.mark.parametrize(("name", "variant"), CHAINS)
 def test_hedge_is_charged_by_the_chain_that_is_audited(name: str, variant: str) -> None:
-    """Odd rounds: the expected loss of the play is that of the Markov chain of plays, its marginals before each loss."""
+    """Odd rounds: the expected loss of the play is that of the Markov chain, by its marginals before each loss."""
     losses = np.random.default_rng(5).random((21, 2))
     learner = FAMILIES["experts"].learners[name](ExpertProblem(np.ones(2), 21, 3.0), BUDGET, 1, variant)
     start, moves = chain(learner, losses)
