@@ -10,6 +10,10 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
+    from dpregret.core.errors import ConfigError
+    from dpregret.workflows import surroundings
+
+    surroundings.check_addresses()
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
@@ -21,12 +25,13 @@ try:
         locking,
         profiles,
         seals,
-        surroundings,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
+except ConfigError as error:
+    sys.exit(f"{error}")
 
 
 try:
