@@ -85,7 +85,7 @@ TRIALS = (
     Trial("results is a file", before="rm -rf results; echo > results", expected="results"),
     Trial("results cannot be written", before="chmod 555 results; chmod 777 .", through=NOBODY, root=True,
           expected="results.*cannot be written"),
-    Trial("folder of another user", through=NOBODY, root=True, expected="cannot be written"),
+    Trial("folder of another user", through=NOBODY, set={"XDG_CACHE_HOME": "/tmp/dpregret"}, root=True, expected="cannot be written"),
     Trial("user without a name", before="chmod -R a+rwX .", through=NOBODY.replace("65534", "54321"),
           set={"HOME": "/tmp"}, root=True),
     Trial("temporary folder cannot be written", before="chmod -R a+rwX .; install -d -m 700 kept", through=NOBODY,
