@@ -34,7 +34,7 @@ BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit reference resources schema unlock kills surroundings lock clean
+  sbom pip-audit archive reference resources schema unlock kills surroundings lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -140,7 +140,11 @@ mutants: setup ## plant known mistakes and show which tests, gates and audits ca
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
 
+archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
+	@$(PY) dpregret.workflows.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
+
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
+	@$(PY) dpregret.verify $(RUNS)
 	@for run in $(RUNS); do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
@@ -185,7 +189,7 @@ sbom: setup ## write the bill of materials of the lock: build/sbom.json (Cyclone
 	@$(PY) dpregret.workflows.sbom
 
 # strict: a package that could not be looked up is a failure
-pip-audit: ## has a pinned package a known weakness? asks PyPI, so it needs a network
+pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt

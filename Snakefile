@@ -10,7 +10,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
-    from dpregret.core.errors import ConfigError
+    from dpregret.core.errors import ConfigError, fault
     from dpregret.workflows import surroundings
 
     surroundings.check_addresses()
@@ -22,7 +22,9 @@ try:
         eta,
         fingerprint,
         index,
+        limits,
         locking,
+        mentions,
         profiles,
         seals,
     )
@@ -37,10 +39,12 @@ except ConfigError as error:
 try:
     WORKS = workflow.is_main_process and locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
+    CHECKED = Checked()
     CONFIG = configuration.load_config(
         configuration.check_options(config),
         check=workflow.is_main_process,
-        checked=Checked(),
+        checked=CHECKED,
+        limits=limits.given_limits(config.get("limits")),
     )
     INDEX = index.recall()
     RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
@@ -50,8 +54,12 @@ try:
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
+    if workflow.is_main_process:
+        mentions.check_mentions(CONFIG, CHECKED)
 except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
+except Exception as error:
+    sys.exit(fault(error))
 
 if workflow.is_main_process:
     index.keep(INDEX)

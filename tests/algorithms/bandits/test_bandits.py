@@ -49,6 +49,23 @@ class Losses:
         return np.vecdot(self.costs, points) + self.offsets
 
 
+class Observed(Losses):
+    """Keeps what it answered."""
+
+    answered: list[np.ndarray]
+
+    def __call__(self, rounds: int) -> Observed:
+        part = super().__call__(rounds)
+        batch = Observed(part.costs, part.offsets)
+        batch.answered = self.answered
+        return batch
+
+    def value(self, points: np.ndarray) -> np.ndarray:
+        found = super().value(points)
+        self.answered.append(found)
+        return found
+
+
 def linear(horizon: int, size: int) -> Losses:
     cost = np.ones(size) / math.sqrt(size)
     return Losses(np.tile(cost, (horizon, 1)), np.ones(horizon))
@@ -66,6 +83,19 @@ def start(
     kind = learners("bandits")[name]
     problem = BanditProblem(CountedSet(make_set(set_name, size)), horizon, 1.0, linear=True)
     return kind(problem, budgets if kind.card.private else [FREE], runs, variant)
+
+
+@pytest.mark.parametrize(("name", "variant"), EVERY)
+def test_charged_is_what_was_observed_one_number_a_round(name: str, variant: str) -> None:
+    """Nothing is asked twice, and no point is charged that was chosen after its loss was seen."""
+    horizon, generator = 225, np.random.default_rng(4)
+    learner = start(name, variant, [FREE, PRIVATE], horizon=horizon, size=2)
+    losses = Observed(generator.normal(size=(horizon, 2)), generator.random(horizon))
+    losses.answered = []
+    record = learner.play(losses, generators(2, 1), generators(2, 2))
+    observed = np.concatenate(losses.answered, axis=-1)
+    assert observed.shape[-1] == horizon
+    assert record.losses == pytest.approx(observed.sum(axis=-1), rel=1e-12)
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
@@ -118,6 +148,8 @@ def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[
     assert np.linalg.norm(difference[0]) == pytest.approx(learner.leaf_sensitivity())
     assert np.abs(difference[0]).sum() <= math.sqrt(3) * learner.leaf_sensitivity() * (1 + 1e-12)
     assert np.linalg.norm(changes[1] - changes[0]) <= learner.leaf_sensitivity()
+    moved = np.abs(difference[0]).sum() if learner.pure else np.linalg.norm(difference[0])
+    assert moved <= learner.node_sensitivity() * (1 + 1e-12)
 
 
 def test_printed_scales() -> None:

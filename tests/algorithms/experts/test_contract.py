@@ -37,6 +37,18 @@ def test_losses_lie_between_nothing_and_everything(name: str, variant: str) -> N
 
 
 @CASES
+def test_nobody_foresees_a_coin(name: str, variant: str) -> None:
+    """Fair coins, whatever was played: half of the rounds is lost. Who is charged with what it plays after it has seen
+    the loss, or draws with it, loses less. Without privacy learners follow the losses most closely.
+    """
+    rounds, runs = 41, 1000
+    coins = np.random.default_rng(8).integers(0, 2, (rounds, runs, 2)).astype(float)
+    learner = learners("experts")[name](ExpertProblem(np.ones(2), rounds, 1.0), Budget(math.inf), runs, variant)
+    totals = learner.play([varying(coins[:17]), varying(coins[17:])], generators(runs)).losses
+    assert abs(totals.mean() - rounds / 2) < 4.5 * math.sqrt(rounds / 4 / runs)
+
+
+@CASES
 def test_a_run_depends_on_its_own_generator_only(name: str, variant: str) -> None:
     few, many = (play(name, variant, runs=runs)[1].losses for runs in (2, 5))
     assert np.array_equal(few, many[:2])

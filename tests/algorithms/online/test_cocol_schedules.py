@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Terms, window_constant
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.streams import make_stream
 
 PROVEN = [name for name, schedule in SCHEDULES.items() if schedule.proven]
 
@@ -47,6 +52,41 @@ def test_printed_radius_and_gap():
     curvature = 0.5 * (7 + regulariser)
     printed = math.sqrt(4 * constant**2 / curvature / curvature) + 2 * 2.5 / curvature
     assert made.radius(7) == pytest.approx(np.array([[printed]]))
+
+
+@pytest.mark.parametrize("now", [1, 2, 7])
+def test_radius_of_every_schedule_by_hand(now):
+    """rho = 2, L = 3/2, mu = 1/2; without noise and with N = 4. The printed one is above."""
+    terms = Terms(1.5, 0.5, 3.0, 2.0, np.array([[0.0], [4.0]]), np.zeros((2, 1)))
+    for name, first, gaps in (
+        ("unsquared", (100, 100), (26 * 4 * 1.5, 35.4 * 4 * 1.5)),
+        ("proved", (32, 64), (16 * math.sqrt(2) * 4 * 1.5, 32 * math.sqrt(2) * 4 * 1.5)),
+    ):
+        wanted = []
+        for regulariser, gap in zip(first, gaps, strict=True):
+            seen = now + regulariser
+            reach = math.sqrt(2) * 1.5 + gap * math.sqrt(seen / (seen - 1))
+            wanted.append([math.sqrt(2) * reach / (0.5 * seen)])
+        assert SCHEDULES[name](terms).radius(now) == pytest.approx(np.array(wanted))
+    assert SCHEDULES["practical"](terms).radius(now) == pytest.approx(np.array([[6.0], [10.0]]) / (0.5 * (now + 1)))
+
+
+@pytest.mark.parametrize("name", SCHEDULES)
+def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
+    """r_t in round t, at most the diameter."""
+    domain = make_set("simplex", 5)
+    problem = Problem(domain, 9, 0.01, 1.0)
+    learner = learners("online")["wdp-cocol-gaussian"](problem, [Setting(4, Budget(1e3, 1e-6))], 1, name)
+    asked, real = [], learner.oracle.answer
+    monkeypatch.setattr(
+        learner.oracle, "answer", lambda weights, radius, cost: (asked.append(radius), real(weights, radius, cost))[1]
+    )
+    stream = make_stream("random-kink", domain)
+    rngs = [np.random.default_rng(1)]
+    play(learner, stream.rounds(rngs, 9), rngs, [9])
+    wanted = [np.minimum(domain.diameter, learner.schedule.radius(now)) for now in range(1, 10)]
+    assert np.array(asked) == pytest.approx(np.array(wanted))
+    assert min(map(np.min, wanted)) < domain.diameter or name in ("paper", "printed")
 
 
 def test_no_privacy_adds_nothing_to_the_gap():

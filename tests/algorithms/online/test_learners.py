@@ -83,6 +83,18 @@ def test_contract(name, variant, set_name, dimension):
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
+def test_the_point_is_charged_that_was_played_before_its_loss_was_seen(name, variant):
+    """`play` against a plain loop that looks at the points; odd rounds."""
+    (learner, losses), (other, _) = (start(name, variant, horizon=21) for _ in range(2))
+    record = play(learner, losses.rounds(rngs(2), 21), rngs(2), [1, 8, 21])
+    other.begin(rngs(2))
+    points, _ = trajectory(other, losses, 21, 2)
+    seen = zip(losses.rounds(rngs(2), 21), points[:-1], strict=True)
+    totals = np.cumsum([loss.value(point) for loss, point in seen], axis=0)
+    assert record.losses == pytest.approx(np.moveaxis(totals[[0, 7, 20]], 0, -1), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "variant"), ALL)
 def test_settings_do_not_disturb_each_other(name, variant):
     kind = learners("online")[name]
     domain = make_set(*place(name, "simplex", 4))
@@ -210,6 +222,15 @@ def test_pocp_sensitivity(name):
                 distance = np.linalg.norm(learner.hidden - other.hidden, axis=-1).max()
                 worst = max(worst, distance / (2 * losses.lipschitz / (losses.strong_convexity * now)))
     assert 0.05 < worst <= 1.0
+
+
+@pytest.mark.parametrize("name", sorted(learners("online")))
+def test_two_opposite_losses_are_what_a_plan_pays_for(name):
+    """Gradients of length L may be opposite, so a sum moves by 2 L, and a point of POCP by 2 L / (mu t)."""
+    learner, losses = start(name, set_name="ball", dimension=3)
+    if learner.noise_plan is not None and name != "pqftl":  # which sums records of its own norm
+        moved = 2 * losses.lipschitz / (losses.strong_convexity if name.startswith("pocp") else 1)
+        assert learner.noise_plan.sensitivity == pytest.approx(moved, rel=1e-12)
 
 
 def test_pqftl_without_noise_is_ridge_regression():
