@@ -69,7 +69,8 @@ def judge(mutant: Mutant, base: Copy, layers: list[str]) -> dict[str, object]:
     except MutantError as fault:
         row["caught by"] = f"error: {fault}"
     row["seconds"] = round(time.monotonic() - began)
-    print(f"{mutant.name}: {row['caught by']} ({row['seconds']} s)", flush=True)
+    note = ", not by its concept" if row.get("by its concept") == "no" else ""
+    print(f"{mutant.name}: {row['caught by']}{note} ({row['seconds']} s)", flush=True)
     return row
 
 
@@ -93,7 +94,7 @@ def main() -> int:
     parser.add_argument("--layers", default=",".join(LAYERS), help=f"of {','.join(LAYERS)} (all)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants side by side (2)")
     parser.add_argument("--rotating", type=int, help="so many only, others at the next turn")
-    parser.add_argument("--turn", type=int, help="which turn (the number of commits)")
+    parser.add_argument("--turn", type=int, help="which turn (the number of the CI run, or of commits)")
     options = parser.parse_args()
     options.layers = options.layers.split(",")
     if unknown := [layer for layer in options.layers if layer not in LAYERS]:
@@ -113,10 +114,9 @@ def main() -> int:
     for form, text in (("csv", table.to_csv(index=False)), ("md", markdown(table.drop(columns="seconds")) + "\n")):
         with atomic_write(ROOT / "build" / f"mutants.{form}") as file:
             file.write_text(text, encoding="utf-8")
-    counts = {layer: int((table[layer] != MISSED).sum()) for layer in options.layers if layer in table}
-    print(
-        f"{len(rows)} mistakes: caught by {', '.join(f'{layer} {n}' for layer, n in counts.items())}: build/mutants.md"
-    )
+    counts = {layer: sum(layer in str(row["caught by"]).split(", ") for row in rows) for layer in options.layers}
+    told = ", ".join(f"{count} by {layer}" for layer, count in counts.items())
+    print(f"{len(rows)} mistakes, caught: {told}; see build/mutants.md")
     wrong = faults(rows)
     print("\n".join(f"mutants: {each}" for each in wrong), end="\n" if wrong else "", file=sys.stderr)
     return int(bool(wrong))

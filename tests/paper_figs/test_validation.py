@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from dpregret.paper_figs import stopping_coverage, validation
+from dpregret.paper_figs.stopping import enough
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -72,3 +74,12 @@ def test_a_planted_scatter_takes_the_runs_that_it_needs() -> None:
         assert set(runs) <= {4, 8, 16, 32, 64, 128}
     assert set(stopping_coverage.stop(np.ones((3, 128, 2)), 8, 0.01)) == {8}
     assert (stopping_coverage.stop(responses, 8, 0.013) >= stopping_coverage.stop(responses, 8, 0.013, False)).all()
+
+
+@pytest.mark.parametrize("runs", [8, 16, 128])
+def test_runs_are_enough_where_every_interval_is_short(runs: int) -> None:
+    """Half of a 95 % t interval is at most that of a normal law with the stated standard error, in all cells."""
+    means, error = np.array([2.0, -1.0]), 0.1
+    allowed = stats.norm.ppf(0.975) * error * abs(means) * np.sqrt(runs) / stats.t.ppf(0.975, runs - 1)
+    assert enough(means, 0.999 * allowed, runs, error)
+    assert not enough(means, np.array([0.5, 1.001]) * allowed, runs, error)

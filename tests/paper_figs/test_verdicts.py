@@ -53,6 +53,17 @@ def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
     assert found.runs == 16
 
 
+def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
+    """The last cell lifts the slope to 0.09 above its law, within the tolerance; without the first it is 0.116."""
+
+    def lifted(checkpoints: np.ndarray, value: float) -> np.ndarray:
+        return np.sqrt(checkpoints) * np.where(checkpoints == 2**15, np.exp(0.749), 1.0)
+
+    found = judge(Sweep(lifted).frame(), make_claim())
+    assert found.verdict == "inconclusive"
+    assert "but not without an end cell: [0.000, 0.116]" in found.reason
+
+
 def test_the_same_on_an_easy_stream_proves_nothing() -> None:
     runs = Sweep(root, tight=False).frame()
     found = judge(runs, make_claim())

@@ -148,6 +148,8 @@ def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[
     assert np.linalg.norm(difference[0]) == pytest.approx(learner.leaf_sensitivity())
     assert np.abs(difference[0]).sum() <= math.sqrt(3) * learner.leaf_sensitivity() * (1 + 1e-12)
     assert np.linalg.norm(changes[1] - changes[0]) <= learner.leaf_sensitivity()
+    moved = np.abs(difference[0]).sum() if learner.pure else np.linalg.norm(difference[0])
+    assert moved <= learner.node_sensitivity() * (1 + 1e-12)
 
 
 def test_printed_scales() -> None:

@@ -224,6 +224,15 @@ def test_pocp_sensitivity(name):
     assert 0.05 < worst <= 1.0
 
 
+@pytest.mark.parametrize("name", sorted(learners("online")))
+def test_two_opposite_losses_are_what_a_plan_pays_for(name):
+    """Gradients of length L may be opposite, so a sum moves by 2 L, and a point of POCP by 2 L / (mu t)."""
+    learner, losses = start(name, set_name="ball", dimension=3)
+    if learner.noise_plan is not None and name != "pqftl":  # which sums records of its own norm
+        moved = 2 * losses.lipschitz / (losses.strong_convexity if name.startswith("pocp") else 1)
+        assert learner.noise_plan.sensitivity == pytest.approx(moved, rel=1e-12)
+
+
 def test_pqftl_without_noise_is_ridge_regression():
     learner, losses = start("pqftl", setting=CLEAN, set_name="ball", dimension=3, stream="lasso")
     points, _ = trajectory(learner, losses, 20, 2)

@@ -75,6 +75,7 @@ def test_root_mean_square_norm(distribution):
 def test_a_run_is_its_own(distribution):
     few, many = unit_noise(distribution, rngs(2), 64, 3), unit_noise(distribution, rngs(5), 64, 3)
     assert np.array_equal(few, many[:, :2])
+    assert np.array_equal(many[:, 4:], unit_noise(distribution, rngs(5)[4:], 64, 3))
 
 
 def test_gamma_tail_bound():
