@@ -4,6 +4,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# tools as modules: the scripts in bin name their interpreter in a line that ends at a space
+PY := $(BIN)/python -m
 # the processors that this process may use, by its affinity and by the quota of its container; nproc obeys OMP_NUM_THREADS
 CORES ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN); \
   quota=$$(awk '$$1 != "max" {print int(($$1 + $$2 - 1) / $$2)}' /sys/fs/cgroup/cpu.max 2>/dev/null || true); \
@@ -17,21 +19,29 @@ RUNS ?= results results/ci
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# what a user's shell says about Python and Snakemake in general is not about this environment
+unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONSTARTUP PYTHONINSPECT VIRTUAL_ENV SNAKEMAKE_PROFILE
+export PYTHONSAFEPATH := 1
+# Snakemake and matplotlib want a place for what they keep; without a home folder that can be written it is the clone
+ifneq (,$(shell d="$${XDG_CACHE_HOME:-$$(echo ~)/.cache}"; { mkdir -p "$$d" && [ -w "$$d" ]; } 2>/dev/null || echo no))
+export XDG_CACHE_HOME := $(CURDIR)/.cache
+export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
+endif
 # -qq: errors only; warnings about optional package folders say nothing about this project
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-input
+PIP := $(PY) pip install -qq --disable-pip-version-check --no-input
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
-SNAKEMAKE := $(BIN)/snakemake --config profile=$(PROFILE)
+SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit reference resources schema unlock lock clean
+  sbom pip-audit archive reference resources schema unlock kills surroundings lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 setup: links $(VENV)/.installed ## create .venv with the pinned packages
 
 links:
+	@case "$$PWD" in *['"$$`\:']*|*$$'\n'*) echo "the path of this clone holds a double quote, dollar sign, backquote, backslash, colon or line break, which a Python environment cannot hold: $$PWD" >&2; exit 1;; esac
 	@[ -d dpregret/algorithms ] || { echo "dpregret/algorithms is no folder: this checkout has no symbolic links (git config core.symlinks true, then git checkout -- dpregret)" >&2; exit 1; }
 
 $(VENV)/.installed: $(READY) pyproject.toml
@@ -59,27 +69,27 @@ provenance: setup ## write Snakemake's own report of a finished run: every file 
 	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
+	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
 lint: setup ## check style, types and workflow
 	@mkdir -p build
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	@$(BIN)/basedpyright > build/pyright.txt 2>&1 && echo "every import is followed: $$(tail -n 1 build/pyright.txt)" || { cat build/pyright.txt; exit 1; }
-	$(BIN)/snakefmt --check Snakefile workflows/rules
-	$(BIN)/snakemake --lint
+	$(PY) ruff check .
+	$(PY) ruff format --check .
+	$(PY) mypy
+	@$(PY) basedpyright > build/pyright.txt 2>&1 && echo "every import is followed: $$(tail -n 1 build/pyright.txt)" || { cat build/pyright.txt; exit 1; }
+	$(PY) snakefmt --check Snakefile workflows/rules
+	$(PY) snakemake --lint
 
 table: setup ## print a paper's table (PAPER=lou_cheung, the beginning of its name; NUMBER=2 for the second)
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
+	@$(PY) dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
 
 claims: setup ## print a paper's claims with verdicts and resolution (PAPER=lou_cheung; LINES=check for the consistency checks)
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make claims PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(BIN)/python -m dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --lines $(or $(LINES),claim)
+	@$(PY) dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --lines $(or $(LINES),claim)
 
 compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
-	@$(BIN)/python -m dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
+	@$(PY) dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
 	@mkdir -p build
@@ -89,7 +99,7 @@ bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with
 
 bench-compare: setup ## is this tree slower than a commit? plays both in turn (BASE=main)
 	@[ -n "$(BASE)" ] || { echo "say which commit: make bench-compare BASE=..." >&2; exit 2; }
-	@$(BIN)/python -m dpregret.workflows.bench "$(BASE)"
+	@$(PY) dpregret.workflows.bench "$(BASE)"
 
 # libraries to compare with stay out of the environment that results come from; tensorflow-privacy asks for a NumPy of
 # the past, and only one file of it is used
@@ -106,10 +116,10 @@ vectors: setup ## hold results/reference/test_vectors.json against this code and
 	@$(BENCH) -m dpregret.workflows.mechanisms.vectors --check
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
-	@$(BIN)/python -m dpregret.workflows.costs $(PROFILE) --cores $(CORES)
+	@$(PY) dpregret.workflows.costs $(PROFILE) --cores $(CORES)
 
 rates: setup ## renew the rates behind `make predict` from the finished runs (full and ci)
-	$(BIN)/python -m dpregret.workflows.costs --fit results results/ci
+	$(PY) dpregret.workflows.costs --fit results results/ci
 
 growth:
 	@echo "make growth is gone: make rates" >&2; exit 2
@@ -121,16 +131,20 @@ GATES := results/ci/log/audit/gate.log results/ci/log/gate.log
 
 ci-check: setup ## run the small profile and compare its tables and its audit with the reference
 	@rm -f $(GATES)
-	$(BIN)/snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
+	$(PY) snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
 mutants: setup ## plant known mistakes and show which tests, gates and audits catch them (ROTATING=10 for a few, LAYERS=unit)
 	$(BIN)/python tests/mutants --layers $(or $(LAYERS),unit,gate,audit) --jobs $(CORES) $(if $(ROTATING),--rotating $(ROTATING)) $(MUTANTS)
 
 slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
-	timeout -s INT -k 60 900 $(BIN)/python -m pytest -m slurm -rs -s tests/cluster
+	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
+
+archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
+	@$(PY) dpregret.workflows.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
 
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
+	@$(PY) dpregret.verify $(RUNS)
 	@for run in $(RUNS); do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
@@ -139,37 +153,43 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in $(RUNS); do to=results/reference$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
-	@$(BIN)/python -m dpregret.paper_figs.gate keep $(RUNS:results%=results/reference%) >/dev/null
+	@$(PY) dpregret.paper_figs.gate keep $(RUNS:results%=results/reference%) >/dev/null
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@cp results/errata.md results/reference/errata.md
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
-	@$(BIN)/python -m dpregret.paper_figs.readme README.md results/reference
+	@$(PY) dpregret.paper_figs.readme README.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
-	  $(BIN)/python -m dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 endif
 
+kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
+	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
+
+surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
+	$(BIN)/python tests/trials/surroundings.py
+
 processors: setup ## are results the same under four forced processors?
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m dpregret.workflows.processors smoke
+	OPENBLAS_NUM_THREADS=1 $(PY) dpregret.workflows.processors smoke
 
 schema: setup ## renew the JSON schema of configurations
-	$(BIN)/python -m dpregret.workflows.schema > workflows/schemas/config.schema.json
+	$(PY) dpregret.workflows.schema > workflows/schemas/config.schema.json
 
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base audit; do $(BIN)/uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in bootstrap base audit; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
 
 sbom: setup ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
-	@$(BIN)/python -m dpregret.workflows.sbom
+	@$(PY) dpregret.workflows.sbom
 
 # strict: a package that could not be looked up is a failure
-pip-audit: ## has a pinned package a known weakness? asks PyPI, so it needs a network
+pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt

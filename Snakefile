@@ -10,6 +10,7 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
+    from dpregret.core.errors import fault
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
@@ -18,9 +19,12 @@ try:
         eta,
         fingerprint,
         index,
+        limits,
         locking,
+        mentions,
         profiles,
         seals,
+        surroundings,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
@@ -29,20 +33,29 @@ except ModuleNotFoundError as error:
 
 
 try:
-    if workflow.is_main_process:
-        locking.enter(sys.argv[1:])
+    WORKS = workflow.is_main_process and locking.enter(sys.argv[1:])
     # jobs read the same file again: the main process has built every stream and learner by then
+    CHECKED = Checked()
     CONFIG = configuration.load_config(
         configuration.check_options(config),
         check=workflow.is_main_process,
-        checked=Checked(),
+        checked=CHECKED,
+        limits=limits.given_limits(config.get("limits")),
     )
     INDEX = index.recall()
+    RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
+    if WORKS:
+        surroundings.check_names(Path(workflow.basedir))
+        surroundings.check_writable([RESULTS, "datasets/cache"])
     CLAIMS = {
         paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
     }
+    if workflow.is_main_process:
+        mentions.check_mentions(CONFIG, CHECKED)
 except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
+except Exception as error:
+    sys.exit(fault(error))
 
 if workflow.is_main_process:
     index.keep(INDEX)
@@ -50,7 +63,6 @@ if workflow.is_main_process:
 
 SETTINGS = CONFIG.keep()  # what the jobs read: the file may change while they run
 launch.forget()
-RESULTS = "results" if CONFIG.profile == "full" else f"results/{CONFIG.profile}"
 JOBS = list(configuration.experiment_jobs(CONFIG))
 SHORT = profiles.short_names(profiles.papers())
 

@@ -14,7 +14,7 @@ import numpy as np
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.rounds import CompiledRounds, Step
-from dpregret.core.answers import FLOAT, check_inside, check_shape
+from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.sums import vecdot
@@ -22,6 +22,7 @@ from dpregret.core.sums import vecdot
 REPORTED = 256  # rounds between two reports of progress
 COMPARED = 4  # first rounds of a play in compiled code that are played by the definition too
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
+HELD = 2048  # most numbers of a point, of all settings and runs, that every round is looked at
 AGREEMENT = 1e-9  # largest distance between the two, in diameters
 
 
@@ -256,7 +257,8 @@ def play(
     losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
     loss of the released points is recorded. advance: told the number of rounds done since it was last called.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
-    shape than the first ones have to be, or lies outside the set (looked at where a checkpoint or a 1024th round is).
+    shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is, and in all
+    rounds of `_plain` for whether it can be near).
     """
     domain = learner.problem.domain
     shape = settings, runs, _ = len(learner.settings), len(noise_generators), domain.dimension
@@ -314,16 +316,21 @@ def _plain(learner: Learner, losses: Sequence[Loss], noise: Array | None, cumula
     """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d)."""
     if noise is not None:
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
-    shape = learner.point.shape
+    shape, domain = learner.point.shape, learner.problem.domain
+    held = np.empty((len(losses), *shape)) if learner.point.size <= HELD else None
     for place, loss in enumerate(losses):
         point = learner.point
         if not (isinstance(point, np.ndarray) and point.shape == shape and point.dtype == FLOAT):
             check_shape(point, shape)
+        if held is not None:
+            held[place] = point
         value, gradient = loss.value_and_gradient(point)
         gradient.flags.writeable = False  # it may be the stream's own
         cumulative += value
         learner.round += 1
         learner.observe(loss, gradient, None if noise is None else noise[place])
+    if held is not None:
+        check_near(held, domain.center(), domain)
 
 
 def _compare(compiled: Learner, defined: Learner) -> None:

@@ -169,6 +169,7 @@ class Bernoulli(ExpertStream):
     """
 
     name = "bernoulli"
+    most = 2**20  # every one has losses of its own
 
     def __init__(
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, probability: float = 0.5

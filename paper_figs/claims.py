@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
 from dpregret.paper_figs.labels import Parameter, Response, labels_of
+from dpregret.paper_figs.neutral import Formula, tex
 from dpregret.paper_figs.rates import LogArgument, Rate, parse
 
 DEFAULT_TOLERANCE = 0.1
@@ -217,7 +218,7 @@ class TableRow(Strict):
     window: str = "-"
     operation: str
     bound_text: str
-    bound_latex: str
+    bound_latex: Formula
     previous: str = ""
     lower: str = ""
     previous_lower: str = ""
@@ -230,7 +231,7 @@ class TableRow(Strict):
     @classmethod
     def _in_short(cls, data: Any) -> Any:
         if isinstance(data, dict) and "bound_latex" not in data and "bound_text" in data:
-            data = {**data, "bound_latex": data["bound_text"]}
+            data = {**data, "bound_latex": tex(data["bound_text"])}
         return _split_learner(data)
 
     def claim_ids(self) -> tuple[str, ...]:

@@ -63,8 +63,13 @@ def _errata(path: Path) -> tuple[ErrataFile, Located]:
 def load_paper(folder: Path | str) -> PaperTexts:
     """Read the claims and, where the folder has them, the errata of a paper.
 
-    Every erratum that is named must exist, and every claim that a text of either file cites.
+    Every erratum that is named must exist, and every claim that a text of either file cites. Raises ClaimsError.
     """
+    return located_paper(folder)[0]
+
+
+def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
+    """The same with the places of all claims, and of all errata where there are any."""
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
@@ -88,7 +93,7 @@ def load_paper(folder: Path | str) -> PaperTexts:
         for key, attribute in TEXTS[kind].items()
         for name in cited_claims(getattr(entry, attribute)) if name not in ids
     )  # fmt: skip
-    return PaperTexts(claims, errata)
+    return PaperTexts(claims, errata), source, written
 
 
 def cited_claims(text: str) -> list[str]:

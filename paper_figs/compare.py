@@ -13,7 +13,7 @@ import pandas as pd
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.gate import SLACK
-from dpregret.paper_figs.lines import SAME, read_lines
+from dpregret.paper_figs.lines import FITTED, SAME, read_lines
 from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
@@ -31,7 +31,9 @@ def read_folder(folder: Path) -> pd.DataFrame:
     files = [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
     if not files:
         raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
-    frames = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in files]
+    frames = [
+        read_lines(file.parent, needed=(*SAME, *FITTED)).assign(paper=file.resolve().parent.name) for file in files
+    ]
     found = pd.concat(frames, ignore_index=True)
     return found.loc[found["verdict"] != NOT_RUN]
 

@@ -13,6 +13,7 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
 from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity
+from dpregret.paper_figs.neutral import plain
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
 COLUMNS: Final = [
@@ -50,6 +51,7 @@ def write_errata(
 
 
 def _section(row: dict[Hashable, str]) -> str:
+    row = {name: plain(text) for name, text in row.items()}
     lines = [f"## {row['erratum']}: {row['place']}", "", f"- printed: {row['printed']}", f"- right: {row['right']}"]
     lines.append(f"- why: {row['why']}")
     if row["status"] == MEASURED:

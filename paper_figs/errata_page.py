@@ -16,8 +16,9 @@ import pandas as pd
 from dpregret.paper_figs.claims import ClaimsFile, Erratum
 from dpregret.paper_figs.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.errata import MEASURED
-from dpregret.paper_figs.formats import DASH
+from dpregret.paper_figs.formats import DASH, read_csv
 from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.neutral import in_html, plain
 
 TEMPLATES = Path(__file__).with_name("templates")
 
@@ -61,9 +62,8 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path) -> None
     for form in ("md", "html"):
         environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=form == "html", trim_blocks=True, lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
+            undefined=jinja2.StrictUndefined, finalize=plain if form == "md" else in_html,
         )  # fmt: skip
-        environment.filters["plain"] = _plain if form == "md" else str
         page = environment.get_template(f"errata.{form}.j2").render(sections=sections)
         (results / f"errata.{form}").write_text(page, encoding="utf-8")
 
@@ -72,7 +72,7 @@ def section(results: Path, paper: PaperTexts) -> Section:
     """The errata of one paper beside what was measured."""
     claims = paper.claims
     folder = results / claims.paper
-    measured = pd.read_csv(folder / "errata.csv", keep_default_na=False).set_index("erratum")
+    measured = read_csv(folder / "errata.csv", keep_default_na=False).set_index("erratum")
     judged = read_lines(folder, text=True)
     entries = [
         _entry(
@@ -81,11 +81,6 @@ def section(results: Path, paper: PaperTexts) -> Section:
         for erratum in paper.errata.errata
     ]
     return Section(claims.paper, claims.title, tuple(entries))
-
-
-def _plain(text: str) -> str:
-    """Formulas as they are: no emphasis, no tags."""
-    return text.replace("*", "\\*").replace("<", "\\<")
 
 
 def _entry(erratum: Erratum, row: dict[str, str], judged: pd.DataFrame, claims: ClaimsFile, results: Path) -> Entry:

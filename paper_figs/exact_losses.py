@@ -39,7 +39,7 @@ class ExactLoss:
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
         """What `write_exact_losses` wrote, by name."""
-        rows = pd.read_csv(path).to_dict("records")
+        rows = formats.read_csv(path).to_dict("records")
         return {str(row["name"]): cls(row["claimed"], row["attained"], str(row["on"])) for row in rows}
 
 

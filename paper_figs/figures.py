@@ -26,6 +26,7 @@ from dpregret.paper_figs.figure_style import (
     save,
     value_ticks,
 )
+from dpregret.paper_figs.formats import read_csv
 from dpregret.paper_figs.labels import RESPONSE_AXES, Parameter, Response, labels_of
 from dpregret.paper_figs.runs import read_runs
 
@@ -69,7 +70,7 @@ def _draw(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path
         paths = {name: Path(file or "") / f"{name}.csv" for name in EXACT[entry.type]}
         if missing := [str(path) for path in paths.values() if not path.exists()]:
             raise NotRun(f"no exact table {missing[0]}")
-        return EXACT_FIGURES[entry.type]({name: pd.read_csv(path) for name, path in paths.items()})
+        return EXACT_FIGURES[entry.type]({name: read_csv(path) for name, path in paths.items()})
     return RUN_FIGURES[entry.type](runs, claims, entry)
 
 

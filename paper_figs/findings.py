@@ -42,7 +42,7 @@ def report(findings: Sequence[Finding], counted: str, agree: str, profile: str) 
     config = f" --config profile={profile}" if profile else ""
     lines = [str(finding) for finding in worst]
     if files:
-        more = f"  (and {len(files) - NEXT} more)" if len(files) > NEXT else ""
+        more = f"  # and {len(files) - NEXT} more" if len(files) > NEXT else ""
         lines.append(f"to play again: .venv/bin/snakemake --cores 1 --force {' '.join(files[:NEXT])}{config}{more}")
     lines.append(f"to see what differs: make compare{_make(profile)}")
     lines.append(f"if it is meant: make reference RUNS=results{'' if profile in ('', 'full') else f'/{profile}'}")

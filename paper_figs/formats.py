@@ -1,16 +1,23 @@
-"""Numbers as text, and one frame as CSV, Markdown, LaTeX and HTML with the same bytes every time."""
+"""Numbers as text, and one frame as CSV, Markdown, LaTeX and HTML with the same bytes every time.
+
+Text leaves the house here and nowhere else, and acts nowhere: see neutral.py.
+"""
 
 from __future__ import annotations
 
+import html as markup
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from dpregret.core.text import printable
 from dpregret.paper_figs.fits import Estimate
+from dpregret.paper_figs.neutral import plain, shielded, tex, unshielded
 
 DASH = "-"
 WIDE = 400
@@ -50,39 +57,60 @@ def with_interval(estimate: Estimate, digits: int = 2) -> str:
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> None:
-    """CSV with unix line ends and six significant digits."""
+    """CSV with unix line ends, six significant digits and `shielded` text; `read_csv` gives the text back."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    _mapped(frame, shielded).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
 
 
-def markdown(frame: pd.DataFrame) -> str:
-    """A Markdown table of text cells; vertical bars are escaped."""
-    text = frame.astype("str").map(lambda cell: cell.replace("|", "\\|"))
+def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:
+    """What `write_csv` wrote; options as of `pandas.read_csv`."""
+    return _mapped(pd.read_csv(path, **options), unshielded)
+
+
+def _mapped(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """A copy of the frame with its text and the names of its columns changed, and nothing else."""
+    copy = frame.set_axis([change(str(name)) for name in frame.columns], axis="columns").copy()
+    for place, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            column = frame.iloc[:, place].map(lambda cell: change(cell) if isinstance(cell, str) else cell)
+            copy.isetitem(place, column.array)
+    return copy
+
+
+def markdown(frame: pd.DataFrame, raw: Collection[str] = ()) -> str:
+    """A Markdown table of text cells, shown as they are; columns in `raw` already hold Markdown."""
+
+    def cell(text: object) -> str:
+        return plain(text).replace("|", "\\|")
+
+    text = frame.astype("str")
+    text = pd.DataFrame({cell(name): text[name] if name in raw else text[name].map(cell) for name in frame.columns})
     return str(text.to_markdown(index=False, disable_numparse=True)) + "\n"
 
 
 def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
     """An HTML table with a fixed id and no random element ids."""
-    styler = Styler(frame, uuid=identifier, cell_ids=False, escape="html", precision=3)
-    styler = styler.hide(axis="index").set_caption(caption)
+    styler = Styler(_mapped(frame, printable), uuid=identifier, cell_ids=False, escape="html", precision=3)
+    styler = styler.hide(axis="index").format_index(escape="html", axis="columns")
+    styler = styler.set_caption(markup.escape(printable(caption), quote=False))
     return str(styler.to_html(table_uuid=identifier, table_attributes='class="dpregret-table"'))
 
 
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
     """A frame of text as {name}.md, below its caption, and as {name}.html."""
-    (out / f"{name}.md").write_text(f"{caption}\n\n{markdown(frame)}", encoding="utf-8")
+    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(frame)}", encoding="utf-8")
     (out / f"{name}.html").write_text(html(frame, name, caption), encoding="utf-8")
 
 
 def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
     """A LaTeX table with booktabs rules; columns in `raw` already hold LaTeX, all others are escaped."""
-    styler = frame.style.hide(axis="index").format(escape="latex")
+    styler = frame.style.hide(axis="index").format(tex)
     for column in raw:
         styler = styler.format(str, subset=[column])
-    styler = styler.format_index(escape="latex", axis="columns")
+    styler = styler.format_index(tex, axis="columns")
     rules = "l" * len(frame.columns)
     return str(
-        styler.to_latex(hrules=True, column_format=rules, label=label, caption=caption, position_float="centering")
+        styler.to_latex(hrules=True, column_format=rules, label=label, caption=tex(caption), position_float="centering")
     )
 
 
@@ -95,7 +123,7 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
     for name in frame.columns:
         table.add_column(name, overflow="fold")
     for row in frame.astype("str").to_numpy():
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, highlight=False)
     with console.capture() as capture:
         console.print(table, crop=False)

@@ -24,7 +24,7 @@ from scipy import stats
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, Finding, GateError, report
 from dpregret.paper_figs.jobs import HASHES, KEY, read_jobs
-from dpregret.paper_figs.lines import SAME, read_lines
+from dpregret.paper_figs.lines import FITTED, SAME, read_lines
 from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.reference import PAPER, RENEW, check, keep_all, papers
 
@@ -38,7 +38,7 @@ VIOLATION: Final = 1e-8
 MEASURED: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance")
 """Columns that say what a line is about."""
 INTERVALS: Final = tuple(f"{name}{end}" for name in ("normalised", "log_level") for end in ("", "_low", "_high"))
-NEEDED: Final = (*MEASURED[1:], *INTERVALS, "runs", "largest_run")
+NEEDED: Final = (*MEASURED[1:], *FITTED, *INTERVALS, "runs", "largest_run")
 LINE_NUMBERS: Final = {"fitted": "exponent", "log_level": "level"}
 JOB_NUMBERS: Final = {"level": "regret over the trivial one"}
 LEDGER: Final = {"delivered": "delivered over claimed eps", "noise_scale": "scale of the noise"}
@@ -100,8 +100,12 @@ class Gate:
 
     def findings(self) -> list[Finding]:
         """Everything that left the reference."""
-        found = [self._line(row, old) for row, old in _pairs(self.now.lines, self.before.lines, ("paper", "claim"))]
-        found += [self._job(row, old) for row, old in _pairs(self.now.jobs, self.before.jobs, ("paper", *KEY))]
+        sides = [set(tables.lines["paper"]) for tables in (self.now, self.before)]
+        found = [Finding(name, _only(name in sides[1])) for name in sorted(sides[0] ^ sides[1])]
+        both = sides[0] & sides[1]
+        for judge, kind, key in ((self._line, "lines", ("paper", "claim")), (self._job, "jobs", ("paper", *KEY))):
+            now, before = (getattr(tables, kind) for tables in (self.now, self.before))
+            found += [judge(*pair) for pair in _pairs(now, before, key) if (pair[0] or pair[1] or {})["paper"] in both]
         return [finding for finding in found if finding.what]
 
     @property
@@ -115,9 +119,8 @@ class Gate:
     def _line(self, now: Row | None, before: Row | None) -> Finding:
         one = now or before or {}
         where = f"{one['paper']} {one['claim']}, {one['learner']}.{one['variant']} in {one['experiment']}"
-        own = self._computed(one)
         if now is None or before is None:
-            return Finding(where, _only(before), **own)
+            return Finding(where, _only(before is not None))
         parts = [
             (f"{name} was {before[name]!r}, is {now[name]!r}", np.inf) for name in MEASURED if before[name] != now[name]
         ]
@@ -127,14 +130,13 @@ class Gate:
             parts += self._moved(now, before, name, word)
         if before["cells_used"] != now["cells_used"]:
             parts.append((f"fitted cells were {before['cells_used']}, are {now['cells_used']}", np.inf))
-        return _joined(where, parts, own)
+        return self._joined(where, parts, one)
 
     def _job(self, now: Row | None, before: Row | None) -> Finding:
         one = now or before or {}
         where = f"{one['paper']} {one['experiment']}, {one['learner']}.{one['variant']}"
-        own = self._computed(one)
         if now is None or before is None:
-            return Finding(where, _only(before), **own)
+            return Finding(where, _only(before is not None))
         parts = []
         if before["status"] != now["status"]:
             parts.append((f"status was {before['status']}, is {now['status']}", np.inf))
@@ -145,7 +147,7 @@ class Gate:
                 parts.append((f"{word} was {before[name]:.6g}, is {now[name]:.6g}", np.inf))
         for name, word in JOB_NUMBERS.items():
             parts += self._moved(now, before, name, word)
-        return _joined(where, parts, own)
+        return self._joined(where, parts, one)
 
     def _moved(self, now: Row, before: Row, name: str, word: str) -> list[tuple[str, float]]:
         """What is to be said of one number: how far it went, in units of what is allowed."""
@@ -167,6 +169,13 @@ class Gate:
                 times,
             )
         ]
+
+    def _joined(self, where: str, parts: Sequence[tuple[str, float]], row: Row) -> Finding:
+        if not parts:
+            return Finding(where, "")
+        return Finding(
+            where, "; ".join(text for text, _ in parts), max(times for _, times in parts), **self._computed(row)
+        )
 
     def _computed(self, row: Row) -> dict[str, Any]:
         """What the jobs behind a row differ in, and their files."""
@@ -216,8 +225,8 @@ def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> list[
     return [(sides[0].get(name), sides[1].get(name)) for name in {**sides[1], **sides[0]}]
 
 
-def _only(before: Row | None) -> str:
-    return "new, without a reference" if before is None else "in the reference only"
+def _only(kept: bool) -> str:
+    return "in the reference only" if kept else "new, without a reference"
 
 
 def _distance(now: Row) -> str:
@@ -230,10 +239,6 @@ def _shown(value: float, name: str) -> str:
     if np.isnan(value):
         return "none"
     return f"{np.exp(value):.4g}" if name == "log_level" else f"{value:.4g}"
-
-
-def _joined(where: str, parts: Sequence[tuple[str, float]], own: Mapping[str, Any]) -> Finding:
-    return Finding(where, "; ".join(text for text, _ in parts), max((times for _, times in parts), default=0.0), **own)
 
 
 def _jobs_of(jobs: pd.DataFrame, row: Row) -> pd.DataFrame:

@@ -17,6 +17,7 @@ FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 """Kind of line -> the file that holds the lines of this kind, and no others."""
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
 """What a line measures."""
+FITTED: Final = ("fitted", "fitted_low", "fitted_high", "cells_used")
 INTERVALS: Final = ("fitted", "log_aware", "normalised", "log_level")
 LARGEST: Final = 100.0
 """No exponent, and no logarithm of a level, is larger."""
@@ -27,7 +28,7 @@ NUMBERS: Final = (
 )  # fmt: skip
 FORMS: Final = {
     kind: Form(
-        needed=("claim", *SAME, "verdict", "fitted", "fitted_low", "fitted_high", "cells_used"), key=("claim",),
+        needed=("claim", "verdict"), key=("claim",),
         numbers=NUMBERS, words={"verdict": frozenset(words)}, intervals=INTERVALS, largest=LARGEST,
     )
     for kind, words in (("claim", CLAIMS), ("check", CHECKS))

@@ -13,6 +13,7 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core.errors import not_allowed
+from dpregret.paper_figs.neutral import unshielded
 
 NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
 
@@ -80,7 +81,7 @@ def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
     try:
         for row in reader:
             lines.append(reader.line_num)
-            rows.append(row)
+            rows.append([unshielded(cell) for cell in row])
             if len(row) != len(rows[0]):
                 raise DamageError(f"{path}:{lines[-1]}: {len(row)} cells, the header has {len(rows[0])}")
     except csv.Error as fault:

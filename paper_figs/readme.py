@@ -17,6 +17,8 @@ from dpregret.paper_figs.claims_files import ClaimsError, load_claims
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.neutral import plain
+from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
 MARK: Final = "table-1"
@@ -79,7 +81,7 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     found = _lines(reference, papers)
     claims = found.loc[found["kind"] == "claim"]
     stated = claims.loc[claims["origin"] == "paper"]
-    groups = {f"[{cite}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
+    groups = {f"[{plain(cite)}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
     if len(groups) > 1:
         groups["**what the papers state**"] = stated
     groups |= {text: claims.loc[claims["origin"] == origin] for origin, text in ORIGINS.items()}
@@ -95,7 +97,7 @@ def check_table(reference: Path, papers: Path) -> pd.DataFrame:
     rows = []
     for (paper, cite), each in _lines(reference, papers).groupby(["paper", "cite"]):
         checks = each.loc[each["kind"] == "check"]
-        errata = pd.read_csv(reference / str(paper) / "errata.csv")
+        errata = formats.read_csv(reference / str(paper) / "errata.csv")
         rows.append({
             "paper": str(cite), "consistency checks": str(len(checks)),
             **_counted(checks, [word for word in CHECKS if word != NOT_RUN]),
@@ -127,7 +129,10 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
 
 def update_verdicts(readme: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the README's tables of verdicts; return whether they were up to date. `check` writes nothing."""
-    tables = [formats.markdown(table(reference, papers)) for table in (verdict_table, check_table)]
+    tables = [
+        formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
+        formats.markdown(check_table(reference, papers)),
+    ]
     sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
     text = "\n".join([*tables, *filter(None, sentences)])
     return renew(readme, lambda old: marked(marked(old, SUMMARY, text), MEANINGS, meanings()), check)
@@ -154,7 +159,7 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
 
 def audit_sentence(reference: Path, papers: Path) -> str:
     """How many private learners were audited, with what finding, and how many lines about privacy are about them."""
-    audit = pd.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
+    audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
     findings = audit["finding"].str.split(r"[,:]", regex=True).str[0].value_counts()
     found = ", ".join(f"{count}: {finding}" for finding, count in findings.items())
     names = set(audit["learner"] + "." + audit["variant"])
@@ -176,7 +181,7 @@ def meanings() -> str:
 
 def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:
     """Rewrite the README's table from `table_csv`; return whether it was up to date. `check` writes nothing."""
-    table = pd.read_csv(table_csv, dtype=str, keep_default_na=False)
+    table = formats.read_csv(table_csv, dtype=str, keep_default_na=False)
     return renew(Path(readme), lambda text: readme_text(text, table, mark), check)
 
 
@@ -194,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             current = update_verdicts(options.readme, options.table, options.papers, options.check)
         else:
             current = update_readme(options.readme, options.table, options.check, options.mark)
-    except (ReadmeError, ClaimsError, OSError) as fault:
+    except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2
     if not current:

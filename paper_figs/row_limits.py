@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpregret.core.answers import LearnerFault, check_violation
+from dpregret.core.answers import LARGEST, LearnerFault, check_violation, range_in_words
 
 
 class Limit(NamedTuple):
@@ -20,7 +20,6 @@ class Limit(NamedTuple):
     unknown: bool = False
 
 
-LARGEST: Final = float(np.finfo(np.float64).max)
 LIMITS: Final[Mapping[str, Limit]] = {
     **dict.fromkeys(("regret", "trivial_regret"), Limit(-LARGEST, LARGEST)),
     **dict.fromkeys(("violation", "comparator_gap", "displacement", "noise_norm"), Limit(0.0, LARGEST)),
@@ -44,8 +43,7 @@ def first_fault(rows: pd.DataFrame) -> str | None:
         if limit.unknown:
             fine |= np.isnan(values)
         if not fine.all():
-            wanted = f"between {limit.least:.3g} and {limit.most:.3g}{', or unknown' if limit.unknown else ''}"
-            return f"{name} is {values[~fine][0]:.6g}, allowed is {wanted}"
+            return f"{name} is {values[~fine][0]:.6g}, must be {range_in_words(*limit)}"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +14,12 @@ import pandas as pd
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.judge_privacy import FACTOR
-from dpregret.paper_figs.lines import FILES, FORMS
+from dpregret.paper_figs.lines import FILES, FITTED, FORMS
 from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme import COLUMNS
 
+LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *FITTED[:3], "reason")
+"""What is shown of lines."""
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
 
@@ -56,7 +59,7 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
 def _table(folder: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, str]:
     """What is asked for, and the file that it stands in."""
     file = folder / (FILES[options.lines] if options.lines else f"table_{options.number}.csv")
-    table = read_table(file, FORMS[options.lines] if options.lines else PLAIN, text=True)
+    table = read_table(file, replace(FORMS[options.lines], needed=LINES) if options.lines else PLAIN, text=True)
     if options.all:
         return table, str(file)
     if options.lines:

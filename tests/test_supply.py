@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from dpregret.workflows import sbom
+from dpregret.workflows.job_log import job_log
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -54,3 +57,30 @@ def test_no_module_unpickles_or_names_a_shared_temporary_file() -> None:
     bad = rf"{modules}|gettempdir|mktemp\b|[\"']/tmp"
     assert len(text) > 200
     assert {path.name: found for path, each in text.items() if (found := re.findall(bad, each))} == {}
+
+
+def test_no_name_is_a_word_of_the_shell() -> None:
+    rules = {path: path.read_text(encoding="utf-8") for path in (ROOT / "workflows" / "rules").glob("*.smk")}
+    assert {call for text in rules.values() for call in re.findall(r"shell:\n\s+(\w+)", text)} == {"task"}
+    common = rules[ROOT / "workflows" / "rules" / "common.smk"]
+    found = re.search(r"^def task\(.*?\n\n\n", common, re.DOTALL | re.MULTILINE)
+    assert found
+    scope: dict[str, Any] = {"re": re, "EXEC": "exec ", "PYTHON": "python", "CLIENT": "client.py"}
+    exec(found.group(), scope)
+    command = scope["task"]("run", "--paper {wildcards.paper} --number {params.number} --host {input.host:q}")
+    assert "--paper {wildcards.paper:q} --number {params.number:q} --host {input.host:q}" in command
+    assert re.findall(r"{[^{}]*(?<!:q)}", command) == []
+
+
+def test_logs_of_jobs_hold_nothing_that_a_terminal_obeys(tmp_path: Path) -> None:
+    before = logging.getLogger().handlers[:]
+    try:
+        with pytest.raises(SystemExit), job_log(tmp_path / "log.txt"):
+            raise ValueError("a\x1b]0;title\x07b\u202e\ud800")
+    finally:
+        logging.getLogger().handlers[-1].close()
+        logging.getLogger().handlers[:] = before
+        logging.captureWarnings(False)
+    text = (tmp_path / "log.txt").read_text(encoding="utf-8")
+    assert "\nValueError: a\\x1b]0;title\\x07b\\u202e\\ud800\n" in text
+    assert all(each.isprintable() or each == "\n" for each in text)

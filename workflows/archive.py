@@ -15,15 +15,17 @@ import platform
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from dpregret.core.files import atomic_write
-from dpregret.workflows.fingerprint import ROOT
+from dpregret.workflows.fingerprint import ROOT, code_fingerprint
+from dpregret.workflows.sbom import bill
 
+NAME = "manifest.json"
 INSIDE = "results"  # where the folder of results is in an archive
-EXTRAS = ("requirements/base.txt", "requirements/sbom.json")  # of the tree, where it has them
+LOCK = "requirements/base.txt"
 MOST_FILES, MOST_BYTES, LARGEST = 50_000, 1 << 30, 256 << 20  # in an archive; of what is held in memory at once
 
 
@@ -75,24 +77,29 @@ def _git(*words: str) -> str | None:
     return done.stdout.strip()
 
 
-def provenance() -> dict[str, Any]:
-    """Where the archive was made. commit: None outside a repository. dirty: whether files differ from the commit."""
+def provenance(code: str) -> dict[str, Any]:
+    """Where the archive was made; code: fingerprint of what made the results.
+
+    commit: None outside a repository. dirty: whether files differ from the commit. same_code: whether this tree is
+    what made the results.
+    """
     changed = _git("status", "--porcelain", "--untracked-files=no")
     return {
         "commit": _git("rev-parse", "HEAD"),
         "dirty": None if changed is None else bool(changed),
+        "same_code": code == code_fingerprint(),
         "python": sys.version,
         "platform": platform.platform(),
         "machine": platform.machine(),
     }
 
 
-def write(results: Path, files: list[str], output: Path) -> None:
-    """Archive the files of a folder of results; names are relative to it."""
-    said = json.dumps(provenance(), indent=1).encode()
-    content: dict[str, Path | bytes] = {"provenance.json": said}
-    content |= {name: ROOT / name for name in EXTRAS if (ROOT / name).is_file()}
-    content |= {f"{INSIDE}/{name}": results / name for name in files}
+def write(results: Path, manifest: Mapping[str, Any], output: Path) -> None:
+    """Archive the files of a folder of results that its manifest lists."""
+    content: dict[str, Path | bytes] = {"provenance.json": _json(provenance(manifest["code"]))}
+    if (ROOT / LOCK).is_file():
+        content |= {LOCK: ROOT / LOCK, "requirements/sbom.json": _json(bill((ROOT / LOCK).read_text(encoding="utf-8")))}
+    content |= {f"{INSIDE}/{name}": results / name for name in (NAME, *manifest["files"])}
     with atomic_write(output) as temporary, temporary.open("wb") as raw:
         packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
         with packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as opened:
@@ -103,10 +110,13 @@ def write(results: Path, files: list[str], output: Path) -> None:
                 opened.addfile(member, io.BytesIO(data))
 
 
+def _json(content: object) -> bytes:
+    return (json.dumps(content, indent=1) + "\n").encode()
+
+
 def main() -> int:
     """Archive a folder of results that is as its manifest says."""
     from dpregret.workflows import verify
-    from dpregret.workflows.manifest import NAME
 
     if len(sys.argv) != 3:
         print("python -m dpregret.workflows.archive RESULTS FILE.tar.gz", file=sys.stderr)
@@ -117,7 +127,7 @@ def main() -> int:
         print(f"{results}: not archived", file=sys.stderr)
         return code
     manifest = json.loads((results / NAME).read_text(encoding="utf-8"))
-    write(results, [NAME, *manifest["files"]], output)
+    write(results, manifest, output)
     print(f"{output}: {output.stat().st_size >> 10} KiB; python -m dpregret.verify {output} checks it anywhere")
     return 0
 

@@ -9,11 +9,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from dpregret.core.errors import not_allowed, one_line
+from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
+from dpregret.workflows.limits import Limits, TooMuch, guard
 
 if TYPE_CHECKING:
     from dpregret.workflows.checked import Checked
@@ -32,8 +33,8 @@ def semantic_problems(config: Config, checked: Checked | None = None) -> Iterato
         parts: list[tuple[KeyPath, tuple[object, ...], Callable[[], Iterator[Mistake]]]]
         parts = [(("oracle_costs",), (settings.oracle_costs,), partial(_oracle_costs, settings.oracle_costs))]
         for name, experiment in settings.experiments.items():
-            look = partial(experiment_mistakes, experiment, config.allow_few_cells)
-            parts.append((("experiments", name), look.args, look))
+            look = partial(_within, config.limits, experiment, config.allow_few_cells)
+            parts.append((("experiments", name), look.args[1:], look))
         for path, content, faults in parts:
             if checked is not None and checked.knows(*content):
                 continue
@@ -42,6 +43,17 @@ def semantic_problems(config: Config, checked: Checked | None = None) -> Iterato
                 checked.add(*content)
             for below, message in found:
                 yield ("papers", paper, *path, *below), message
+
+
+def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
+    """The mistakes of an experiment, or that they cannot be found with little memory in a short time."""
+    try:
+        with guard(limits):
+            yield from list(experiment_mistakes(experiment, allow_few_cells))
+    except TooMuch:
+        yield (), f"making its problems and learners takes more than {limits.check_seconds:g} s (limit check_seconds)"
+    except MemoryError:
+        yield (), f"making its problems and learners takes more than {limits.check_gb:g} GB (limit check_gb)"
 
 
 def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:
@@ -82,8 +94,10 @@ def _refused_set(name: str, dimension: int) -> str | None:
 
     try:
         make_set(name, dimension)
-    except ValueError as error:
-        return f"the set {name!r} refuses {dimension}: {one_line(error)}"
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever a set of a user's own raises
+        return f"the set {name!r} refuses {dimension}: {raised(error)}"
     return None
 
 
@@ -183,17 +197,27 @@ def _tried(
                     problems[cell] = family.problem(cell, trial, draws)
                 except UnreadDataError:  # only the job can tell
                     problems[cell] = None
-                except (ValueError, TypeError) as error:
+                except MemoryError:
+                    raise
+                except Exception as error:
                     problems[cell] = None
-                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, one_line(error)
+                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _said(error)
             if problems[cell] is None:
                 continue
             for position, variant in enumerate(variants):
                 own: KeyPath = ("learners", learner, position)
                 try:
                     made = family.learner(learner_class, problems[cell], cell, trial, variant)
-                except ValueError as error:
-                    yield family.blame_learner(error, cell, experiment) or own, where, one_line(error)
+                    doubt = family.doubt(made)
+                except MemoryError:
+                    raise
+                except Exception as error:
+                    yield family.blame_learner(error, cell, experiment) or own, where, _said(error)
                     continue
-                if doubt := family.doubt(made):
+                if doubt:
                     yield own, where, doubt
+
+
+def _said(error: Exception) -> str:
+    """What an error of making a problem or a learner says; a TypeError is mostly about an option that is none."""
+    return one_line(error) if isinstance(error, TypeError) else raised(error)

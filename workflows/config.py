@@ -24,13 +24,15 @@ from dpregret.workflows.checked import Checked
 from dpregret.workflows.checks import semantic_problems
 from dpregret.workflows.experiments import AnyExperiment, other_families
 from dpregret.workflows.families.fields import Integers, Settings, Word
+from dpregret.workflows.limits import Limits, size_problems
 from dpregret.workflows.profiles import PAPER_KEYS, PROFILES, TOP_KEYS, papers, profile_path, read_profile
 
 RENAMED = {"ruler": "validation", "kind": "family", "feedback": "family", "risk": "risks", "stream": "streams"}
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
-RESERVED_PROFILES = frozenset(
-    {"reference", "log", "benchmark", "seals", "papers"}
-)  # other folders of results/, and a base
+OPTIONS = ("profile", "limits")
+"""What ``--config`` may name."""
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "seals", "papers"})
+"""Other folders of results/, and a base."""
 
 
 class Paper(Settings):
@@ -71,6 +73,7 @@ class Config(Settings):
     profile: Word
     seed: Annotated[int, Field(ge=0)]
     allow_few_cells: bool = False
+    limits: Limits = Limits()
     audit: AuditSize | None = None
     validation: ValidationSize | None = None
     papers: dict[Word, Paper] = Field(min_length=1)
@@ -140,28 +143,36 @@ def declared_sources() -> list[str]:
 
 
 def check_options(options: dict[str, Any]) -> Path:
-    """Return the configuration file that Snakemake's ``--config`` names; refuse any key but ``profile``."""
+    """Return the configuration file that Snakemake's ``--config`` names; refuse any key but `OPTIONS`."""
     unknown = [
-        f"--config {key}: unknown key, allowed: profile{nearest(key, ['profile'])} "
+        f"--config {key}: unknown key, allowed: {', '.join(OPTIONS)}{nearest(key, OPTIONS)} "
         "(settings belong into a YAML file: --config profile=path/to/mine.yaml)"
         for key in options
-        if key != "profile"
+        if key not in OPTIONS
     ]
     if unknown:
         raise ConfigError(unknown)
     return profile_path(options.get("profile", "full"))
 
 
-def load_config(path: Path | str, check: bool = True, checked: Checked | None = None) -> Config:
+def load_config(
+    path: Path | str, check: bool = True, checked: Checked | None = None, limits: Limits | None = None
+) -> Config:
     """Read and check one configuration file, with all that it extends.
 
-    Raises `ConfigError` with one line per mistake: syntax, keys and types first, then, once these are right,
-    what the installed learners, streams and sets cannot do. check False leaves out the latter: for jobs of a
-    configuration that has been checked already. checked: experiments that need no second check.
+    Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
+    right, what the installed learners, streams and sets cannot do. check False leaves out the latter: for jobs of a
+    configuration that has been checked already. checked: experiments that need no second check. limits: go before
+    those of the file.
     """
-    source = read_profile(Path(path))
+    source = read_profile(Path(path), limits=limits)
     config = validate(Config, source, RENAMED, {0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
-    found = [*_names(config, Path(path).stem), *(semantic_problems(config, checked) if check else ())]
+    if limits is not None:
+        lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
+        config = config.model_copy(update={"limits": lifted})
+    found = [*_names(config, Path(path).stem), *size_problems(config, config.limits)]
+    if check and not found:
+        found += semantic_problems(config, checked)
     problems = [f"{source.at(where)}: {message}" for where, message in found]
     if checked is not None:
         checked.save()

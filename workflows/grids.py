@@ -6,10 +6,11 @@ import math
 import re
 from collections.abc import Mapping
 
-POWER = re.compile(r"(\d+)\^(-?\d+)")
+POWER = re.compile(r"([0-9]+)\^(-?[0-9]+)")
 RANGE = re.compile(rf"{POWER.pattern}\.\.{POWER.pattern}")
-MEANT = re.compile(r"[-\d^. ]*(\^|\.\.)[-\d^. ]*")
+MEANT = frozenset("-^. 0123456789")
 LARGEST = 1023  # exponents beyond are no numbers
+LONGEST = 40  # characters
 
 
 def expand(value: object) -> object:
@@ -29,6 +30,8 @@ def expand(value: object) -> object:
 
 def numbers(text: object) -> list[int | float]:
     """The numbers of a power or a range."""
+    if len(str(text)) > LONGEST:
+        raise ValueError(f"{str(text)[:LONGEST] + '...'!r} is no number of a setting")
     single, several = POWER.fullmatch(str(text)), RANGE.fullmatch(str(text))
     if single:
         base, first, last = int(single[1]), int(single[2]), int(single[2])
@@ -42,4 +45,4 @@ def numbers(text: object) -> list[int | float]:
 
 
 def _meant(value: object) -> bool:
-    return isinstance(value, str) and MEANT.fullmatch(value) is not None
+    return isinstance(value, str) and ("^" in value or ".." in value) and set(value) <= MEANT

@@ -16,8 +16,9 @@ import pandas as pd
 
 from dpregret.core import stamped
 from dpregret.core.stamped import Stamp
+from dpregret.core.text import printable
 from dpregret.paper_figs.row_limits import check_rows
-from dpregret.paper_figs.runs import empty_row
+from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows.config import Config, Job
 from dpregret.workflows.costs.model import estimate
 from dpregret.workflows.families import FAMILIES
@@ -40,17 +41,20 @@ PLAIN: dict[str, Any] = {
 
 def run_job(
     config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
-    host: Path | None = None, apart: bool = False,
+    host: Path | None = None, apart: bool = False, asked: Stamp | None = None,
 ) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). apart: play in a process of its own (supervision.py). Whatever a learner does leaves one
-    row whose status says what, and no number. Raises what the machine raises (OSError; MemoryError outside a play).
+    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. Whatever
+    a learner does leaves one row whose status says what, and no number. Raises what the machine raises (OSError;
+    MemoryError outside a play), and RunsError where the code is no longer what was asked.
     """
     job = Job(paper, experiment, learner, variant)
     output, data_dir = output.absolute(), data_dir.absolute()  # a learner may go to another folder
     stamp = _stamp(config, job)  # before the play: code may be edited while it lasts
+    if asked and (asked.config, asked.code) != (stamp.config, stamp.code):
+        raise RunsError("the code was edited after this job was planned: run the same command again")
     if not apart:
         _play_job(config, job, output, data_dir, host, stamp)
         return
@@ -101,7 +105,7 @@ def _write(job: Job, frame: pd.DataFrame, status: str, output: Path, config: Con
         "learner": learner,
         "variant": variant,
         "anytime": learner_class.card.anytime and family.anytime,
-        "status": status,
+        "status": printable(status),
         "config_hash": stamp.config,
         "code_hash": stamp.code,
     }

@@ -7,7 +7,15 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpregret.core.text import printable
 from dpregret.paper_figs.runs import RunsError
+
+
+class _Printable(logging.Formatter):
+    """Messages and tracebacks without anything that a terminal would obey: they hold names and words of learners."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
 
 
 @contextlib.contextmanager
@@ -16,9 +24,9 @@ def job_log(path: Path | str) -> Iterator[None]:
 
     The terminal stays free: Snakemake prints the log of a failed job by itself.
     """
-    logging.basicConfig(
-        filename=path, filemode="w", level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", force=True
-    )
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
     try:
         yield

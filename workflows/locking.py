@@ -17,6 +17,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpregret.workflows.surroundings import check_writable
+
 try:
     import fcntl
 except ImportError:  # no such lock on this system: Snakemake's own lock stays as it is
@@ -26,7 +28,7 @@ SECONDS_TO_WAIT = 1.0  # for a command that only reads, which holds the lock whi
 READS = frozenset({
     "dryrun", "lint", "list_rules", "list_target_rules", "print_compilation", "dag", "rulegraph", "filegraph", "d3dag",
     "summary", "detailed_summary", "list_changes", "list_input_changes", "list_params_changes", "list_untracked",
-    "reporter",
+    "report", "reporter",
 })  # fmt: skip
 """Options of Snakemake that make nothing: they may be used while a run is at work."""
 
@@ -46,24 +48,26 @@ def works(words: Sequence[str]) -> bool:
             _, options = parse_args(list(words))
     except SystemExit:  # not called as a command
         return True
-    return not any(getattr(options, name, None) for name in READS)
+    return options.report_after_run or not any(getattr(options, name, None) for name in READS)
 
 
-def enter(words: Sequence[str], folder: Path = Path(".snakemake")) -> None:
+def enter(words: Sequence[str], folder: Path = Path(".snakemake")) -> bool:
     """Hold the folder until this process ends, and remove Snakemake's lock files of dead runs.
 
-    words: the command line. A command that only reads holds nothing, and runs beside a live one. Raises `BusyError`.
-    Jobs that a killed run left behind do not count: they write under temporary names and rename.
+    words: the command line. Returns whether it works; a command that only reads holds nothing, and runs beside a live
+    one. Raises `BusyError`, and `ConfigError` where the folder cannot be written. Jobs that a killed run left behind do
+    not count: they write under temporary names and rename.
     """
-    if fcntl is None:
-        return
+    check_writable([folder])
     working = works(words)
+    if fcntl is None:
+        return working
     try:
         held = _take(folder, SECONDS_TO_WAIT if working else 0.0)
     except BlockingIOError:
         if working:
             raise BusyError(_busy(folder, words)) from None
-        return
+        return False
     if held:
         shutil.rmtree(folder / "locks", ignore_errors=True)
         (folder / "locks").mkdir(exist_ok=True)
@@ -72,6 +76,7 @@ def enter(words: Sequence[str], folder: Path = Path(".snakemake")) -> None:
         _write(folder, words)
     else:
         _release(held)
+    return working
 
 
 def _take(folder: Path, seconds: float) -> list[int]:

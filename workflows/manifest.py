@@ -19,11 +19,11 @@ from typing import Any
 from dpregret.core.files import atomic_write
 from dpregret.core.stamped import Stamp, StampError
 from dpregret.workflows import seals
+from dpregret.workflows.archive import LOCK, NAME
 from dpregret.workflows.config import Config, experiment_jobs
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 
-NAME, FORMAT = "manifest.json", 1
-LOCK = Path("requirements") / "base.txt"
+FORMAT = 1
 RECORDS = (seals.FOLDER, "log", "benchmark")  # what jobs write beside their results
 TIMED = ("*/runs/*.parquet", "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "report.html")
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import in_order
-from dpregret.core.yaml_source import Expanded, KeyPath, Source, read_source, shown
+from dpregret.core.yaml_source import Bounds, Expanded, KeyPath, Source, read_source, shown
 from dpregret.workflows.grids import expand
+from dpregret.workflows.limits import Limits, long_lists
 
 PAPERS = Path(__file__).parent / "papers"
 PROFILES = Path(__file__).parent / "config"
@@ -51,14 +52,15 @@ def profile_path(profile: object) -> Path:
     return PROFILES / f"{profile}.yaml"
 
 
-def read_profile(path: Path, folder: Path = PAPERS) -> Expanded:
+def read_profile(path: Path, folder: Path = PAPERS, limits: Limits | None = None) -> Expanded:
     """Read a profile with all that it extends; powers and ranges are numbers, every part knows where it stands.
 
-    Raises `ConfigError` with one line per mistake.
+    limits: on files and lists. Raises `ConfigError` with one line per mistake.
     """
+    limits = limits or Limits()
     data: dict[str, Any] = {}
     places: Places = {}
-    for layer in _layers(path, folder):
+    for layer in _layers(path, folder, limits.file_bounds):
         if not isinstance(layer.data, dict):
             raise ConfigError(f"{layer.name}: must be a mapping that starts with 'profile:'")
         data.pop("profile", None)  # every file has its own
@@ -69,16 +71,20 @@ def read_profile(path: Path, folder: Path = PAPERS) -> Expanded:
         _select(layer.data, data)
         _merge(layer, data, places)
     problems = list(_numbers(data, places))
+    expanded = Expanded(data, places)
+    problems += [
+        f"{expanded.at(where)}: {message}" for where, message in long_lists(_at(data, "papers"), limits, ("papers",))
+    ]
     if problems:
         raise ConfigError(in_order(problems))
-    return Expanded(data, places)
+    return expanded
 
 
-def _layers(path: Path, folder: Path) -> list[Source]:
+def _layers(path: Path, folder: Path, bounds: Bounds) -> list[Source]:
     """The files of a profile, the one that all stand on first."""
     layers: list[Source] = []
     while True:
-        source = read_source(path, shown(path))
+        source = read_source(path, shown(path), bounds)
         if any(source.name == each.name for each in layers):
             raise ConfigError(f"{source.at(('extends',))}: extends itself")
         layers.insert(0, source)
@@ -242,6 +248,12 @@ def _copy(experiments: dict[str, Any], model: str, name: str, places: Places, he
 def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
     """Write out powers and ranges of all grids; a problem for each that is none."""
     expanded = Expanded(data, places)
+    own = _at(data, "limits")
+    for name, value in own.items():
+        try:
+            own[name] = expand(value)
+        except ValueError as error:
+            yield f"{expanded.at(('limits', name))}: {error}"
     for paper, settings in _at(data, "papers").items():
         grids: dict[KeyPath, dict[str, Any]] = {("oracle_costs",): _at(settings, "oracle_costs")}
         grids |= {("experiments", name): _at(each) for name, each in _at(settings, "experiments").items()}

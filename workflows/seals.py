@@ -13,7 +13,7 @@ import json
 import os
 import platform
 import time
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import wraps
@@ -29,7 +29,7 @@ JUST_NOW = 2 * 10**9  # nanoseconds: a file changed as lately may change again w
 
 UNSEALED = "without a seal"
 OTHERWISE = "of other settings or code"
-CHANGED = "edited or damaged"
+CHANGED = "edited or damaged, with those of the same job"
 FROM_OTHERS = "of other inputs"
 
 
@@ -140,23 +140,29 @@ def seal(log: Path, asked: Sequence[str], inputs: Iterable[Path], outputs: Itera
     Seal(tuple(asked), sums(inputs), sums(outputs)).write(place)
 
 
-def fault(log: Path, asked: Sequence[str], outputs: Iterable[Path], sums: Callable[[Path], str]) -> str | None:
-    """Why what is there may not be used; None: it may. What is missing is no fault: it will be made anyway."""
+def fault(
+    log: Path, asked: Sequence[str], outputs: Iterable[Path], sums: Callable[[Path], str]
+) -> tuple[str, Path] | None:
+    """Why what is there may not be used, and a file that shows it; None: it may.
+
+    What is missing altogether is no fault: it will be made anyway.
+    """
     place, root = place_of(log)
     there = {relative(file, root): file for path in outputs if path.exists() for file in files_of(path)}
     if not there:
         return None
-    found = Seal.read(place)
+    first, found = next(iter(there.values())), Seal.read(place)
     if found is None:
-        return UNSEALED
+        return UNSEALED, first
     if list(found.asked) != list(asked):
-        return OTHERWISE
-    if set(found.outputs) != set(there) or any(found.outputs[name] != sums(file) for name, file in there.items()):
-        return CHANGED
-    used = {name: root / name for name in found.inputs}
-    if any(file.exists() and sums(file) != found.inputs[name] for name, file in used.items()):
-        return FROM_OTHERS
-    return None
+        return OTHERWISE, first
+    missing = [root / name for name in found.outputs if name not in there]
+    changed = missing + [file for name, file in there.items() if found.outputs.get(name) != sums(file)]
+    if changed:
+        return CHANGED, changed[0]
+    used = {root / name: digest for name, digest in found.inputs.items()}
+    others = [file for file, digest in used.items() if file.exists() and sums(file) != digest]
+    return (FROM_OTHERS, others[0]) if others else None
 
 
 def words(params: Iterable[object]) -> list[str]:
@@ -164,23 +170,27 @@ def words(params: Iterable[object]) -> list[str]:
     return [text for each in params if (text := str(each))]
 
 
-def stale(jobs: Iterable[Any], sums: Checksums) -> Iterator[tuple[Any, str]]:
-    """Jobs of Snakemake's plan that have made what may not be used, and why."""
+Stale = tuple[Any, str, Path]
+"""A job of Snakemake's plan, why what it has made may not be used, and a file that shows it."""
+
+
+def stale(jobs: Iterable[Any], sums: Checksums) -> Iterator[Stale]:
+    """Those of a plan."""
     for job in jobs:
         if job.log and job.output:
-            why = fault(Path(job.log[0]), words(job.params), map(Path, job.output), sums)
-            if why:
-                yield job, why
+            found = fault(Path(job.log[0]), words(job.params), map(Path, job.output), sums)
+            if found:
+                yield job, *found
 
 
-def told(found: Sequence[tuple[Any, str]]) -> str:
+def told(found: Sequence[Stale]) -> str:
     """How many files are made again, and why, in one line."""
-    files: defaultdict[str, list[str]] = defaultdict(list)
-    for job, why in found:
-        files[why] += [str(output) for output in job.output if Path(output).exists()]
-    parts = [f"{len(names)} {why} ({names[0]}{', ...' if names[1:] else ''})" for why, names in files.items()]
-    total = sum(map(len, files.values()))
-    return f"dpregret: finished files that are stale, and made again: {total}: {'; '.join(parts)}"
+    counts: Counter[str] = Counter()
+    for job, why, _ in found:
+        counts[why] += sum(Path(output).exists() for output in job.output)
+    shown = {why: file for _, why, file in reversed(found)}
+    parts = [f"{count} {why} ({shown[why]})" for why, count in counts.items()]
+    return f"dpregret: {counts.total()} finished files are stale and made again: {'; '.join(parts)}"
 
 
 def watch(tell: Callable[[str], None], idle: Callable[[], None]) -> None:
@@ -201,7 +211,7 @@ def watch(tell: Callable[[str], None], idle: Callable[[], None]) -> None:
         sums.save()
         if found:
             tell(told(found))
-            dag.forcefiles.update(output for job, _ in found for output in job.output)
+            dag.forcefiles.update(output for job, *_ in found for output in job.output)
         elif not dag.workflow.dryrun and all(Path(output).exists() for job in dag.jobs for output in job.output):
             idle()
         await before(dag)

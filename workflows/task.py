@@ -20,9 +20,9 @@ from pathlib import Path
 from dpregret.core.files import atomic_write
 from dpregret.core.stamped import Stamp
 from dpregret.workflows import seals
-from dpregret.workflows.seals import beside
 from dpregret.workflows.config import Config
 from dpregret.workflows.job_log import job_log
+from dpregret.workflows.seals import beside
 
 try:
     import resource
@@ -122,12 +122,12 @@ def perform(words: Sequence[str], started: float | None = None) -> int:
     try:
         with job_log(log):
             script(asked)(asked)
-    except SystemExit as over:
-        if over.code is None or isinstance(over.code, int):
-            code = over.code or 0
-        else:
+    except SystemExit as over:  # exit code 0 too: whoever said so, the job has not come to its end
+        if over.code and not isinstance(over.code, int):
             print(over.code, file=sys.stderr)
-            code = 1
+        code = over.code if isinstance(over.code, int) and over.code else 1
+        if not over.code:
+            logging.error("the job left with exit code 0 before its end")
     else:
         code = 0
     if code == 0:

@@ -23,7 +23,8 @@ from typing import IO, Any
 
 from dpregret.core import stamped
 from dpregret.workflows import archive, seals
-from dpregret.workflows.manifest import FORMAT, LOCK, NAME, RECORDS
+from dpregret.workflows.archive import LOCK, NAME
+from dpregret.workflows.manifest import FORMAT, RECORDS
 
 CELLS = 3 * 10**7  # of a Parquet file: what is larger is not decoded
 OTHERS = ("reference", "speed")  # folders beside the results of the full profile that are no part of a run
@@ -178,8 +179,8 @@ def check(path: Path) -> tuple[list[str], dict[str, Any]]:
     contents, beside = of_archive(path)
     manifest = read_manifest(contents)
     found = list(faults(contents, manifest))
-    if beside.get(LOCK.as_posix()) != manifest.get("lock"):
-        found.append(f"{LOCK.as_posix()}: not the lock file that the results were made with")
+    if beside.get(LOCK) != manifest.get("lock"):
+        found.append(f"{LOCK}: not the lock file that the results were made with")
     return found, manifest
 
 

@@ -8,6 +8,7 @@ mu_i = (sensitivity / sigma) sqrt( [A^T (B B^T)^-1 A]_ii ). It holds for adaptiv
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.optimize import linprog
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
 from dpregret.core.arrays import Array
@@ -75,12 +76,18 @@ def protected_nodes(noise: Array, window: int) -> float:
 def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact pure loss of every item 1..rounds, for a change of one in one coordinate under Laplace(1) noise.
 
-    The transcript determines the node noises where B is square and invertible (one new noise a round, as in plain
-    trees); the largest log ratio of its density is then |B^-1 A e_i|_1, attained. NaN where B is not square.
+    The transcript y = B v has a density of order exp(-|y|) far out, |y| the least |v|_1 with B v = y. So its largest log
+    ratio is the least |v|_1 with B v = A e_i: never passed, since v may be added to the draws, and the limit along
+    the ray of A e_i. Where B is square (one new noise a round, as in plain trees) there is one v. NaN where the outputs
+    do not have full rank.
     """
     noise = materialise(mechanism, rounds)
     noise = noise[:, noise.any(axis=0)]  # draws that enter no output
-    if noise.shape[0] != noise.shape[1] or np.linalg.matrix_rank(noise) < rounds:
+    if np.linalg.matrix_rank(noise) < rounds:
         return np.full(rounds, np.nan)
-    losses: Array = np.abs(np.linalg.solve(noise, np.tril(np.ones((rounds, rounds))))).sum(axis=0)
-    return losses
+    sums, draws = np.tril(np.ones((rounds, rounds))), noise.shape[1]
+    if rounds == draws:
+        losses: Array = np.abs(np.linalg.solve(noise, sums)).sum(axis=0)
+        return losses
+    both, costs = np.hstack([noise, -noise]), np.ones(2 * draws)  # v as the difference of two that are not negative
+    return np.array([linprog(costs, A_eq=both, b_eq=item, method="highs").fun for item in sums.T])

@@ -9,10 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
 
 TOLERANCE = 1e-6
 """Largest violation of a set, in its diameters. All honest learners of a full run stay below 1e-12."""
 FLOAT = np.dtype(np.float64)
+LARGEST = float(np.finfo(np.float64).max)
 
 
 class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not a mistake of the program)
@@ -48,14 +50,21 @@ def numbers(
     if unknown:
         fine |= np.isnan(found)
     if not fine.all():
-        raise LearnerFault(f"{what}: {found[~fine][0]:.6g}, allowed are {low:g} to {high:g}")
+        raise LearnerFault(f"{what}: {found[~fine][0]:.6g}, must be {range_in_words(low, high, unknown)}")
     return found.copy()
+
+
+def range_in_words(low: float, high: float, unknown: bool = False) -> str:
+    """``finite, at least 0, or unknown``; ends of `LARGEST` mean finite, infinite ends mean any number."""
+    words = ["finite"] if high == LARGEST else []
+    words += [f"at least {low:g}"] if low > -LARGEST else []
+    words += [f"at most {high:g}"] if high < LARGEST else []
+    return ", ".join([*(words or ["a number"]), *(["or unknown"] if unknown else [])])
 
 
 def finite(what: str, said: Any, shape: Sequence[int], low: float | None = None, unknown: bool = False) -> Array:
     """The same, of finite numbers, at least `low`."""
-    most = float(np.finfo(np.float64).max)
-    return numbers(what, said, shape, -most if low is None else low, most, unknown)
+    return numbers(what, said, shape, -LARGEST if low is None else low, LARGEST, unknown)
 
 
 def check_shape(points: Any, shape: tuple[int, ...]) -> None:
@@ -78,6 +87,17 @@ def check_inside(points: Array, domain: Place, beyond: float = 0.0) -> Array:
     violation = domain.violation(points)
     check_violation(float(violation.max()), domain, beyond)
     return violation
+
+
+def check_near(points: Array, center: Array, domain: Place) -> None:
+    """Raise LearnerFault for a point that is not finite or farther from the center than any of the set; cheap."""
+    away = points - center
+    farthest = float(np.sqrt(vecdot(away, away).max()))
+    if not farthest <= domain.diameter * (1 + TOLERANCE):
+        raise LearnerFault(
+            f"a point lies {farthest:.3g} from the center of the set {domain.name!r}, whose diameter is "
+            f"{domain.diameter:.3g}"
+        )
 
 
 def check_violation(worst: float, domain: Place, beyond: float = 0.0) -> None:

@@ -5,8 +5,12 @@ So the folder that it keeps is named after the text of every module that holds k
 Within it, code lies by its place in the package: copies of one tree that are given one folder compile once.
 """
 
+import contextlib
 import hashlib
 import os
+import stat
+import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -50,7 +54,23 @@ def _cache() -> Path:
         root = checkout / ".cache" / "kernels"
     else:
         root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / PACKAGE.name
-    return root / digest.hexdigest()[:16]
+    folder = root / digest.hexdigest()[:16]
+    if _open_to_others(folder):
+        warnings.warn(f"{folder} is open to others than the code is: nothing is read from there or kept", stacklevel=2)
+        return Path(tempfile.mkdtemp(prefix="kernels-"))
+    return folder
+
+
+def _open_to_others(folder: Path) -> bool:
+    """Whether somebody may write to a folder of kernels who may not write to the code: to read one is to run it."""
+    if not hasattr(os, "geteuid"):
+        return False
+    with contextlib.suppress(OSError):  # not to be made: numba looks elsewhere
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        code, kept = PACKAGE.stat(), folder.stat()
+        open_to = kept.st_mode & ~code.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        return bool(open_to) or kept.st_uid not in (os.geteuid(), code.st_uid, 0)
+    return False
 
 
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]

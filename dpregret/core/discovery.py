@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import traceback
+import warnings
+from types import ModuleType
 from typing import Any
+
+from dpregret.core.errors import ConfigError
 
 
 def discover(package: str, base: Any, mark: str) -> dict[str, Any]:
     """All classes of a package's modules that derive from `base` and define `mark` themselves, sorted by name.
 
     mark: an attribute that holds the name, or something that has one (a card). Raises ValueError when two classes
-    share a name.
+    share a name, ConfigError for a file that cannot be imported, or that ends or changes the process when it is.
     """
     found: dict[str, Any] = {}
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        for item in vars(importlib.import_module(f"{package}.{module.name}")).values():
+        for item in vars(_imported(f"{package}.{module.name}")).values():
             if not (isinstance(item, type) and issubclass(item, base) and mark in vars(item)):
                 continue
             marked = vars(item)[mark]
@@ -23,3 +29,18 @@ def discover(package: str, base: Any, mark: str) -> dict[str, Any]:
             if found.setdefault(name, item) is not item:
                 raise ValueError(f"two classes of {package} are named {name}")
     return dict(sorted(found.items()))
+
+
+def _imported(name: str) -> ModuleType:
+    """A module whose import has changed neither the working folder nor how warnings are shown."""
+    folder = os.getcwd()
+    try:
+        with warnings.catch_warnings():
+            return importlib.import_module(name)
+    except BaseException as fault:  # sys.exit too
+        steps = traceback.extract_tb(fault.__traceback__)
+        own = [f"{step.filename}:{step.lineno}" for step in steps if "importlib" not in step.filename]
+        said = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        raise ConfigError(f"{name} cannot be imported: {said} ({own[-1]})") from fault
+    finally:
+        os.chdir(folder)

@@ -35,7 +35,7 @@ def shown(line: str) -> str:
     return printable(line).replace("\n", "\\n")
 
 
-def fault(error: BaseException, kept: Path = KEPT) -> str:
+def fault(error: Exception, kept: Path = KEPT) -> str:
     """Return one line on an error that nobody foresaw; where it was raised is written to a file that the line names."""
     said = shown(f"{type(error).__name__}: {one_line(error)}")
     try:

@@ -30,6 +30,9 @@ class Bounds(NamedTuple):
     depth: int = 60
 
 
+USUAL: Final = Bounds()
+
+
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
 
@@ -134,7 +137,7 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def read_source(path: Path, name: str | None = None, bounds: Bounds = Bounds()) -> Source:
+def read_source(path: Path, name: str | None = None, bounds: Bounds = USUAL) -> Source:
     """Read one YAML file.
 
     Raises `ConfigError` for what is missing, no file, unreadable, malformed, too large, nested too deeply or repeated,
@@ -157,8 +160,10 @@ def read_source(path: Path, name: str | None = None, bounds: Bounds = Bounds()) 
         line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
         raise ConfigError([f"{name}{line}: is not valid YAML: {error.problem}"]) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise ConfigError([f"{name}:{line}: is not valid YAML: {error.reason} (character {error.character})"]) from None
+        number = text.count("\n", 0, error.position) + 1
+        raise ConfigError(
+            [f"{name}:{number}: is not valid YAML: {error.reason} (character {error.character})"]
+        ) from None
     except yaml.YAMLError as error:
         raise ConfigError([f"{name}: is not valid YAML: {' '.join(str(error).split())}"]) from None
 
@@ -170,9 +175,10 @@ def _text(path: Path, name: str, bounds: Bounds) -> str:
         if not stat.S_ISREG(mode):
             raise ConfigError([f"{name}: cannot be read (is {'a folder' if stat.S_ISDIR(mode) else 'no plain file'})"])
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # some plain files never end either
-            content = file.read(int(min(bounds.megabytes, 2**20) * 2**20) + 1) or b""
-        if len(content) > bounds.megabytes * 2**20:
-            raise ConfigError([f"{name}: is larger than {bounds.megabytes:g} MB"])
+            most = int(min(bounds.megabytes, 1024) * 2**20)
+            content = file.read(most + 1) or b""
+        if len(content) > most:
+            raise ConfigError([f"{name}: is larger than {most / 2**20:g} MB"])
         return content.decode("utf-8")
     except ConfigError:
         raise
@@ -193,15 +199,17 @@ def _check_events(text: str, bounds: Bounds) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         nodes += isinstance(event, yaml.NodeEvent)
-        problem = _excess(depth, nodes, bounds)
-        if problem:
-            raise yaml.constructor.ConstructorError(None, None, problem, event.start_mark)
+        if problem := _excess(depth, nodes, bounds):
+            mark: Any = event.start_mark
+            raise yaml.constructor.ConstructorError(None, None, problem, mark)
 
 
 def _excess(depth: int, nodes: int, bounds: Bounds) -> str:
     if depth > bounds.depth:
         return f"nested more than {bounds.depth} levels deep"
-    return f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
+    return (
+        f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
+    )
 
 
 class _Walk:

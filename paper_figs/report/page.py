@@ -16,6 +16,7 @@ from dpregret.core import stamped
 from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
+from dpregret.paper_figs.neutral import in_html
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
@@ -69,7 +70,7 @@ def write_report(
         curves[paper] = {**explorer(rows, written.claims), "titles": dict(experiments)}
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
-        lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+        lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=in_html,
     )  # fmt: skip
     environment.filters.update(slug=slug, short=short)
     environment.globals["colour"] = COLOUR

@@ -154,7 +154,7 @@ def records(path: Path) -> tuple[Record, ...]:
     """The rows of a CSV file as text; none where there is no file."""
     if not path.exists():
         return ()
-    return _records(pd.read_csv(path, dtype=str, keep_default_na=False))
+    return _records(formats.read_csv(path, dtype=str, keep_default_na=False))
 
 
 def _records(frame: pd.DataFrame) -> tuple[Record, ...]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpregret.paper_figs.neutral import from_plain
+
 
 @dataclass(frozen=True)
 class TextTable:
@@ -22,6 +24,6 @@ def read_captioned(path: Path, title: str) -> TextTable:
     """Read a Markdown table below its caption."""
     text = path.read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("|")]
-    caption = text.split("|", 1)[0].strip()
-    rows = [tuple(cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
+    caption = from_plain(text[: text.index(lines[0])].strip())
+    rows = [tuple(from_plain(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines]
     return TextTable(path.stem, title, caption, rows[0], tuple(rows[2:]))

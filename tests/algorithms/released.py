@@ -110,42 +110,42 @@ def silent(plan: NoisePlan) -> NoisePlan:
     return replace(plan, scales=[0.0] * len(plan.scales))
 
 
-def online(kind: Any, variant: str) -> Released:
+def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) -> Released:
     """What the oracle is asked after rounds 1..T-1; that after round T has no successor."""
     dimension = 1 if kind is Pqftl else DIMENSION
     asked = {}
     for name, noisy, moved in (("noise", True, 0.0), ("item", False, 1.0), ("none", False, 0.0)):
         domain = Steered(dimension)
-        problem = Problem(domain, ROUNDS, 2.0, 1.0, 1.0, best_loss=1.0)
+        problem = Problem(domain, rounds, 2.0, 1.0, 1.0, best_loss=1.0)
         runs = RUNS if noisy else 1
-        learner = kind(problem, [Setting(WINDOW, BUDGET)], runs, variant)
+        learner = kind(problem, [Setting(window, BUDGET)], runs, variant)
         assert learner.noise_plan is not None
         plan = learner.noise_plan
         if not noisy:
             learner.noise_plan = silent(plan)
-        gradients = [np.eye(dimension)[0] * (moved if now == 0 else 0.0) for now in range(ROUNDS)]
+        gradients = [np.eye(dimension)[0] * (moved if now == 0 else 0.0) for now in range(rounds)]
         with pytest.MonkeyPatch.context() as patch:
             moments: list[Array] = []
             if kind is Pqftl:
                 real = np.linalg.eigh
                 kept = moments.append
                 patch.setattr(np.linalg, "eigh", lambda each, real=real, kept=kept: (kept(each.copy()), real(each))[1])
-            play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [ROUNDS])
+            play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [rounds])
         asked[name] = np.array(domain.asked)[:, 0]
         if kind is Pqftl:  # the response divided by the curvature: both are released
             moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (runs, 1)) for each in moments])
-            times = np.arange(1.0, ROUNDS + 1)[:, None, None]
+            times = np.arange(1.0, rounds + 1)[:, None, None]
             asked[name] = np.concatenate([moment, asked[name] * (np.maximum(moment, 0) + times)], axis=-1)
     if issubclass(kind, PocpIgd):  # the hidden point is projected first; a release moves by sensitivity / t
         asked = {name: each[1::2] for name, each in asked.items()}
-        factor = 1 / np.arange(1.0, ROUNDS + 1)
+        factor = 1 / np.arange(1.0, rounds + 1)
     else:
         factor = (asked["item"] - asked["none"])[:, 0, 0]
         assert (factor != 0).all(), "the first item is in all later sums"
     noise = (asked["noise"] - asked["none"]) / factor[:, None, None]
-    law = plan.scales[0] * materialise(plan.mechanisms[0], ROUNDS - 1)
-    window = WINDOW if kind.card.windowed else None
-    return Released(noise[:-1], law, plan.releases()[0], np.tri(ROUNDS - 1), window)
+    law = plan.scales[0] * materialise(plan.mechanisms[0], rounds - 1)
+    age = window if kind.card.windowed else None
+    return Released(noise[:-1], law, plan.releases()[0], np.tri(rounds - 1), age)
 
 
 def experts(kind: Any, variant: str) -> Released:

@@ -43,13 +43,37 @@ ADDERS = [
 
 @pytest.mark.parametrize(("family", "name", "variant"), ADDERS)
 def test_released_noise_is_that_of_the_ledger(family: str, name: str, variant: str) -> None:
-    found = CAPTURES[family](FAMILIES[family].learners[name], variant)
+    fits(CAPTURES[family](FAMILIES[family].learners[name], variant))
+
+
+def fits(found: Released) -> None:
     assert found.noise.any()
     covariance_is_declared(found)
     if found.ledger.distribution == "gaussian":
         loss_is_paid_for(found)
     elif found.ledger.distribution != "mixed":
         one_noise_has_its_law(found)
+
+
+WINDOWED = [("wdp-cocop-gaussian", "corrected"), ("wdp-cocop-gaussian", "root"), ("wdp-cocop-gaussian", "buffers")]
+SEQUENCES = [("dp-ftrl", "corrected"), ("dp-ftrl", "corrected-reduced"), ("dp-ftrl", "root"), ("dp-ftrl", "buffers"),
+             ("pftal", "printed"), ("pqftl", "corrected"), ("ftal-endless", "corrected")]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "variant"), WINDOWED)
+@pytest.mark.parametrize(("window", "rounds"), [(1, 7), (2, 9), (3, 11), (5, 13), (16, 5), (16, 43), (64, 133)])
+def test_windows_of_any_length(name: str, variant: str, window: int, rounds: int) -> None:
+    """One round, windows longer than the play, some windows, and those that fill whole blocks of draws."""
+    if variant == "corrected" and window & (window - 1):
+        window -= 1  # trees take powers of two
+    fits(released.online(FAMILIES["online"].learners[name], variant, window, rounds))
+
+
+@pytest.mark.parametrize(("name", "variant"), SEQUENCES)
+@pytest.mark.parametrize("rounds", [3, 9, 70])
+def test_sequences_of_any_length(name: str, variant: str, rounds: int) -> None:
+    """Just beyond a power of two, where a level more is needed, and beyond a block of draws."""
+    fits(released.online(FAMILIES["online"].learners[name], variant, rounds=rounds))
 
 
 def covariance_is_declared(found: Released) -> None:
@@ -62,7 +86,8 @@ def covariance_is_declared(found: Released) -> None:
     white = solve_triangular(factor, found.noise.reshape(rounds, -1), lower=True)
     pooled(white, np.eye(rounds))
     cells = white.reshape(rounds, runs, dimension).swapaxes(1, 2).reshape(-1, runs)
-    pooled(cells, np.eye(len(cells)))
+    if len(cells) < runs:
+        pooled(cells, np.eye(len(cells)))
     unit = white.reshape(rounds, runs, dimension).swapaxes(0, 1).reshape(runs, -1)
     length = np.linalg.norm(unit, axis=1)
     alike = np.abs(unit @ unit.T / np.outer(length, length) - np.eye(runs))

@@ -96,3 +96,17 @@ def test_the_folder_of_compiled_code_is_named_after_the_kernels(tmp_path):
     both = run(code)
     assert both[0] != both[1]
     assert len(both[0]) == 16
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs permissions of POSIX")
+def test_kernels_are_not_read_from_a_folder_that_is_open_to_others(tmp_path, monkeypatch):
+    import dpregret.core.compiled as it
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    folder = it._cache()
+    assert (folder.parent, folder.stat().st_mode & 0o777) == (tmp_path, 0o700)
+    folder.chmod(0o777)
+    with pytest.warns(UserWarning, match="is open to others than the code is"):
+        private = it._cache()
+    assert (private.parent != tmp_path, private.stat().st_mode & 0o777) == (True, 0o700)
+    private.rmdir()

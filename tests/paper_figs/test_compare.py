@@ -87,14 +87,14 @@ def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.Capture
         ("0.46,", "nan,", "claims.csv:2: column fitted_low: 'nan' is no finite number"),
         ("reproduced", "reproduzed", "claims.csv:2: column verdict: unknown verdict 'reproduzed'"),
         ("1; 2; 3; 4", "\xff", "claims.csv:2: not UTF-8"),
-        ("cells_used", "cells", "claims.csv:1: no column 'cells_used'"),
+        ("verdict", "verdikt", "claims.csv:1: no column 'verdict'"),
         ("one,", '"one,', "claims.csv:2: unexpected end of data"),
     ],
 )
 def test_a_damaged_table_is_one_line_and_no_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, fault: str
 ) -> None:
-    folder = write(tmp_path / "results", claims(), paper="lou_2020")
+    folder = write(tmp_path / "results", claims(origin="paper", rate="T", reason=""), paper="lou_2020")
     file = folder / "lou_2020" / "claims.csv"
     file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
     shown = ["lou", "--lines", "claim", "--results", folder]

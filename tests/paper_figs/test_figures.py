@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.core import stamped
 from dpregret.paper_figs import figures, regret_figures
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.curves import curve, series_of
@@ -30,8 +31,8 @@ def ages() -> pd.DataFrame:
 
 
 def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
-    costs().to_parquet(out / "costs.parquet")
-    ages().to_parquet(out / "expiry.parquet")
+    stamped.write(costs(), out / "costs.parquet", stamped.Stamp("", ""))
+    stamped.write(ages(), out / "expiry.parquet", stamped.Stamp("", ""))
     paper = repository / "workflows/papers/lou_cheung_2020"
     return figures.write_figures(runs, paper, out / "figures", out / "costs.parquet", out / "expiry.parquet")
 

@@ -181,7 +181,9 @@ def test_intervals_of_responses_ruled_by_rare_runs_hold_the_truth(
 
 def test_ordinary_runs_are_not_called_rare_and_keep_their_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     generator, axis = np.random.default_rng(1), np.log(2.0) * np.arange(6)
-    responses = np.exp(0.5 * axis + 0.3 * generator.normal(size=(300, 16, 6)) + 0.3 * generator.normal(size=(300, 16, 1)))
+    responses = np.exp(
+        0.5 * axis + 0.3 * generator.normal(size=(300, 16, 6)) + 0.3 * generator.normal(size=(300, 16, 1))
+    )
     called = fits.largest_run(responses) > fits.RARE
     assert called.mean() < 0.05
     found = fits.slope_intervals(responses[~called], axis, replicates=100)

@@ -196,6 +196,15 @@ def test_lines_that_a_kept_reference_lacks_fail(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out.count("new, without a reference") == COUNT - 3
 
 
+def test_a_paper_without_a_reference_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in ("results", "reference"):
+        write(tmp_path / folder, **tables())
+    (tmp_path / "results" / "paper_2020").rename(tmp_path / "results" / "new_2021")
+    write(tmp_path / "results", **tables())
+    assert main(["compare", str(tmp_path / "results"), str(tmp_path / "reference")]) == 1
+    assert capsys.readouterr().out.startswith("new_2021: new, without a reference\n")
+
+
 def test_a_number_that_has_no_allowance_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     frames = tables()
     frames["lines"].loc[3, "runs"] = 1

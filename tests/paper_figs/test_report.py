@@ -15,6 +15,7 @@ import pytest
 from planted import planted_paper, write_runs
 from scipy import stats
 
+from dpregret.core import stamped
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.figures import write_figures
 from dpregret.paper_figs.report.explorer import explorer
@@ -40,7 +41,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     write_figures(runs, texts, folder / PAPER / "figures", experiments=EXPERIMENTS)
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
-    frame.to_parquet(folder / PAPER / "oracles.parquet")
+    stamped.write(frame, folder / PAPER / "oracles.parquet", stamped.Stamp("", ""))
     (folder / "audit").mkdir()
     (folder / "audit" / "audit.md").write_text("Privacy.\n\n| learner | eps |\n|:--|:--|\n| a\\|b | 1 |\n")
     for name, seconds in (("lou_cheung_2020/horizon/one", 60.0), ("report", 30.0)):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from planted import write_runs
 
+from dpregret.core import stamped
 from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
 
@@ -37,11 +38,14 @@ def test_mixed_configurations_are_refused(tmp_path: Path) -> None:
         (lambda rows: rows.assign(run=0.5), "column run holds float64, expected integer"),
         (lambda rows: rows.assign(regret="x"), "column regret holds"),
         (lambda rows: pd.concat([rows, rows]), "the same row twice: paper=lou_cheung_2020"),
-        (lambda rows: rows.assign(regret=np.nan), "no finite regret"),
+        (lambda rows: rows.assign(regret=np.nan), "regret is nan, must be finite"),
+        (lambda rows: rows.assign(violation=-1.0), "violation is -1, must be finite, at least 0"),
+        (lambda rows: rows.assign(delivered_epsilon=np.nan), "delivered_epsilon is nan, must be at least 0"),
+        (lambda rows: rows.assign(bound=np.inf), "bound is inf, must be finite, or unknown"),
     ],
 )
 def test_damaged_files_are_refused(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
-    change(frame()).to_parquet(tmp_path / "a.parquet")
+    stamped.write(change(frame()), tmp_path / "a.parquet", stamped.Stamp("", ""))
     with pytest.raises(RunsError, match=message):
         read_runs(tmp_path)
 

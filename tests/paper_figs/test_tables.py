@@ -12,7 +12,7 @@ from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
 from dpregret.paper_figs.verdicts import judge_claims
 
-FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md",
+FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
          "table_1.csv", "table_1.html", "table_1.md", "table_1.tex"]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
+from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
@@ -147,9 +149,15 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
     ("text", "message"),
     [
         ("delta: 2\nlearners: {}", "mine.yaml:1: delta: must be less than 1.0, not 2"),
-        ("delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}", "learners.nobody: no private learner of this name"),
-        ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: no private learner of this name"),
-        ("delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}", "no variant 'x'; allowed: corrected, reconstructed"),
+        (
+            "delta: 1.0e-6\nlearners: {nobody: {rounds: 4}}",
+            "learners.nobody: unknown private learner 'nobody', allowed: ",
+        ),
+        ("delta: 1.0e-6\nlearners: {ogd: {rounds: 4}}", "learners.ogd: unknown private learner 'ogd', allowed: "),
+        (
+            "delta: 1.0e-6\nlearners: {pqftl: {variants: [x]}}",
+            "mine.yaml:2: learners.pqftl.variants[0]: unknown variant 'x', allowed: corrected, reconstructed",
+        ),
         (
             "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
             "learners.pqftl.epsilon: must be greater than 0",
@@ -162,7 +170,7 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
 )
 def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
-    with pytest.raises(ValueError, match=message.replace(".", r"\.")):
+    with pytest.raises(ValueError, match=re.escape(message)):
         load_settings(tmp_path / "mine.yaml")
 
 
@@ -182,7 +190,7 @@ def written(tmp_path: Path) -> Path:
          "family": "online", **point}
         for pair, audited in (("one", 0.5), ("other", 0.7))
     ]  # fmt: skip
-    pd.DataFrame(pairs).to_parquet(tmp_path / "online.parquet")
+    stamped.write(pd.DataFrame(pairs), tmp_path / "online.parquet", stamped.Stamp("", ""))
     bugs = {
         "bug": ["b"],
         "repeats": [20],
@@ -191,7 +199,7 @@ def written(tmp_path: Path) -> Path:
         "caught_at_least": [0.86],
         "false_alarms": [0.0],
     }
-    pd.DataFrame(bugs).to_parquet(tmp_path / "planted.parquet")
+    stamped.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", stamped.Stamp("", ""))
     write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
     return tmp_path
 

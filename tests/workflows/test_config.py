@@ -181,9 +181,9 @@ def test_all_mistakes_are_reported_in_the_order_of_the_file(settings: dict[str, 
         ("", r"mine\.yaml: is empty"),
         ("- profile\n", r"mine\.yaml: must be a mapping"),
         ("profile: &a {x: *a}\n", r"mine\.yaml:1: .*contains itself"),
-        ("profile: !!python/object:os.system x\n", r"mine\.yaml:1: is not valid YAML"),
+        ("profile: !!python/object:os.system x\n", r"mine\.yaml:1: profile: is not valid YAML here: python"),
         ("profile: mine\n\tseed: 1\n", r"mine\.yaml:2: is not valid YAML"),
-        ("profile: \x07\n", r"mine\.yaml: is not valid YAML"),
+        ("profile: a\n\x07\n", r"mine\.yaml:2: is not valid YAML: control characters"),
     ],
 )
 def test_files_that_are_no_configuration(write: Write, text: str, message: str) -> None:
@@ -270,7 +270,9 @@ def test_profiles_by_name_and_by_path() -> None:
 
 
 def test_other_options_than_profile_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"--config profil: unknown key, allowed: profile; did you mean 'profile'"):
+    with pytest.raises(
+        ConfigError, match=r"--config profil: unknown key, allowed: profile, limits; did you mean 'profile'"
+    ):
         check_options({"profil": "ci"})
     assert check_options({}) == PROFILES / "full.yaml"
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpregret.core import stamped
 from dpregret.paper_figs.runs import empty_row
 from dpregret.workflows.config import Config, Job, load_config
 from dpregret.workflows.contained import hosts
@@ -84,7 +85,7 @@ def test_of_equal_plays_one_is_host_and_hosts_have_none() -> None:
 
 def test_a_host_that_crashed_gives_no_rows(config: Config, tmp_path: Path) -> None:
     own, host = {"experiment": "horizon", "learner": "ftal", "variant": "plain"}, tmp_path / "host.parquet"
-    empty_row().assign(status="failed: FloatingPointError").to_parquet(host)
+    stamped.write(empty_row().assign(status="failed: FloatingPointError"), host, stamped.Stamp("", ""))
     found = played(config, tmp_path / "own.parquet", host, **own)
     assert (found["status"] == "ok").all()
     assert len(found) == 2 * 3 * 4  # streams, runs, checkpoints 16..128
@@ -118,6 +119,6 @@ def test_of_a_host_that_stops_later_as_many_runs_are_taken_as_playing_would_need
     pd.testing.assert_frame_equal(taken.drop(columns=TIMES), plain.drop(columns=TIMES), check_exact=True)
     assert taken["run"].nunique() <= larger["run"].nunique()
     assert (taken["run"].nunique() == 4) == few
-    larger.loc[larger["run"] < 3].to_parquet(host)
+    stamped.write(larger.loc[larger["run"] < 3], host, stamped.Stamp("", ""))
     again = played(config, tmp_path / "again.parquet", host, experiment="horizon", **own)
     pd.testing.assert_frame_equal(again.drop(columns=TIMES), plain.drop(columns=TIMES), check_exact=True)

@@ -1,8 +1,10 @@
 """Under fire: crashed learners, a full disk, results that cannot be written, kills at random moments, other cores."""
 
 import contextlib
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
 pytestmark = pytest.mark.workflow
 
@@ -42,6 +45,11 @@ def test_tables_do_not_depend_on_the_number_of_cores(finished: Any, mine: Any, c
     assert done.returncode == 0, done.stderr
     assert tables(mine.root) == tables(finished.root)
     pd.testing.assert_frame_equal(numbers(mine.root), numbers(finished.root))
+    one, two = (json.loads((each.root / "results/mine/manifest.json").read_text()) for each in (mine, finished))
+    assert one["same"] == two["same"], "what the manifest says that equal runs share"
+    assert {name: each.get("numbers") for name, each in one["files"].items()} == {
+        name: each.get("numbers") for name, each in two["files"].items()
+    }
 
 
 def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: Any) -> None:
@@ -56,7 +64,9 @@ def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: An
     said = done.stdout + done.stderr
     assert "ftal.plain in horizon failed: ZeroDivisionError: planted" in said
     rows = pd.read_parquet(mine.root / RESULTS / "runs" / "horizon" / "ftal.plain.parquet")
-    assert rows["status"].tolist() == ["failed: ZeroDivisionError: planted"]
+    assert rows["status"].tolist() == [
+        "failed: ZeroDivisionError: planted; on 'norm-kink', set 'ball', dimension 8, T = 131072, mu = 1"
+    ]
     assert rows[["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
     claims = pd.read_csv(mine.root / RESULTS / "claims.csv", keep_default_na=False)
     told = claims.loc[claims["reason"].str.contains("ftal.plain in horizon failed"), "verdict"]
@@ -68,6 +78,66 @@ def test_a_crashed_learner_leaves_a_status_and_no_number(finished: Any, mine: An
     module.write_text(text)
     assert mine.snakemake(*MINE, "--cores", "2").returncode == 0
     assert tables(mine.root) == tables(finished.root)
+
+
+LIARS = '''
+"""Learners that take their process away, or lie."""
+
+import os
+import sys
+import time
+from dataclasses import replace
+
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader as Ftal
+
+
+def liar(name, deed):
+    def observe(self, loss, gradient, noise):
+        Ftal.observe(self, loss, gradient, noise)
+        if self.round == 9:
+            deed(self)
+
+    return type(name, (Ftal,), {"card": replace(Ftal.card, name=name), "observe": observe})
+
+
+def far_away(self):
+    self.point = self.point + 1e6
+
+
+Leaver = liar("liar-exit", lambda self: sys.exit(0))
+Taker = liar("liar-leave", lambda self: os._exit(0))
+Crasher = liar("liar-crash", lambda self: os.kill(os.getpid(), 11))
+Sleeper = liar("liar-hang", lambda self: time.sleep(600))
+Stray = liar("liar-far", far_away)
+'''
+SAID = {
+    "liar-exit": "failed: SystemExit: 0; on 'norm-kink', set 'ball', dimension 2, T = 128, mu = 1",
+    "liar-leave": "failed: it ended the process by itself, with exit code 0; on 'norm-kink', set 'ball'",
+    "liar-crash": "failed: it crashed the process: SIGSEGV (Segmentation fault); on 'norm-kink', set 'ball'",
+    "liar-hang": "failed: no progress for ",
+    "liar-far": "failed: a point lies 1.41e+06 from the center of the set 'ball', whose diameter is 2; on 'norm-kink'",
+}
+
+
+def test_lying_learners_leave_a_row_and_touch_no_other(checkout: Any, settings: dict[str, Any]) -> None:
+    (checkout.root / "algorithms" / "online" / "liars.py").write_text(LIARS.lstrip())
+    watch = checkout.root / "workflows" / "supervision.py"
+    text = watch.read_text()
+    watch.write_text(text.replace("STALL_MINUTES = 20.0", "STALL_MINUTES = 0.02"))
+    assert watch.read_text() != text
+    experiment = settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]
+    experiment["learners"] = {"ftal": ["plain"], **{name: ["plain"] for name in SAID}}
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    done = checkout.snakemake(*MINE, "--cores", "2", "--until", "run")
+    assert done.returncode == 0, "a finding is a row; what fails is the paper's last rule, see above"
+    runs = checkout.root / RESULTS / "runs" / "horizon"
+    for learner, reason in SAID.items():
+        (status,) = pd.read_parquet(runs / f"{learner}.plain.parquet")["status"]
+        assert status.startswith(reason)
+    assert set(pd.read_parquet(runs / "ftal.plain.parquet")["status"]) == {"ok"}
+    for learner in ("liar-crash", "liar-hang"):  # where it stood, in the log
+        log = checkout.root / "results/mine/log/lou_cheung_2020/horizon" / f"{learner}.plain.log"
+        assert re.search(r"liars\.py., line \d+ in (<lambda>|observe)", log.read_text())
 
 
 def test_results_that_cannot_be_written_are_told(mine: Any) -> None:

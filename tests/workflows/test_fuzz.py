@@ -18,6 +18,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dpregret.core import stamped
 from dpregret.core.errors import ConfigError
 from dpregret.datasets import bundled
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
@@ -196,7 +197,7 @@ def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.
     frame = ROWS.astype({column: object})
     frame.iloc[rows, frame.columns.get_loc(column)] = value
     try:
-        frame.to_parquet(tmp_path / "rows.parquet")
+        stamped.write(frame, tmp_path / "rows.parquet", stamped.Stamp("", ""))
     except Exception:
         return
     said = refusal(read_runs, tmp_path, RunsError)
@@ -211,7 +212,7 @@ def test_any_bytes_are_no_results(content: bytes, tmp_path: Path) -> None:
 
 
 def test_cut_off_results_are_refused(tmp_path: Path) -> None:
-    ROWS.to_parquet(tmp_path / "rows.parquet")
+    stamped.write(ROWS, tmp_path / "rows.parquet", stamped.Stamp("", ""))
     whole = (tmp_path / "rows.parquet").read_bytes()
     (tmp_path / "rows.parquet").write_bytes(whole[: len(whole) // 2])
     assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)

@@ -160,9 +160,9 @@ def spoilt(self: Any, points: Any) -> Any:
 
 
 LIES: dict[str, tuple[str, dict[str, Any], str]] = {
-    "outside": ("online", {"observe": moved(lambda x: x + 1e6)}, "a point violates the set 'ball' by"),
+    "outside": ("online", {"observe": moved(lambda x: x + 1e6)}, "from the center of the set 'ball'"),
     "a little outside": ("online", {"observe": moved(lambda x: x * 0 + [0.0, 1.0001])}, "of its diameter"),
-    "nan": ("online", {"observe": moved(lambda x: x * math.nan)}, "a point is not finite"),
+    "nan": ("online", {"observe": moved(lambda x: x * math.nan)}, "a point lies nan from the center"),
     "one more dimension": ("online", {"observe": moved(lambda x: np.zeros((1, 3, 3)))}, "of shape (1, 3, 3), expected"),
     "transposed": ("online", {"observe": moved(lambda x: x.T)}, "of shape (2, 3, 1), expected (1, 3, 2)"),
     "a run for all": ("online", {"observe": moved(lambda x: x[:, :1])}, "of shape (1, 1, 2), expected (1, 3, 2)"),
@@ -190,13 +190,16 @@ LIES: dict[str, tuple[str, dict[str, Any], str]] = {
         "out of memory: Unable to allocate 8.00 PiB",
     ),
     "no file": ("online", {"observe": late(opened)}, "FileNotFoundError"),
-    "nan bound": ("online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)}, "bound: inf, allowed are"),
+    "no bound": (
+        "online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)},
+        "bound: inf, must be finite, or unknown",
+    ),
     "short bound": (
         "online", {"bound": lambda self, rounds: np.zeros((1, 3))},
         "bound: of shape (1, 3), expected (1, 40)",
     ),
     "nan epsilon": ("online", {"card": PRIVATE, "delivered_epsilon": says([math.nan])}, "delivered epsilon: nan"),
-    "negative epsilon": ("online", {"delivered_epsilon": says([-1.0])}, "delivered epsilon: -1, allowed are 0 to inf"),
+    "negative epsilon": ("online", {"delivered_epsilon": says([-1.0])}, "delivered epsilon: -1, must be at least 0"),
     "epsilon below its ledger": (
         "online",
         {"delivered_epsilon": says([0.5]), "ledger": says([Release("laplace", 1.0, 2.0, 1)])},

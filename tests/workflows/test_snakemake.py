@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -46,6 +47,27 @@ def test_finished_run_has_nothing_to_do_even_after_a_touch(finished: Any) -> Non
         os.utime(path)
     os.utime(finished.root / "mine.yaml")
     assert plan(finished) == {}
+
+
+def test_stale_results_are_made_again_without_snakemake_knowing_of_them(finished: Any, checkout: Any) -> None:
+    """Copied results, no `.snakemake`: what is as asked stays, a verdict edited by hand and another seed do not."""
+    shutil.copytree(finished.root / "results", checkout.root / "results", dirs_exist_ok=True)
+    shutil.copy(finished.root / "mine.yaml", checkout.root)
+    claims = checkout.root / RESULTS / "claims.csv"
+    told, text = claims.stat(), claims.read_text()
+    claims.write_text(text.replace("not run", "holds up"))
+    os.utime(claims, ns=(told.st_atime_ns, told.st_mtime_ns))
+    edited = checkout.snakemake(*MINE, "--cores", "1", "--dry-run")
+    found = planned(edited)
+    assert found["tables"] == found["errata_page"] == found["html_report"] == 1
+    assert not {"run", "figures", "exact"} & set(found)
+    assert f"edited or damaged, with those of the same job ({RESULTS / 'claims.csv'})" in edited.stdout
+    settings = yaml.safe_load((checkout.root / "mine.yaml").read_text())
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump({**settings, "seed": 8}))
+    other = checkout.snakemake(*MINE, "--cores", "1", "--dry-run")
+    assert planned(other)["run"] == 2
+    assert "of other settings or code" in other.stdout
+    assert claims.read_text() != text, "a dry run changes nothing"
 
 
 EDITS = [
@@ -128,7 +150,7 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
         await_file(checkout.root, "results/mine/log/lou_cheung_2020/horizon/*.log", process)
         second = checkout.snakemake(*MINE, "--cores", "2")
         assert second.returncode != 0
-        assert "Directory cannot be locked" in second.stderr
+        assert f"another run is at work in this folder: process {process.pid} " in second.stderr
         assert process.poll() is None, "the jobs are too short for this test"
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
@@ -147,7 +169,7 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
     [
         (("--config", "profile=bad.yaml"), "bad.yaml:2: seed: must be a whole number, not 'x'"),
         (("--config", "profile=fulll"), "ci, full, large, large-slice, smoke; did you mean 'full'?"),
-        (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile; did you mean 'profile'?"),
+        (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile, limits; did you mean 'profile'?"),
     ],
 )
 def test_mistake_is_told_in_one_line_before_anything_runs(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
@@ -20,16 +23,7 @@ FLAT_LINES = f"a parabola of smoothness {FLAT:g} turned on [-1, 1], T = 8, delta
 
 def exact_losses() -> dict[str, ExactLoss]:
     """All of them; a second or so."""
-    return {
-        "private-fw.printed": frank_wolfe(Budget(4.0, DELTA), ROUNDS),
-        "objective-perturbation.printed": objective(Budget(1.0, DELTA), kst=False),
-        "objective-perturbation.kst": objective(Budget(1.0, DELTA), kst=True),
-        "pftal.printed": of_audit(Pftal, "printed", Budget(2.0), "kink", 8, KINK),
-        "wdp-cocop-gamma.printed-noise": of_audit(
-            WdpCocopGamma, "printed-noise", Budget(2.0), "kink", WINDOW + 1, KINK
-        ),
-        "dp-ftrl.printed": of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
-    }
+    return {name: compute() for name, compute in LOSSES.items()}
 
 
 def frank_wolfe(budget: Budget, rounds: int) -> ExactLoss:
@@ -54,3 +48,16 @@ def of_audit(learner: type[Learner], variant: str, budget: Budget, losses: str, 
     """A tree on the losses of the audit: the points are on an interval, one loss turns."""
     audited = AuditedOnline(learner, variant, budget.epsilon, budget.delta, losses, horizon, WINDOW, (0,))
     return ExactLoss(audited.claimed, audited.exact, on)
+
+
+LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
+    "private-fw.printed": lambda: frank_wolfe(Budget(4.0, DELTA), ROUNDS),
+    "objective-perturbation.printed": lambda: objective(Budget(1.0, DELTA), kst=False),
+    "objective-perturbation.kst": lambda: objective(Budget(1.0, DELTA), kst=True),
+    "pftal.printed": lambda: of_audit(Pftal, "printed", Budget(2.0), "kink", 8, KINK),
+    "wdp-cocop-gamma.printed-noise": lambda: of_audit(
+        WdpCocopGamma, "printed-noise", Budget(2.0), "kink", WINDOW + 1, KINK
+    ),
+    "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
+}
+"""Name -> what computes it."""

@@ -68,7 +68,7 @@ def exact_epsilon(
     """Loss of all outputs of the plan's first setting for the worst of the protected items (counted from 1).
 
     attained: how far the changed item moves, as a share of the sensitivity.
-    Gaussian: exact at the budget's delta. Gamma and Laplace: pure, NaN where the outputs do not determine the noises.
+    Gaussian: exact at the budget's delta. Gamma and Laplace: pure.
     """
     mechanism, scale = plan.mechanisms[0], plan.scales[0]
     if scale == 0:

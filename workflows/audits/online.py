@@ -2,7 +2,8 @@
 
 Neighbours differ in one loss, whose gradient is as far from the other's as losses of this kind allow. The losses
 around it pull to both sides in turn, so that points stay inside the interval and tell as much as they can. The last
-loss has no successor, so the protected ones are those of rounds T - W..T - 1. Learners that switch get two switches and
+loss has no successor, so the protected ones are those of rounds T - W..T - 1, all where nothing is forgotten. T is odd
+and no whole number of windows, of which it has more than two. Learners that switch get two switches and
 a low threshold, as switchers among experts do.
 """
 
@@ -28,6 +29,8 @@ from dpregret.workflows.audits.switching import restless
 
 MU, FLAT = 0.25, 0.05
 WINDOW = 8
+SOME_WINDOWS = 3 * WINDOW - 5
+"""Rounds of learners that forget: the window of an item ends in another one than it began in, and not where that ends."""
 
 
 def _kink(side: float) -> Loss:
@@ -120,8 +123,7 @@ class AuditedOnline:
         learner = self._learner(runs)
         watched = [_Watched(self.make(each)) for each in sides]
         play(learner, watched, generators(seed, runs), [self.horizon])
-        points = np.stack([each.points[0, :, 0] for each in watched[1:]], axis=1)
-        return np.concatenate([points, along_tree(points * np.arange(1, self.horizon))], axis=1)
+        return along_tree(np.stack([now * each.points[0, :, 0] for now, each in enumerate(watched) if now], axis=1))
 
 
 class _Watched:

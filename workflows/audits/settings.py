@@ -7,11 +7,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.validation import validate
-from dpregret.core.yaml_source import read_source
+from dpregret.core.yaml_source import KeyPath, read_source, shown
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = Path(__file__).with_name("settings.yaml")
+ROUNDS = 11
+"""Rounds where nothing else is asked for: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
 
 
 class Special(BaseModel):
@@ -19,7 +22,7 @@ class Special(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    epsilon: float | None = Field(default=None, gt=0)
+    epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     losses: Literal["kink", "quadratic", "flat", "square", "squared"] = "kink"
     rounds: PositiveInt | None = None
     most_runs: int | None = Field(default=None, ge=100)
@@ -37,14 +40,22 @@ class AuditSettings(BaseModel):
 
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
-    """Read and check the file. Raises ValueError for a wrong key or value, and for what does not exist."""
-    settings = validate(AuditSettings, read_source(path, path.name))
-    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
+    """Read and check the file. Raises ConfigError for a wrong key or value, and for what does not exist."""
+    source = read_source(path, shown(path))
+    settings = validate(AuditSettings, source)
+    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items() if each.card.private}
+    problems = []
     for name, special in settings.learners.items():
-        if name not in known or not known[name].card.private:
-            raise ValueError(f"{path.name}: learners.{name}: no private learner of this name")
-        for variant in special.variants or ():
-            if variant not in known[name].card.variants:
-                allowed = ", ".join(known[name].card.variants)
-                raise ValueError(f"{path.name}: learners.{name}: no variant {variant!r}; allowed: {allowed}")
+        where: KeyPath = ("learners", name)
+        if name not in known:
+            problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
+            continue
+        allowed = known[name].card.variants
+        problems += [
+            f"{source.at((*where, 'variants', place))}: {not_allowed('variant', variant, allowed)}"
+            for place, variant in enumerate(special.variants or ())
+            if variant not in allowed
+        ]
+    if problems:
+        raise ConfigError(problems)
     return settings

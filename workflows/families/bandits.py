@@ -209,4 +209,4 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """The unit disc; one observed number is replaced."""
         from dpregret.workflows.audits.bandits import AuditedBandit
 
-        return AuditedBandit(learner_class, variant, epsilon, delta, special.rounds or 16, seed)
+        return AuditedBandit(learner_class, variant, epsilon, delta, special.rounds or 25, seed)

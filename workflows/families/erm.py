@@ -24,6 +24,7 @@ from dpregret.workflows.families.fields import (
     Integers,
     Mistake,
     Option,
+    Positive,
     Settings,
     Words,
 )
@@ -38,20 +39,22 @@ if TYPE_CHECKING:
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
+LARGEST = 1000  # no dimension has more bits
 LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
+ENOUGH = 2**20  # records of a costly risk, to see whether it can be made
 FEW = 4096  # records of a costly risk whose constants are all that is wanted
 
 
 class Growth(Settings):
     """A dimension that grows with the number of records: round(factor * n^power)."""
 
-    factor: Annotated[float, Field(gt=0)]
-    power: Annotated[float, Field(gt=0)]
+    factor: Positive
+    power: Annotated[float, Field(gt=0, le=4)]
 
     def dimension(self, samples: int) -> int:
         """Return the dimension for n records, at least 2."""
-        size: int = round(self.factor * samples**self.power)
-        return max(2, size)
+        size: float = min(self.factor * float(samples) ** self.power, 2.0**LARGEST)
+        return max(2, round(size))
 
 
 class ErmExperiment(ExperimentOnSets):
@@ -242,6 +245,8 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
     def trial(self, experiment: ErmExperiment) -> ErmExperiment:
         """The smallest problem of every set and risk, with one data set, at the smallest epsilon."""
         samples = min(experiment.horizon)
+        if any(getattr(self.streams[name], "costly", False) for name in experiment.streams):
+            samples = min(samples, ENOUGH)
         options, of_set = (
             {name: _listed(value)[0] for name, value in named.items()}
             for named in (experiment.options, experiment.set_options)

@@ -218,5 +218,6 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
     ) -> Audited:
         """Two experts; the losses of one round change sides."""
         from dpregret.workflows.audits.experts import AuditedExperts
+        from dpregret.workflows.audits.settings import ROUNDS
 
-        return AuditedExperts(learner_class, variant, epsilon, delta, special.rounds or 8, seed)
+        return AuditedExperts(learner_class, variant, epsilon, delta, special.rounds or ROUNDS, seed)

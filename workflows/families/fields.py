@@ -40,9 +40,11 @@ def _one_or_more(value: object) -> object:
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    repeated = [value for position, value in enumerate(values) if value in values[:position]]
-    if repeated:
-        raise ValueError(f"{repeated[0]!r} is given twice")
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            raise ValueError(f"{value!r} is given twice")
+        seen.add(value)
     return values
 
 
@@ -258,8 +260,8 @@ class ExperimentOnSets(Experiment):
     dimension: Dimensions
 
     def dimensions(self, set_name: str) -> tuple[int, ...]:
-        """Return the dimensions in which one of the experiment's sets is used."""
-        return self.dimension[set_name] if isinstance(self.dimension, dict) else self.dimension
+        """Return the dimensions in which one of the experiment's sets is used; none where the file forgot them."""
+        return self.dimension.get(set_name, ()) if isinstance(self.dimension, dict) else self.dimension
 
     def places(self) -> Iterator[tuple[KeyPath, str, int]]:
         """Every set in each of its dimensions."""

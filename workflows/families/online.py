@@ -261,14 +261,13 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         seed: Sequence[int],
     ) -> Audited:
         """Points on an interval; one loss turns."""
-        from dpregret.algorithms.privacy import ALTERNATIVES
-        from dpregret.workflows.audits.online import WINDOW, AuditedOnline
+        from dpregret.workflows.audits.online import SOME_WINDOWS, WINDOW, AuditedOnline
+        from dpregret.workflows.audits.settings import ROUNDS
 
-        usual = WINDOW + 1 if learner_class.card.windowed else 8
-        if variant in ALTERNATIVES:  # which know neither blocks nor powers of two: some windows, not whole ones
-            usual = 3 * WINDOW - 4 if learner_class.card.windowed else 7
-        rounds = special.rounds or usual
-        return AuditedOnline(learner_class, variant, epsilon, delta, special.losses, rounds, WINDOW, seed)
+        windowed = learner_class.card.windowed
+        rounds = special.rounds or (SOME_WINDOWS if windowed else ROUNDS)
+        window = WINDOW if windowed else rounds
+        return AuditedOnline(learner_class, variant, epsilon, delta, special.losses, rounds, window, seed)
 
 
 def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:

@@ -127,7 +127,7 @@ class Server:
 
         try:
             prepare(words)
-        except Exception:  # the job will meet the same fault and tell it in its log
+        except BaseException:  # sys.exit too; the job will meet the same fault and tell it in its log
             traceback.print_exc()
         gc.freeze()  # what all jobs share stays shared
         threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1

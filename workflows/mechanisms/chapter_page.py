@@ -15,6 +15,7 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.paper_figs.formats import read_csv
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.vocabulary import ORDER
 from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
@@ -91,7 +92,7 @@ def switches() -> str:
 
 def gains() -> str:
     """Measured gains of the root and the buffers, learner by learner; of a sweep of T or d, and of eps, the ends."""
-    found = pd.read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""]).fillna({"where": ""})
+    found = read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""]).fillna({"where": ""})
     found = found.loc[found["with"].isin(["root", "buffers"]) & (found["cell"] == "used")]
     sweep = found.groupby(["learner", "experiment", "where", "stream"])["value"]
     ends = (found["value"] == sweep.transform("max")) | (found["value"] == sweep.transform("min"))
@@ -116,7 +117,7 @@ def gains() -> str:
 
 def bandits() -> str:
     """The bandit's gain beside the square of its noise, and how far that noise moves its point."""
-    found = pd.read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""])
+    found = read_csv(REFERENCE / "gains.csv", keep_default_na=False, na_values=[""])
     found = found.loc[(found["learner"] == "private-bandit-gaussian") & (found["with"] == "root")]
     rows = []
     for row in found.to_dict("records"):

@@ -68,7 +68,9 @@ def task(script, arguments):
     """
     read = " ".join(re.findall(r"--(\w+) \{input", arguments))
     sealed = f"--asked {{params:q}} --from {read}"
-    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {arguments}"
+    # no name is a word of the shell
+    quoted = re.sub(r"{([^{}:]+)}", r"{\1:q}", arguments)
+    return f"{EXEC}{PYTHON} -I -S {CLIENT} {script} --log {{log:q}} --output {{output:q}} {sealed} {quoted}"
 
 
 @cache
@@ -172,14 +174,15 @@ def shown_files(wildcards):
     return files + [str(path) for paths in measured for path in paths]
 
 
+KEPT = "claims", "checks", "jobs", "audit", "planted", "exact_losses"
 REFERENCE = RESULTS.replace("results", "results/reference", 1)
 
 
 def kept(*folders):
-    """What is there of the reference; the gates say what is missing."""
-    paths = [Path(REFERENCE) / folder for folder in folders]
-    files = [path for folder in paths for path in sorted(folder.glob("*"))]
-    return [str(path) for path in files if path.is_file()]
+    """What is there of the reference and is compared; the gates say what is missing."""
+    names = ["SHA256SUMS", *(f"{name}.csv" for name in KEPT)]
+    paths = [Path(REFERENCE) / folder / name for folder in folders for name in names]
+    return [str(path) for path in paths if path.exists()]
 
 
 def captioned(name):

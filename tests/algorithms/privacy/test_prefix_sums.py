@@ -42,11 +42,22 @@ WINDOWS = [1, 2, 4, 16, BLOCK, 2 * BLOCK, 4 * BLOCK, 16 * BLOCK]
 
 @pytest.mark.parametrize("window", WINDOWS)
 def test_window_tree_covariance_is_node_overlap(window):
-    rounds = min(max(3 * window, 4 * BLOCK), 640)
+    rounds = min(max(3 * window - 4, 4 * BLOCK - 5), 764)
     noise = materialise(WindowTree(window), rounds)
     used = [nodes_in_use(window, now) for now in range(1, rounds + 1)]
     overlap = np.array([[len(one & two) for two in used] for one in used])
     assert np.array_equal(noise @ noise.T, overlap)
+
+
+def test_long_windows_one_after_the_other():
+    """Where prefixes and suffixes of several blocks begin and end, in the third window too."""
+    window = 8 * BLOCK
+    edges = np.array([0, 1, BLOCK, 2 * BLOCK, 3 * BLOCK, window // 2, window - BLOCK, window - 1])
+    telling = np.unique([start * window + edge + near for start in range(3) for edge in edges for near in (0, 5)])
+    telling = telling[telling < 3 * window - 4]
+    noise = materialise(WindowTree(window), 3 * window - 4)[telling]
+    used = [nodes_in_use(window, int(now) + 1) for now in telling]
+    assert np.array_equal(noise @ noise.T, [[len(one & two) for two in used] for one in used])
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -80,7 +80,13 @@ def test_pure_loss_of_items_is_that_of_the_nodes_that_hold_them() -> None:
     assert item_pure_loss(BinaryTree(rounds + 1), rounds) == pytest.approx(nodes)
     assert item_pure_loss(NoisePerItem(), rounds) == pytest.approx(np.ones(rounds))
     assert item_pure_loss(NoisePerPrefix(rounds), rounds) == pytest.approx(np.arange(rounds, 0, -1))
-    assert np.isnan(item_pure_loss(PaddedTree(rounds + 1), rounds)).all()
+    padded = item_pure_loss(PaddedTree(rounds + 1), rounds)  # each output has further noise
+    assert (padded <= np.array(nodes) + 1e-9).all()
+    assert padded.max() > 0.7 * max(nodes)
+    for window in (1, 2, 4):
+        for rounds in (window, 2 * window + 1, 3 * window - 1):
+            protected = item_pure_loss(WindowTree(window), rounds)[-window:]
+            assert protected.max() == pytest.approx(WindowTree(window).nodes_per_item)
 
 
 def test_pure_loss_is_attained_and_never_passed() -> None:

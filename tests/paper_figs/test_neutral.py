@@ -1,0 +1,148 @@
+"""Any text may stand in a name: what leaves the house shows it, and does nothing else."""
+
+from __future__ import annotations
+
+import csv
+import html.parser
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from dpregret.core.errors import ConfigError
+from dpregret.core.text import printable
+from dpregret.paper_figs import errata_page, formats
+from dpregret.paper_figs.neutral import from_plain, mathematics, plain, shielded, tex
+from dpregret.paper_figs.report.texts import read_captioned
+
+EVIL = [
+    "=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "'=1", "''=1", "＝1", "-1|cmd", "-1 [1, 2]+cmd", "=",
+    "\n=1", "<script>alert(1)</script>", "</script>", "<!-- table-1:end -->", "[a](javascript:alert(1))", "![a](b)",
+    "`a`", "a|b", "a\\|b", "\\", "&lt;b&gt;", "**a**", "__a__", "_a_", "~a~", "www.a.b", "https://a.b", "<https://a.b>",
+    "[a]: b", "\\input{a}", "a\\\\b", "$a$", "%a", "a & b", "~ ^ ^^5c", "a\x1b[2Jb", "a\u202eb", "\u2028", "\x00",
+    "\n\n# a", "\"a\",b", "", "nan",
+]  # fmt: skip
+HARMLESS = ["-", "-1", "+1.5e-3", "-0.52 [-0.6, -0.4] (of dR/dlnT)", "-0.15; 0.08; -1", "-inf", "a-b", "1"]
+any_text = st.lists(st.sampled_from(EVIL), min_size=1, max_size=4).map("".join) | st.text(st.characters(codec="utf-8"))
+few = settings(max_examples=40)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("neutral")
+
+
+@few
+@given(any_text, any_text)
+def test_cells_of_a_csv_are_no_formulas_and_are_read_back(folder: Path, one: str, other: str) -> None:
+    frame = pd.DataFrame({"a": [one, other], "n": [-1.5, 2.0]})
+    formats.write_csv(frame, folder / "x.csv")
+    with (folder / "x.csv").open(newline="", encoding="utf-8") as file:
+        cells = [row[0] for row in csv.reader(file)][1:]
+    for cell, text in zip(cells, (one, other), strict=True):
+        assert cell.lstrip()[:1] not in set("=+-@＝＋－＠") or re.fullmatch(r"-|[-+][\d.;,\[\] e+-]*|[-+]inf.*", cell)
+        assert all(each.isprintable() or each == "\n" for each in cell), text
+    back = formats.read_csv(folder / "x.csv", dtype={"a": str}, keep_default_na=False)
+    assert back["a"].tolist() == [printable(one), printable(other)]
+    assert back["n"].tolist() == [-1.5, 2.0]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_numbers_and_dashes_stay_as_they_are(text: str) -> None:
+    assert shielded(text) == text
+
+
+@few
+@given(any_text, any_text)
+@example("a\\", "|b")
+def test_markdown_shows_the_text_and_nothing_else(folder: Path, head: str, text: str) -> None:
+    formats.write_captioned(pd.DataFrame({head: [text], "b": ["c"]}), f"Caption: {text}", folder, "x")
+    page = (folder / "x.md").read_text(encoding="utf-8")
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(page)
+    lines = [token.children or [] for token in tokens if token.type == "inline"]
+    assert {part.type for line in lines for part in line} <= {"text", "text_special"}
+    shown = ["".join(part.content for part in line) for line in lines]
+    head, text = (printable(" ".join(each.split())) for each in (head, text))
+    assert shown == [f"Caption: {text}".strip(), head, "b", text, "c"]
+    assert [token.type for token in tokens].count("tr_open") == 2
+    table = read_captioned(folder / "x.md", "X")
+    assert (table.caption, table.columns, table.rows) == (shown[0], (head, "b"), ((text, "c"),))
+
+
+@few
+@given(any_text)
+def test_plain_text_is_read_back(text: str) -> None:
+    assert from_plain(plain(text)) == printable(" ".join(text.split()))
+
+
+TAGS = ["table", "caption", "thead", "tr", "th", "tbody", "tr", "td"]
+
+
+class _Text(html.parser.HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@few
+@given(any_text)
+def test_html_has_no_tags_of_strangers(text: str) -> None:
+    page = _Text()
+    page.feed(formats.html(pd.DataFrame({text: [text]}), "x", f"c{text}"))
+    assert (
+        page.tags == ["style", "table", "caption", "thead", "tr", "th", "tbody", "tr", "td"][page.tags[0] != "style" :]
+    )
+    assert page.text.count(printable(text)) >= 3
+
+
+def test_the_page_of_errata_shows_text_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(EVIL)
+    entry = errata_page.Entry(*([text] * 7), links=(), claims=(text,))
+    monkeypatch.setattr(errata_page, "load_paper", lambda _: None)
+    monkeypatch.setattr(errata_page, "section", lambda *_: errata_page.Section("p", text, (entry,)))
+    errata_page.write_errata_page(folder, ["p"], folder)
+    page, lines = _Text(), (folder / "errata.md").read_text(encoding="utf-8")
+    page.feed((folder / "errata.html").read_text(encoding="utf-8"))
+    assert not {"script", "b"} & set(page.tags)
+    assert not re.search(r"(?<!\\)(<script|\]\(|`a`)", lines.replace("`snakemake`", ""))
+    assert all(each.isprintable() or each == "\n" for each in page.text + lines)
+
+
+@few
+@given(any_text)
+def test_tex_has_no_command_of_strangers(text: str) -> None:
+    words = re.findall(r"\\[A-Za-z]+|\\.|[&%$#_{}^~\\]", tex(text))
+    assert set(words) <= {
+        r"\textbackslash",
+        r"\textasciitilde",
+        r"\textasciicircum",
+        *(f"\\{each}" for each in "&%$#_{}"),
+    }
+    formats.latex(pd.DataFrame({text: [text]}), "l", text)
+
+
+@pytest.mark.parametrize(
+    "formula", [r"\input{/etc/passwd}", r"\write18{ls}", r"$\csname input\endcsname$", "^^5cinput", r"\def\a{}"]
+)
+def test_formulas_hold_mathematics_only(formula: str) -> None:
+    assert mathematics(r"$O(\sqrt{T}\ln\frac{1}{\delta})$")
+    with pytest.raises(ValueError, match=r"none of the commands allowed|\^\^"):
+        mathematics(formula)
+
+
+@few
+@given(any_text)
+def test_nothing_reaches_the_terminal_that_it_would_obey(text: str) -> None:
+    shown = "".join((*ConfigError([f"{text}\ud800"]).problems, formats.terminal(pd.DataFrame({"a": [text]}), "b")))
+    assert all(each.isprintable() or each == "\n" for each in shown)

@@ -1,0 +1,138 @@
+"""A misspelt name in claims, tables, figures or errata is one line with the nearest one, before anything starts."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dpregret.paper_figs.claims_files import ClaimsError
+from dpregret.workflows import mentions
+from dpregret.workflows.checked import Checked
+from dpregret.workflows.config import Config, load_config
+from dpregret.workflows.mentions import check_mentions, text_problems
+from dpregret.workflows.profiles import PAPERS, PROFILES, papers
+
+FULL = load_config(PROFILES / "full.yaml", check=False)
+CLAIM = {
+    "id": "c", "source": "Theorem 1", "says": "grows", "rate": "ln T", "learner": "ftal.plain", "stream": "norm-kink",
+    "experiment": "horizon", "parameter": "horizon",
+}  # fmt: skip
+ROW = {
+    "id": "r", "label": "r", "group": "g", "learner": "ftal.plain", "privacy": "p", "neighbouring": "n",
+    "operation": "o", "bound_text": "b", "also": ["c"],
+}  # fmt: skip
+ERRATUM = {
+    "id": "e", "place": "p", "printed": "x", "right": "y", "why": "z", "experiment": "errata",
+    "measure": {"learner": "wdp-cocop-gamma", "variant": "printed", "against": "corrected", "stream": "norm-kink",
+                "quantity": "regret_ratio"},
+}  # fmt: skip
+WINDOW = {"experiment": "window", "learner": "wdp-cocop-gamma.corrected"}
+
+
+@pytest.fixture
+def told(tmp_path: Path) -> Callable[..., list[str]]:
+    """Problems of a paper of one claim, table row, figure, gain and erratum, some keys changed."""
+
+    def problems(part: str, changes: dict[str, Any]) -> list[str]:
+        reference = {"experiment": "typical", "stream": "norm-kink"}
+        content: dict[str, Any] = {"claim": dict(CLAIM), "row": dict(ROW), "reference": reference, "erratum": ERRATUM}
+        content |= {"figure": {"type": "regret", "experiment": "horizon"}, "exact": {"crossing": "A table."}}
+        content[part] = {**content[part], **changes}
+        table = {"caption": "t", "reference": content["reference"], "rows": [content["row"]]}
+        claims = {"title": "t", "claims": [content["claim"]], "tables": [table], "figures": [content["figure"]]}
+        (tmp_path / "claims.yaml").write_text(yaml.safe_dump({**claims, "exact": content["exact"]}, sort_keys=False))
+        (tmp_path / "errata.yaml").write_text(yaml.safe_dump({"errata": [content["erratum"]]}, sort_keys=False))
+        known = {name: [each] for name, each in FULL.papers["lou_cheung_2020"].experiments.items()}
+        return text_problems(tmp_path, known)
+
+    return problems
+
+
+@pytest.mark.parametrize(
+    ("part", "changes", "key", "message"),
+    [
+        ("claim", {"experiment": "horzon"}, "claims[c].experiment", "experiment 'horzon', allowed: .*mean 'horizon'?"),
+        (
+            "claim",
+            {"learner": "ftla.plain"},
+            "claims[c].learner",
+            "learner of experiment 'horizon' 'ftla'.*mean 'ftal'?",
+        ),
+        ("claim", {"learner": "ftal.plian"}, "claims[c].learner", "'plian', allowed: plain; did you mean 'plain'?"),
+        ("claim", {"stream": "norm-kinck"}, "claims[c].stream", "'norm-kinck'.* did you mean 'norm-kink'?"),
+        ("claim", {"where": {"epsilom": 8}}, "claims[c].where.epsilom", "column of a run 'epsilom'.*'epsilon'?"),
+        ("claim", {**WINDOW, "where": {"epsilon": 3}}, "claims[c].where.epsilon", "no epsilon of .* is 3"),
+        (
+            "claim",
+            {**WINDOW, "where": {"set": "bal"}},
+            "claims[c].where.set",
+            "is 'bal', there are: ball; did you mean",
+        ),
+        ("claim", {"where": {"dimension": 5}}, "claims[c].where.dimension", "is 5"),
+        ("claim", {"where": {"window": 3}}, "claims[c].where.window", "is 3"),
+        (
+            "claim",
+            {"response": "overhead", "counterpart": "stya"},
+            "claims[c].counterpart",
+            "'stya'.*did you mean 'stay'",
+        ),
+        ("row", {"learner": "ftal.plan"}, "tables[0].rows[r].learner", "variant of ftal 'plan', allowed: plain"),
+        ("reference", {"experiment": "typicla"}, "tables[0].reference.experiment", "did you mean 'typical'?"),
+        ("reference", {"where": {"windows": 4}}, "tables[0].reference.where.windows", "did you mean 'window'?"),
+        ("figure", {"experiment": "horizo"}, "figures[0].experiment", "did you mean 'horizon'?"),
+        ("exact", {"crosing": "B."}, "exact.crosing", "exact table 'crosing'.*did you mean 'crossing'?"),
+        ("erratum", {"experiment": "erata"}, "errata[e].experiment", "did you mean 'errata'?"),
+        (
+            "erratum",
+            {"measure": {**ERRATUM["measure"], "against": "corected"}},
+            "errata[e].measure.against",
+            "'corrected'?",
+        ),
+    ],
+)
+def test_a_misspelt_name_is_one_line(told: Any, part: str, changes: dict[str, Any], key: str, message: str) -> None:
+    lines = told(part, changes)
+    assert len(lines) == 1
+    place, named, said = lines[0].split(": ", 2)
+    assert re.search(r"(claims|errata)\.yaml:\d+$", place)
+    assert named == key
+    assert re.search(message.replace("?", r"\?"), said)
+
+
+def test_the_untouched_texts_are_right(told: Any) -> None:
+    assert told("claim", {}) == []
+
+
+def small(name: str) -> Config:
+    return load_config(PROFILES / f"{name}.yaml", check=False)
+
+
+@pytest.mark.parametrize("profile", ["full", "ci", "smoke", "large"])
+def test_what_a_smaller_profile_leaves_out_is_no_mistake(profile: str) -> None:
+    config = small(profile)
+    check_mentions(config)
+    assert set(config.papers) <= set(papers())
+
+
+def test_texts_are_looked_at_once_and_a_mistake_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    look = mentions.text_problems
+    monkeypatch.setattr(
+        mentions, "text_problems", lambda folder, known: looked.append(folder.name) or look(folder, known)
+    )
+    config, paper = small("smoke"), "lou_cheung_2020"
+    shutil.copytree(PAPERS, tmp_path / "papers")
+    for wanted in ([*config.papers], []):
+        check_mentions(config, Checked(tmp_path / "kept.json"), tmp_path / "papers")
+        assert looked == wanted
+        looked.clear()
+    claims = tmp_path / "papers" / paper / "claims.yaml"
+    claims.write_text(claims.read_text().replace("stream: norm-kink", "stream: norm-kinck", 1))
+    for _ in range(2):
+        with pytest.raises(ClaimsError, match=r"claims\.yaml:\d+: .*stream: .*'norm-kinck'.*did you mean 'norm-kink'"):
+            check_mentions(config, Checked(tmp_path / "kept.json"), tmp_path / "papers")
+    assert looked == [paper, paper]

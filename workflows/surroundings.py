@@ -1,0 +1,39 @@
+"""What a run needs of the machine, asked before anything starts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from dpregret.core.errors import ConfigError
+
+
+def check_writable(folders: Iterable[str | Path]) -> None:
+    """Raise `ConfigError`, one line a folder, where a file cannot be made in a folder or in what would hold it."""
+    problems = []
+    for folder in folders:
+        place = Path(folder).absolute()
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({place})")
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_names(folder: Path) -> None:
+    """Raise `ConfigError` for files of a clone's top folder that jobs would import instead of a library."""
+    files = {path.stem: path for path in folder.glob("*.py")}
+    libraries = {*packages_distributions(), *sys.stdlib_module_names} if files else set()
+    problems = [
+        f"{files[name]}: hides the library {name} from jobs: rename it" for name in sorted(libraries & set(files))
+    ]
+    if problems:
+        raise ConfigError(problems)
