@@ -186,7 +186,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         """A refusal begins with the name of the argument that it is about."""
         if "epsilon" in str(error) and cell.epsilon not in experiment.epsilon:
             return None  # only a learner without privacy plays there
-        first = str(error).split(maxsplit=1)[0].rstrip(":")
+        first = str(error).partition(" ")[0].rstrip(":")
         keys: dict[str, KeyPath] = {
             "experts": ("experts", experiment.dimension.index(cell.experts)),
             "best_loss": ("best_loss",),
