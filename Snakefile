@@ -128,7 +128,10 @@ def seal_run(anew=True):
     if not anew and manifest.current(Path(RESULTS)):
         return
     sums = seals.Checksums()
-    manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    try:
+        manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    except OSError as error:
+        logger.info(f"dpregret: no list of the results: {error}")
     sums.save()
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from dpregret.core.files import atomic_write
 from dpregret.core.stamped import Stamp, StampError
 from dpregret.workflows import seals
-from dpregret.workflows.archive import LOCK, NAME
+from dpregret.workflows.archive import LOCK, NAME, self_checked
 from dpregret.workflows.config import Config, experiment_jobs
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 
@@ -35,7 +35,7 @@ def write(results: Path, config: Config, wanted: Iterable[str], sums: seals.Chec
     """Write the manifest of a folder of results; wanted: what a whole run of the configuration makes."""
     content = build(results, config, wanted, sums)
     with atomic_write(results / NAME) as temporary:
-        temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        temporary.write_text(json.dumps(self_checked(content), indent=1), encoding="utf-8")
 
 
 def build(results: Path, config: Config, wanted: Iterable[str], sums: seals.Checksums) -> dict[str, Any]:

@@ -99,7 +99,5 @@ def test_a_file_that_hides_a_library_is_told(tmp_path: Path) -> None:
 def test_a_limit_under_which_libraries_cannot_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     check_addresses()
     monkeypatch.setattr("resource.getrlimit", lambda _: (512_000_000, 512_000_000))
-    with pytest.raises(
-        ConfigError, match=r"may have 0.512 GB of addresses here \(ulimit -v\), and needs 3$"
-    ):
+    with pytest.raises(ConfigError, match=r"may have 0.512 GB of addresses here \(ulimit -v\), and needs 3$"):
         check_addresses()

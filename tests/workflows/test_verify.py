@@ -55,6 +55,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda root: (root / PAPER / "runs/horizon/ftal.plain.parquet").write_bytes(b"PAR1"),
         "ftal.plain.parquet: damaged",
     ),
+    "relabelled": (
+        lambda root: (root / "manifest.json").write_text(json.dumps(manifest_of(root) | {"python": "2.7"})),
+        "manifest.json: edited or damaged",
+    ),
     "exchanged": (
         lambda root: relist(root, f"{PAPER}/claims.csv"),
         f"{PAPER}/claims.csv: the manifest lists another file than its job sealed",
@@ -67,7 +71,7 @@ def relist(root: Path, name: str) -> None:
     edit(root / name)
     manifest = manifest_of(root)
     manifest["files"][name]["sha256"] = verify.seals.checksum(root / name)
-    (root / "manifest.json").write_text(json.dumps(manifest))
+    (root / "manifest.json").write_text(json.dumps(archive.self_checked(manifest)))
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
