@@ -54,7 +54,7 @@ def env(name: str, expected: str = WORKS, **values: str) -> Trial:
     return Trial(name, set=values, expected=expected)
 
 
-NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups"
+NOBODY = "setpriv --reuid 65534 --regid 65534 --clear-groups env"  # env: a second start, without rights of root
 TRIALS = (
     Trial("no HOME", unset=("HOME",)),
     env("TMPDIR is not there", TMPDIR="/nonexistent"),
@@ -88,7 +88,7 @@ TRIALS = (
     Trial("folder of another user", through=NOBODY, set={"XDG_CACHE_HOME": "/tmp/dpregret"}, root=True,
           expected="cannot be written"),
     Trial("user without a name", before="chmod -R a+rwX .", through=NOBODY.replace("65534", "54321"),
-          set={"HOME": "/tmp"}, root=True),
+          set={"HOME": "/tmp", "LOGNAME": "54321"}, root=True),
     Trial("temporary folder cannot be written", before="chmod -R a+rwX .; install -d -m 700 kept", through=NOBODY,
           set={"TMPDIR": "kept"}, root=True),
 )  # fmt: skip
