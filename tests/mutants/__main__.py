@@ -105,7 +105,7 @@ def main() -> int:
         wanted = mutants(*options.names)
         if options.rotating:
             wanted = rotating(wanted, options.rotating, options.turn)
-        with copied(*(["results/ci", ".snakemake", "datasets/cache"] if gates else [])) as base:
+        with copied(*(["results/ci", ".snakemake/metadata", "datasets/cache"] if gates else [])) as base:
             prepare(base, wanted, options)
             with ThreadPoolExecutor(options.jobs) as pool:
                 rows = list(pool.map(lambda each: judge(each, base, options.layers), wanted))
