@@ -115,9 +115,10 @@ def watched(
 ) -> None:
     """Play in a child of this process; `tell` is called with the reason where the learner took it away or hangs.
 
-    play: writes what there is to write. stall: minutes without a round that are allowed, maybe infinite. predicted: so
-    many are allowed if these are more; asked only after the others. Raises SystemExit with the code to end with where a signal from outside, or
-    the machine, has ended the play. Where processes cannot be forked safely the play is that of this process.
+    play: writes what there is to write. stall: minutes without a round that are allowed, maybe infinite. predicted:
+    as many are allowed if these are more; asked only after the others. Raises SystemExit with the code to end with
+    where a signal from outside, or the machine, has ended the play. Where processes cannot be forked safely the play is
+    that of this process.
     """
     global _page
     if not hasattr(os, "fork") or sys.platform == "darwin":
