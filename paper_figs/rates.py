@@ -18,6 +18,7 @@ _SYMBOL: Final = r"\([^()]+\)|[A-Za-z_]+\*?"
 _FACTOR: Final = re.compile(rf"({_SYMBOL})(?:\^({_NUMBER}))?")
 _LOG: Final = re.compile(rf"(ln|log2)(?: ({_SYMBOL})|\(([^()]+)\)(?:\^({_NUMBER}))?)\Z")
 _DIGITS: Final = 10
+_LARGEST: Final = 100.0
 _NODES: Final = "A_W"
 FORM: Final = "a rate is written like T^0.5 ln(T)^1.5, ln T, d^(2/3), eps^-1 or 1"
 
@@ -82,7 +83,13 @@ def _number(text: str | None) -> float:
     """A power; thirds and the like to ten digits."""
     if text is None:
         return 1.0
-    return round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+    try:
+        value = round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+    except (ZeroDivisionError, OverflowError):
+        raise ValueError(FORM) from None
+    if abs(value) > _LARGEST:
+        raise ValueError(f"no power is larger than {_LARGEST:g}")
+    return value
 
 
 def _written(value: float) -> str:

@@ -24,7 +24,7 @@ from typing import IO, Any
 from dpregret.core import stamped
 from dpregret.workflows import archive, seals
 from dpregret.workflows.archive import LOCK, NAME
-from dpregret.workflows.manifest import FORMAT, RECORDS
+from dpregret.workflows.manifest import FORMAT, RECORDS, own_sum
 
 CELLS = 3 * 10**7  # of a Parquet file: what is larger is not decoded
 OTHERS = ("reference", "speed")  # folders beside the results of the full profile that are no part of a run
@@ -110,7 +110,7 @@ def read_manifest(contents: Contents) -> dict[str, Any]:
         jobs = {str(name): [str(each) for each in asked] for name, asked in said["jobs"].items()}
         if any(len(each["sha256"]) != SHA256 for each in files.values()):
             raise ValueError("a checksum is cut")
-        return {**said, "files": files, "jobs": jobs}
+        return {**said, "files": files, "jobs": jobs, "sha256": said["sha256"], "same": str(said["same"])}
     except NothingToCheckError:
         raise
     except KeyError as fault:
@@ -124,6 +124,8 @@ def read_manifest(contents: Contents) -> dict[str, Any]:
 def faults(contents: Contents, manifest: Mapping[str, Any]) -> Iterator[str]:
     """One line for each thing that is wrong."""
     files: Mapping[str, Mapping[str, Any]] = manifest["files"]
+    if manifest["sha256"] != own_sum(manifest):
+        yield f"{NAME}: changed since it was written"
     if manifest.get("finished") is not True:
         yield f"{NAME}: the run was not finished"
     yield from contents.faults
