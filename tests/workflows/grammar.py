@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any, get_args
 
-import yaml
 from fuzzing import mostly
 from hypothesis import strategies as st
+from oddities import ODD, Tree, entry, key, one, some
 
 from dpregret.algorithms.geometry import SETS
 from dpregret.paper_figs.claims import FigureType, Quantity
@@ -16,47 +15,24 @@ from dpregret.paper_figs.labels import Parameter, Response
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.limits import Limits
 
-Tree = st.SearchStrategy[Any]
-NUMBERS = (0, -1, 10**30, -(10**30), 2**63, 2**40, 1e308, 5e-324, math.inf, -math.inf, math.nan, "2^0..2^9999", "9^9^9")
-WORDS = ("", "horizon", "\u202e", "\x1b[2J", "a" * 3000, "nan", "1e3", "=1+1", "../../x", "ball", "off")
-ODD: Tree = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 9), st.floats(), st.sampled_from(NUMBERS), st.sampled_from(WORDS),
-    st.text(max_size=8), st.just([]), st.just({}), st.just([[1]]), st.just({"a": {"b": []}}), st.just([1, 1]),
-)  # fmt: skip
-
-
-def one(*right: Any) -> Tree:
-    return mostly(st.sampled_from(right), ODD)
-
-
-def key(*right: str) -> Tree:
-    """A key of a mapping."""
-    return mostly(
-        st.sampled_from(right), st.one_of(st.text(max_size=5), st.none(), st.integers(), st.just(math.inf)), 40
-    )
-
-
-def some(*right: Any, most: int = 3) -> Tree:
-    return mostly(st.lists(one(*right), min_size=1, max_size=most, unique_by=str), ODD)
-
-
-def entry(needed: Mapping[str, Tree], further: Mapping[str, Tree] | None = None) -> Tree:
-    """A mapping with all that is needed, but for one key in a few draws, and some of the others."""
-
-    def without(content: dict[str, Any], key: str | None) -> dict[str, Any]:
-        return {name: each for name, each in content.items() if name != key}
-
-    drawn = st.fixed_dictionaries(dict(needed), optional=dict(further or {}))
-    left_out = mostly(st.none(), st.sampled_from([*needed, "x"]), 30)
-    added = mostly(st.just({}), st.dictionaries(st.text(max_size=5), ODD, max_size=1), 30)
-    return mostly(st.builds(lambda *parts: {**without(*parts[:2]), **parts[2]}, drawn, left_out, added), ODD, 60)
-
-
 WORD = one("a", "a b", "T^0.5", "what is claimed")
 HORIZON = mostly(st.sampled_from([[64, 128, 256, 512], "2^6..2^9", ["2^5..2^8"], [16, 33, 70, 100], ["2^7"]]), ODD)
 RUNS = mostly(st.sampled_from([2, 4, {"least": 2, "most": 8, "error": 0.1}]), ODD, 12)
-OPTIONS = ("active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
-           "smoothness", "source", "classes", "records")  # fmt: skip
+OPTIONS = (
+    "active",
+    "best_loss",
+    "length",
+    "kill",
+    "probability",
+    "strong_convexity",
+    "strength",
+    "corners",
+    "curvature",
+    "smoothness",
+    "source",
+    "classes",
+    "records",
+)
 
 
 @st.composite
@@ -70,27 +46,46 @@ def experiments(family: str) -> Tree:
     """An experiment of a family."""
     streams = some(*sorted(FAMILIES[family].streams), most=2)
     common = {
-        "title": WORD, "epsilon": some(0.5, 1.0, 8.0, math.inf, "2^-1..2^2"), "delta": one(1e-6, 0.01),
-        "runs": RUNS, "learners": mostly(learners(family), ODD),
-    }  # fmt: skip
-    sets = {"set": mostly(st.sampled_from(sorted(SETS)), some("ball", "simplex"), 6), "dimension": mostly(
-        st.sampled_from([[2], [4, 8], [9], [12], {"ball": [2]}, {"simplex": [4], "ball": [3]}]), ODD)}  # fmt: skip
+        "title": WORD,
+        "epsilon": some(0.5, 1.0, 8.0, math.inf, "2^-1..2^2"),
+        "delta": one(1e-6, 0.01),
+        "runs": RUNS,
+        "learners": mostly(learners(family), ODD),
+    }
+    sets = {
+        "set": mostly(st.sampled_from(sorted(SETS)), some("ball", "simplex"), 6),
+        "dimension": mostly(
+            st.sampled_from([[2], [4, 8], [9], [12], {"ball": [2]}, {"simplex": [4], "ball": [3]}]), ODD
+        ),
+    }
     options = {"options": st.dictionaries(st.sampled_from(OPTIONS), mostly(some(1, 2.0, 0.5), ODD, 2), max_size=2)}
     if family == "online":
-        own = {"sweep": one("horizon", "dimension", "window", "epsilon", "set", "stream", "none"), "streams": streams,
-               "horizon": HORIZON, "window": some(1, 4, 16, "horizon", "2^0..2^3"), **sets}  # fmt: skip
+        own = {
+            "sweep": one("horizon", "dimension", "window", "epsilon", "set", "stream", "none"),
+            "streams": streams,
+            "horizon": HORIZON,
+            "window": some(1, 4, 16, "horizon", "2^0..2^3"),
+            **sets,
+        }
         return entry({**common, **own}, {**options, "strong_convexity": one(1.0, [0.5, 1.0]), "family": one("online")})
     if family == "erm":
-        own = {"sweep": one("samples", "dimension", "epsilon", "width", "option", "risk", "none"), "risks": streams,
-               "samples": HORIZON, "family": st.just("erm"), **sets}  # fmt: skip
+        own = {
+            "sweep": one("samples", "dimension", "epsilon", "width", "option", "risk", "none"),
+            "risks": streams,
+            "samples": HORIZON,
+            "family": st.just("erm"),
+            **sets,
+        }
         growth = entry({"factor": one(0.1, 1.0), "power": one(0.5, 1)})
         further = {"set_options": options["options"], "dimension_growth": growth}
         return entry({**common, **own}, {**options, **further})
     own = {"family": st.just(family), "streams": streams, "horizon": HORIZON}
     if family == "bandits":
         return entry({**common, **own, **sets, "sweep": one("horizon", "dimension", "epsilon", "set", "none")}, options)
-    own |= {"sweep": one("horizon", "experts", "epsilon", "best-loss", "option", "stream", "none"),
-            "experts": some(2, 16, 64, "2^10", "2^200")}  # fmt: skip
+    own |= {
+        "sweep": one("horizon", "experts", "epsilon", "best-loss", "option", "stream", "none"),
+        "experts": some(2, 16, 64, "2^10", "2^200"),
+    }
     return entry({**common, **own}, {**options, "best_loss": some(0.0, 4.0, 32.0)})
 
 
@@ -137,36 +132,94 @@ def overlays(draw: st.DrawFn) -> Any:
 
 
 PARAMETERS, RESPONSES = get_args(Parameter), get_args(Response)
-LEARNER = one("wdp-cocop-gamma.corrected", "ftal.plain", "ftal", "wdp-cocop-gamma.*", "ftla.plain")
-RATE = one("T^0.5", "ln T", "1", "T^(2/3)", "d^0.5", "(log2 W + 1)", "eps^-1", "T^0.5 ln(T)^1.5", "n^-1 ln(n/delta)",
-           "T^(1/0)", "T^1e999", "T^-1e308", "A_W", "G_W A_W", "T^0.5 ln(d/beta)^2", "T^0.5 log2(T)^9", "mu_gdp^-1")  # fmt: skip
+LEARNER = mostly(one("wdp-cocop-gamma.corrected", "ftal.plain"), one("ftal", "wdp-cocop-gamma.*", "ftla.plain"), 12)
+FITTING = {
+    "horizon": ["T^0.5", "ln T", "T^(2/3)", "T^0.5 ln(T)^1.5"],
+    "dimension": ["d^0.5", "d", "1"],
+    "epsilon": ["eps^-1", "1"],
+}
+RATE = one(
+    "T^0.5",
+    "ln T",
+    "1",
+    "T^(2/3)",
+    "d^0.5",
+    "(log2 W + 1)",
+    "eps^-1",
+    "T^0.5 ln(T)^1.5",
+    "n^-1 ln(n/delta)",
+    "T^(1/0)",
+    "T^1e999",
+    "T^-1e308",
+    "A_W",
+    "G_W A_W",
+    "T^0.5 ln(d/beta)^2",
+    "T^0.5 log2(T)^9",
+    "mu_gdp^-1",
+)
 WHERE = st.dictionaries(
     key("epsilon", "window", "dimension", "set", "stream", "corners"), one(8.0, 4, "ball", 16), max_size=2
 )
-FROM = mostly(st.one_of(st.just(16), entry({}, {"rounds": one(8), "windows": one(1.0), "noise_times": one(2.0),
-    "smallest_window": one(4), "capped": one(True)})), ODD)  # fmt: skip
-MEASURED = {"learner": LEARNER, "stream": one("norm-kink"), "experiment": one("horizon", "dimension"),
-            "parameter": mostly(st.sampled_from(["horizon", "dimension", "epsilon"]), one(*PARAMETERS), 5)}  # fmt: skip
+FROM = mostly(
+    st.one_of(
+        st.just(16),
+        entry(
+            {},
+            {
+                "rounds": one(8),
+                "windows": one(1.0),
+                "noise_times": one(2.0),
+                "smallest_window": one(4),
+                "capped": one(True),
+            },
+        ),
+    ),
+    ODD,
+)
+MEASURED = {
+    "learner": LEARNER,
+    "stream": one("norm-kink"),
+    "experiment": one("horizon", "dimension"),
+    "parameter": mostly(st.sampled_from(["horizon", "dimension", "epsilon"]), one(*PARAMETERS), 5),
+}
 CLAIM_FURTHER = {
-    "type": one("exponent", "linear", "below", "private"), "rate": RATE, "response": one(*RESPONSES), "where": WHERE,
-    "varies": some("dimension", "epsilon"), "counterpart": mostly(LEARNER, entry({"learner": LEARNER, "where": WHERE}), 3),
-    "bound": one("rate", "explicit"), "tol": one(0.1, 0.2), "tol_reason": WORD, "from": FROM, "errata": some("E1"),
-    "side": one("upper", "lower"), "scope": one("worst-case", "instance"), "origin": one("paper", "derived", "baseline"),
-    "check": one("", "could not be otherwise", "claim c-a"), "exact": one("", "noisy-gd.corrected"),
-    "accounting": one("exact", "upper"), "at": one("here", "there"),
-}  # fmt: skip
+    "type": one("exponent", "linear", "below", "private"),
+    "rate": RATE,
+    "response": one(*RESPONSES),
+    "where": WHERE,
+    "varies": some("dimension", "epsilon"),
+    "counterpart": mostly(LEARNER, entry({"learner": LEARNER, "where": WHERE}), 3),
+    "bound": one("rate", "explicit"),
+    "tol": one(0.1, 0.2),
+    "tol_reason": WORD,
+    "from": FROM,
+    "errata": some("E1"),
+    "side": one("upper", "lower"),
+    "scope": one("worst-case", "instance"),
+    "origin": one("paper", "derived", "baseline"),
+    "check": one("", "could not be otherwise", "claim c-a"),
+    "exact": one("", "noisy-gd.corrected"),
+    "accounting": one("exact", "upper"),
+    "at": one("here", "there"),
+}
 
 
 @st.composite
 def claim(draw: st.DrawFn, number: int, group: bool = True) -> Any:
     """A claim of one of the types, with the keys that it needs, or a group of claims."""
+    parameter = draw(st.sampled_from(sorted(FITTING)))
+    rate = mostly(st.sampled_from(FITTING[parameter]), RATE, 6)
     needs: list[dict[str, Any]] = [
-        {"rate": RATE}, {"type": st.just("linear"), "parameter": st.just("horizon")}, {"type": st.just("private")},
-        {"type": st.just("below"), "bound": st.just("explicit")}, {"rate": RATE, "response": st.just("log_slope")},
-        {"rate": RATE, "response": st.just("overhead"), "counterpart": LEARNER},
-    ]  # fmt: skip
+        {"rate": rate},
+        {"type": st.just("linear"), "parameter": st.just("horizon")},
+        {"type": st.just("private")},
+        {"type": st.just("below"), "bound": st.just("explicit")},
+        {"rate": rate, "response": st.just("log_slope")},
+        {"rate": rate, "response": st.just("overhead"), "counterpart": LEARNER},
+    ]
     own = {
         **MEASURED,
+        "parameter": mostly(st.just(parameter), MEASURED["parameter"], 8),
         "id": st.just(f"c-{'abcdefgh'[number]}"),
         "source": WORD,
         "says": WORD,
@@ -176,72 +229,111 @@ def claim(draw: st.DrawFn, number: int, group: bool = True) -> Any:
     found = draw(entry(own, {key: CLAIM_FURTHER[key] for key in kept if key not in own}))
     if not group or not isinstance(found, dict) or draw(st.integers(0, 4)):
         return found
-    below = [draw(claim(number * 2 + each, False)) for each in range(draw(st.integers(0, 2)))]
+    below = [draw(claim(number * 2 + each, False)) for each in range(draw(st.integers(1, 2)))]
     return {key: each for key, each in found.items() if key != "id"} | {"claims": draw(mostly(st.just(below), ODD))}
 
 
-ROW = {"id": one("r"), "label": WORD, "group": WORD, "learner": one("wdp-cocop-gamma.corrected", "ftal.plain", "quoted."),
-       "privacy": WORD, "neighbouring": WORD, "operation": one("projections", "linear_oracles"), "bound_text": WORD}  # fmt: skip
-ROW_FURTHER = {"bound_latex": one("$O(\\sqrt{T})$", "\\input{x}", "$"), "exponents": st.dictionaries(key(*PARAMETERS),
-    one("c-a", "c-b"), max_size=2), "also": some("c-a"), "window": WORD, "errata": some("E1"), "lower": WORD}  # fmt: skip
+ROW = {
+    "id": one("r"),
+    "label": WORD,
+    "group": WORD,
+    "learner": one("wdp-cocop-gamma.corrected", "ftal.plain", "quoted."),
+    "privacy": WORD,
+    "neighbouring": WORD,
+    "operation": one("projections", "linear_oracles"),
+    "bound_text": WORD,
+}
+ROW_FURTHER = {
+    "bound_latex": one("$O(\\sqrt{T})$", "\\input{x}", "$"),
+    "exponents": st.dictionaries(key(*PARAMETERS), one("c-a", "c-b"), max_size=2),
+    "also": some("c-a"),
+    "window": WORD,
+    "errata": some("E1"),
+    "lower": WORD,
+}
 REFERENCE = entry({"experiment": one("horizon"), "stream": one("norm-kink")}, {"where": WHERE})
 
 
 @st.composite
 def claims(draw: st.DrawFn) -> Any:
     """A claims file."""
-    rows = st.lists(mostly(entry(ROW, ROW_FURTHER), entry({"rows": st.lists(entry(ROW), max_size=1)}), 6), max_size=1)
+    rows = st.lists(
+        mostly(entry(ROW, ROW_FURTHER), entry({"rows": st.lists(entry(ROW), min_size=1, max_size=1)}), 6),
+        min_size=1,
+        max_size=1,
+    )
     tables = st.lists(entry({"caption": WORD, "reference": REFERENCE, "rows": rows}), min_size=1, max_size=2)
-    figures = st.lists(entry({"type": one(*get_args(FigureType))}, {"experiment": one("horizon"), "parameter": one(
-        *PARAMETERS), "crossing": some("ftal", "ogd", most=2), "where": WHERE, "scaled": one(0.5)}), max_size=2)  # fmt: skip
+    figures = st.lists(
+        entry(
+            {"type": one(*get_args(FigureType))},
+            {
+                "experiment": one("horizon"),
+                "parameter": one(*PARAMETERS),
+                "crossing": some("ftal", "ogd", most=2),
+                "where": WHERE,
+                "scaled": one(0.5),
+            },
+        ),
+        max_size=2,
+    )
     gain = {
         **{key: each for key, each in MEASURED.items() if key != "stream"},
         "variants": some("printed", "ftal.plain"),
     }
     top = {"title": WORD, "tables": mostly(tables, ODD)}
-    further = {"figures": figures, "gains": st.lists(entry(gain, {"response": one(*RESPONSES), "where": WHERE}), max_size=1),
-               "problem": one("online", "erm"), "glossary": st.dictionaries(key("T", "W"), WORD, max_size=1), "cite": WORD,
-               "exact": st.dictionaries(key("crossing", "league"), WORD, max_size=1), "chapter": one(True),
-               "settings": st.dictionaries(key("here"), entry({}, {**MEASURED, "x": ODD}), max_size=1)}  # fmt: skip
+    further = {
+        "figures": figures,
+        "gains": st.lists(entry(gain, {"response": one(*RESPONSES), "where": WHERE}), max_size=1),
+        "problem": one("online", "erm"),
+        "glossary": st.dictionaries(key("T", "W"), WORD, max_size=1),
+        "cite": WORD,
+        "exact": st.dictionaries(key("crossing", "league"), WORD, max_size=1),
+        "chapter": one(True),
+        "settings": st.dictionaries(key("here"), entry({}, {**MEASURED, "x": ODD}), max_size=1),
+    }
     found = draw(entry(top, further))
     if isinstance(found, dict):
         found["claims"] = draw(mostly(st.just([draw(claim(number)) for number in range(draw(st.integers(1, 3)))]), ODD))
     return found
 
 
-MEASURE = entry({"learner": one("wdp-cocop-gamma"), "variant": one("printed", "corrected"), "against": one("corrected"),
-    "quantity": one(*get_args(Quantity))}, {"stream": one("norm-kink"), "where": WHERE, "from": FROM})  # fmt: skip
-ERRATUM = entry({key: WORD for key in ("place", "printed", "right", "why")} | {"id": one("E1", "E2"),
-    "experiment": mostly(st.none(), one("horizon"), 2)}, {"reason": WORD, "measure": MEASURE})  # fmt: skip
+MEASURE = entry(
+    {
+        "learner": one("wdp-cocop-gamma"),
+        "variant": one("printed", "corrected"),
+        "against": one("corrected"),
+        "quantity": one(*get_args(Quantity)),
+    },
+    {"stream": one("norm-kink"), "where": WHERE, "from": FROM},
+)
+ERRATUM = entry(
+    dict.fromkeys(("place", "printed", "right", "why"), WORD)
+    | {"id": one("E1", "E2"), "experiment": mostly(st.none(), one("horizon"), 2)},
+    {"reason": WORD, "measure": MEASURE},
+)
 ERRATA = entry({"errata": st.lists(ERRATUM, max_size=2)})
-SPECIAL = entry({}, {"epsilon": one(8), "losses": one("kink", "flat"), "rounds": one(81), "most_runs": one(400),
-    "variants": some("corrected", "printed"), "skip": WORD})  # fmt: skip
+SPECIAL = entry(
+    {},
+    {
+        "epsilon": one(8),
+        "losses": one("kink", "flat"),
+        "rounds": one(81),
+        "most_runs": one(400),
+        "variants": some("corrected", "printed"),
+        "skip": WORD,
+    },
+)
 AUDIT = entry(
     {"delta": one(1e-6), "learners": st.dictionaries(key("dp-ftrl", "pqftl", "noisy-gd", "ftal"), SPECIAL, max_size=3)}
 )
 DIGEST = one("0" * 64, "a" * 64, "A" * 64)
 SOURCE = entry(
-    {"url": one("https://host/data/tiny.txt", "http://127.0.0.1:9/a.bz2", "https://a/../b"), "licence": WORD,
-     "rows": one(3, 100), "columns": one(4, 10)},
+    {
+        "url": one("https://host/data/tiny.txt", "http://127.0.0.1:9/a.bz2", "https://a/../b"),
+        "licence": WORD,
+        "rows": one(3, 100),
+        "columns": one(4, 10),
+    },
     {"bytes": one(99), "sha256": DIGEST, "sha256_content": DIGEST, "vouched_by": some("one", "another")},
-)  # fmt: skip
+)
 SOURCES = mostly(st.dictionaries(key("tiny", "a9a"), SOURCE, max_size=2), ODD)
-
-SPLICES = ("&a [*a]", "*a", "&x 1", "<<: *a", "!!python/object:os.system 1", "!!int x", "? [1]", ": 1", "- -", "\t", "{", "]",
-           "%YAML 9", "---", "...", "'", '"\\x', "2026-01-01", "0x1F", "1_000", "!!binary x", "|", "# \u2028", "\ufeff")  # fmt: skip
-
-
-@st.composite
-def texts(draw: st.DrawFn, tree: Tree) -> str:
-    """A file as YAML; once in a while with lines repeated, left out, or spliced in."""
-    content = draw(tree)
-    text = str(yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True))
-    lines = text.split("\n")
-    for _ in range(draw(mostly(st.just(0), st.integers(1, 3), 4))):
-        place = draw(st.integers(0, len(lines) - 1))
-        splice = draw(st.sampled_from(SPLICES))
-        changes = [[lines[place]] * 2, [], [lines[place] + splice], [splice, lines[place]], [lines[place].lstrip()],
-                   [lines[place].partition(":")[0] + ": " + splice]]  # fmt: skip
-        lines[place : place + 1] = draw(st.sampled_from(changes))
-        lines = lines or [""]
-    return "\n".join(lines)
