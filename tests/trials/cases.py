@@ -174,7 +174,7 @@ TRACEBACKS = {
     ),
     "a device": (lambda folder: doors.refused(lambda: doors.load_config("/dev/zero")), "/dev/zero"),
     "rate T^(1/0)": (paper("claim", rate="T^(1/0)"), "claims.yaml:\\d+: .*rate is written"),
-    "rate T^1e999": (paper("claim", rate="T^1e999"), "no power is larger"),
+    "rate T^1e999": (paper("claim", rate="T^1e999"), "a rate is written like"),
     "where a list": (paper("claim", where={"epsilon": [1]}), "must be a number or a word"),
     "no rows of a table": (
         paper(
