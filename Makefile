@@ -27,6 +27,8 @@ ifneq (,$(shell d="$${XDG_CACHE_HOME:-$$(echo ~)/.cache}"; { mkdir -p "$$d" && [
 export XDG_CACHE_HOME := $(CURDIR)/.cache
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
+# in a container a user may have no name, which Snakemake asks for
+export LOGNAME ?= $(shell id -un 2>/dev/null || id -u)
 # -qq: errors only; warnings about optional package folders say nothing about this project
 PIP := $(PY) pip install -qq --disable-pip-version-check --no-input
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input

@@ -10,7 +10,10 @@ from pathlib import Path
 from snakemake.settings.types import DeploymentMethod
 
 try:
-    from dpregret.core.errors import fault
+    from dpregret.core.errors import ConfigError, fault
+    from dpregret.workflows import surroundings
+
+    surroundings.check_addresses()
     from dpregret.paper_figs.claims_files import load_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
@@ -24,12 +27,13 @@ try:
         mentions,
         profiles,
         seals,
-        surroundings,
     )
     from dpregret.workflows.checked import Checked
     from dpregret.workflows.forkserver import launch
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
+except ConfigError as error:
+    sys.exit(f"{error}")
 
 
 try:
@@ -124,13 +128,17 @@ def seal_run(anew=True):
     if not anew and manifest.current(Path(RESULTS)):
         return
     sums = seals.Checksums()
-    manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    try:
+        manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    except OSError as error:
+        logger.info(f"dpregret: no list of the results: {error}")
     sums.save()
 
 
 onstart:
     if workflow.is_main_process:
         ending.end_on_signals()
+        ending.end_with_make()
         if not CONDA and workflow.local_exec:
             launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)

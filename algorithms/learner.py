@@ -22,7 +22,8 @@ from dpregret.core.sums import vecdot
 REPORTED = 256  # rounds between two reports of progress
 COMPARED = 4  # first rounds of a play in compiled code that are played by the definition too
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
-HELD = 2048  # most numbers of a point, of all settings and runs, that every round is looked at
+HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
+HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 AGREEMENT = 1e-9  # largest distance between the two, in diameters
 
 
@@ -257,8 +258,8 @@ def play(
     losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
     loss of the released points is recorded. advance: told the number of rounds done since it was last called.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
-    shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is, and in all
-    rounds of `_plain` for whether it can be near).
+    shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is; in `_plain`,
+    in the first 256 rounds and a quarter of the others, for whether it is no farther than the set is wide).
     """
     domain = learner.problem.domain
     shape = settings, runs, _ = len(learner.settings), len(noise_generators), domain.dimension
@@ -293,7 +294,8 @@ def play(
                 if defined is not None:
                     _compare(learner, defined)
             else:
-                _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms)
+                looked = before // BLOCK < HELD_FIRST or before // BLOCK % HELD_OF == 0
+                _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms, looked)
             if now in where:
                 recorded[:, :, where[now]] = cumulative
                 noise_norms[:, :, where[now]] = norms / now
@@ -312,20 +314,25 @@ def play(
     return Record(recorded, noise_norms, violation, seconds)
 
 
-def _plain(learner: Learner, losses: Sequence[Loss], noise: Array | None, cumulative: Array, norms: Array) -> None:
-    """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d)."""
+def _plain(
+    learner: Learner, losses: Sequence[Loss], noise: Array | None, cumulative: Array, norms: Array, looked: bool = True
+) -> None:
+    """The definition of the next rounds, one call of `observe` each; noise (rounds, settings, runs, d).
+
+    looked: whether points are held, and looked at in the end.
+    """
     if noise is not None:
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
     shape, domain = learner.point.shape, learner.problem.domain
-    held = np.empty((len(losses), *shape)) if learner.point.size <= HELD else None
+    held = np.empty((len(losses), *shape)) if looked and learner.point.size <= HELD else None
     for place, loss in enumerate(losses):
         point = learner.point
-        if not (isinstance(point, np.ndarray) and point.shape == shape and point.dtype == FLOAT):
+        if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
             check_shape(point, shape)
         if held is not None:
             held[place] = point
         value, gradient = loss.value_and_gradient(point)
-        gradient.flags.writeable = False  # it may be the stream's own
+        gradient.setflags(write=False)  # it may be the stream's own
         cumulative += value
         learner.round += 1
         learner.observe(loss, gradient, None if noise is None else noise[place])

@@ -9,6 +9,7 @@ and size, and nothing is unpacked.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import platform
@@ -24,7 +25,7 @@ from dpregret.core.files import atomic_write
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.sbom import bill
 
-NAME = "manifest.json"
+NAME, PROVENANCE = "manifest.json", "provenance.json"
 INSIDE = "results"  # where the folder of results is in an archive
 LOCK = "requirements/base.txt"
 MOST_FILES, MOST_BYTES, LARGEST = 50_000, 1 << 30, 256 << 20  # in an archive; of what is held in memory at once
@@ -102,9 +103,12 @@ def provenance(code: str) -> dict[str, Any]:
 
 def write(results: Path, manifest: Mapping[str, Any], output: Path) -> None:
     """Archive the files of a folder of results that its manifest lists."""
-    content: dict[str, Path | bytes] = {"provenance.json": _json(provenance(manifest["code"]))}
+    content: dict[str, Path | bytes] = {}
     if (ROOT / LOCK).is_file():
-        content |= {LOCK: ROOT / LOCK, "requirements/sbom.json": _json(bill((ROOT / LOCK).read_text(encoding="utf-8")))}
+        lock = (ROOT / LOCK).read_bytes()
+        content = {LOCK: lock, "requirements/sbom.json": _json(bill(lock.decode()))}
+    listed = {name: hashlib.sha256(each).hexdigest() for name, each in content.items() if isinstance(each, bytes)}
+    content[PROVENANCE] = _json(self_checked({**provenance(manifest["code"]), "files": listed}))
     content |= {f"{INSIDE}/{name}": results / name for name in (NAME, *manifest["files"])}
     with atomic_write(output) as temporary, temporary.open("wb") as raw:
         packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
@@ -118,6 +122,12 @@ def write(results: Path, manifest: Mapping[str, Any], output: Path) -> None:
 
 def _json(content: object) -> bytes:
     return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def self_checked(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content with a checksum of itself; equal to its argument where that has the right one already."""
+    rest = {name: each for name, each in content.items() if name != "checksum"}
+    return rest | {"checksum": hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()}
 
 
 def main() -> int:

@@ -96,7 +96,7 @@ def _refused_set(name: str, dimension: int) -> str | None:
         make_set(name, dimension)
     except MemoryError:
         raise
-    except Exception as error:  # whatever a set of a user's own raises
+    except (Exception, SystemExit) as error:  # whatever a set of a user's own raises
         return f"the set {name!r} refuses {dimension}: {raised(error)}"
     return None
 
@@ -199,7 +199,7 @@ def _tried(
                     problems[cell] = None
                 except MemoryError:
                     raise
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     problems[cell] = None
                     yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _said(error)
             if problems[cell] is None:
@@ -211,13 +211,13 @@ def _tried(
                     doubt = family.doubt(made)
                 except MemoryError:
                     raise
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     yield family.blame_learner(error, cell, experiment) or own, where, _said(error)
                     continue
                 if doubt:
                     yield own, where, doubt
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception | SystemExit) -> str:
     """What an error of making a problem or a learner says; a TypeError is mostly about an option that is none."""
     return one_line(error) if isinstance(error, TypeError) else raised(error)

@@ -6,12 +6,17 @@ Snakemake waits for running jobs when it is asked to terminate, and a signal to 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import sys
 import threading
 from types import FrameType
 
 import psutil
 
+from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL
+
+PARENT = os.getppid()  # when this process began
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 SECONDS_TO_END = 5.0  # for jobs that were asked; then they are killed
 
@@ -21,6 +26,17 @@ def end_on_signals() -> None:
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _end)
+
+
+def end_with_make() -> None:
+    """Where make has started this process, its end is a SIGTERM; its shell does not pass signals on."""
+    if "MAKELEVEL" not in os.environ or sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != PARENT:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _end(number: int, _: FrameType | None) -> None:

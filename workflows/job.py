@@ -65,7 +65,7 @@ def run_job(
     watched(
         lambda: _play_job(config, job, output, data_dir, host, stamp),
         failed,
-        lambda: SLOWER * estimate(config, job, most=True)[0] / 60,
+        lambda: max(config.limits.stall_minutes, SLOWER * estimate(config, job, most=True)[0] / 60),
     )
 
 
@@ -86,7 +86,7 @@ def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path
         if frame is None:
             title = f"{job.experiment}/{job.learner}.{job.variant}"
             frame = _played(settings, learner_class, job.variant, draws, title)
-    except (OSError, MemoryError):
+    except (OSError, MemoryError, stamped.StampError, RunsError):  # the machine's faults, or a host's file
         raise
     except Exception as fault:
         logging.exception("%s.%s crashed", job.learner, job.variant)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpregret.core.stamped import StampError
 from dpregret.core.text import printable
 from dpregret.paper_figs.runs import RunsError
 
@@ -30,7 +31,7 @@ def job_log(path: Path | str) -> Iterator[None]:
     logging.captureWarnings(True)
     try:
         yield
-    except RunsError as fault:
+    except (RunsError, StampError) as fault:
         logging.error("%s", fault)
         raise SystemExit(1) from None
     except Exception:

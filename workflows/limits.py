@@ -48,7 +48,7 @@ class Limits(Settings):
     dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
     epsilon: finite ones lie between its inverse and it. file_mb, nodes: of a file, entries behind an alias counted each
     time. check_gb, check_seconds: what making the problems and learners of one experiment may take before it is run,
-    half of this machine's memory at most. stall_minutes: without a sign of life of a play.
+    half of this machine's memory at most. stall_minutes: without a round of a play, or more where more is predicted.
     """
 
     memory_gb: Most | None = None
@@ -63,7 +63,7 @@ class Limits(Settings):
     nodes: Most = Bounds().nodes
     check_gb: Most = 1.0
     check_seconds: Most = 10.0
-    stall_minutes: Most = 60.0
+    stall_minutes: Most = 20.0
 
     @classmethod
     def off(cls) -> Self:

@@ -12,18 +12,18 @@ import hashlib
 import importlib.metadata
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from dpregret.core.files import atomic_write
 from dpregret.core.stamped import Stamp, StampError
 from dpregret.workflows import seals
-from dpregret.workflows.archive import LOCK, NAME
+from dpregret.workflows.archive import LOCK, NAME, self_checked
 from dpregret.workflows.config import Config, experiment_jobs
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 
-FORMAT = 2
+FORMAT = 1
 RECORDS = (seals.FOLDER, "log", "benchmark")  # what jobs write beside their results
 TIMED = ("*/runs/*.parquet", "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "report.html")
 
@@ -34,15 +34,8 @@ SAME, TIMES, RECORD = "same", "times", "record"
 def write(results: Path, config: Config, wanted: Iterable[str], sums: seals.Checksums) -> None:
     """Write the manifest of a folder of results; wanted: what a whole run of the configuration makes."""
     content = build(results, config, wanted, sums)
-    content["sha256"] = own_sum(content)
     with atomic_write(results / NAME) as temporary:
-        temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
-
-
-def own_sum(content: Mapping[str, Any]) -> str:
-    """SHA-256 of all of a manifest but this very number."""
-    text = json.dumps({name: each for name, each in content.items() if name != "sha256"}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+        temporary.write_text(json.dumps(self_checked(content), indent=1), encoding="utf-8")
 
 
 def build(results: Path, config: Config, wanted: Iterable[str], sums: seals.Checksums) -> dict[str, Any]:
@@ -99,11 +92,10 @@ def _entry(results: Path, name: str, sums: seals.Checksums) -> dict[str, Any]:
 
 
 def current(results: Path) -> bool:
-    """Whether there is a manifest, whole and of this form, that no job is younger than."""
+    """Whether there is a manifest, whole, that no job is younger than."""
     try:
         written, said = (results / NAME).stat().st_mtime_ns, json.loads((results / NAME).read_bytes())
-        if said["format"] != FORMAT or said["sha256"] != own_sum(said):
-            return False
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        whole = self_checked(said) == said
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return False
-    return all(path.stat().st_mtime_ns <= written for path in seals.files_of(results / seals.FOLDER))
+    return whole and all(path.stat().st_mtime_ns <= written for path in seals.files_of(results / seals.FOLDER))

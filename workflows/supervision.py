@@ -24,6 +24,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from dpregret.core.answers import LearnerFault
+from dpregret.core.stamped import StampError
+from dpregret.paper_figs.runs import RunsError
+from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL
 
 STALL_MINUTES = 20.0
 """How long a play may tell of no round, at least."""
@@ -42,7 +45,7 @@ CRASHES = tuple(
     if hasattr(signal, name)
 )
 """Signals that a process sends itself by what it does."""
-PARENT_DEATH_SIGNAL, CHILD_SUBREAPER = 1, 36  # of linux/prctl.h
+CHILD_SUBREAPER = 36  # of linux/prctl.h
 PAGE = 4096
 ENDED, BEATS, WORDS = 0, slice(8, 16), slice(16, PAGE)
 
@@ -170,8 +173,8 @@ def _be(play: Callable[[], None], page: Page) -> NoReturn:
         sys.stdout = _Printed()
         play()
         code = 0
-    except BaseException:
-        logging.exception("the job failed")
+    except BaseException as fault:
+        logging.error("the job failed: %s", fault, exc_info=not isinstance(fault, RunsError | StampError))
     finally:
         with contextlib.suppress(BaseException):
             logging.shutdown()

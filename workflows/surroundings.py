@@ -11,6 +11,24 @@ from pathlib import Path
 
 from dpregret.core.errors import ConfigError
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+LEAST_ADDRESSES = 3.0  # GB that a process with all libraries maps, most of which it never touches
+
+
+def check_addresses() -> None:
+    """Raise `ConfigError` where the limit on addresses is such that libraries fail, or hang, while they are loaded."""
+    if resource is None:
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES * 1e9:
+        raise ConfigError(
+            f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v), and needs {LEAST_ADDRESSES:g}"
+        )
+
 
 def check_writable(folders: Iterable[str | Path]) -> None:
     """Raise `ConfigError`, one line a folder, where a file cannot be made in a folder or in what would hold it."""

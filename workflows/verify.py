@@ -16,6 +16,7 @@ import io
 import json
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from typing import IO, Any
 from dpregret.core import stamped
 from dpregret.workflows import archive, seals
 from dpregret.workflows.archive import LOCK, NAME
-from dpregret.workflows.manifest import FORMAT, RECORDS, own_sum
+from dpregret.workflows.manifest import FORMAT, RECORDS
 
 CELLS = 3 * 10**7  # of a Parquet file: what is larger is not decoded
 OTHERS = ("reference", "speed")  # folders beside the results of the full profile that are no part of a run
@@ -59,7 +60,7 @@ class Contents:
                 self.faults.append(f"{name}: {fault}")
             return
         digest, kept = hashlib.sha256(), bytearray()
-        keep = name == NAME or name.startswith(f"{seals.FOLDER}/")
+        keep = name in (NAME, archive.PROVENANCE) or name.startswith(f"{seals.FOLDER}/")
         while part := file.read(1 << 20):
             digest.update(part)
             kept += part if keep else b""
@@ -91,13 +92,13 @@ def of_folder(root: Path) -> Contents:
     return found
 
 
-def of_archive(path: Path) -> tuple[Contents, dict[str, str]]:
-    """The contents of an archive: those of its results, and the checksums of what stands beside them."""
+def of_archive(path: Path) -> tuple[Contents, Contents]:
+    """The contents of an archive: those of its results, and what stands beside them."""
     found, beside = Contents(), Contents()
     for name, file in archive.members(path):
         inside = name.removeprefix(f"{archive.INSIDE}/")
         (found if inside != name else beside).add(inside, file)
-    return found, beside.sums
+    return found, beside
 
 
 def read_manifest(contents: Contents) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def read_manifest(contents: Contents) -> dict[str, Any]:
         jobs = {str(name): [str(each) for each in asked] for name, asked in said["jobs"].items()}
         if any(len(each["sha256"]) != SHA256 for each in files.values()):
             raise ValueError("a checksum is cut")
-        return {**said, "files": files, "jobs": jobs, "sha256": said["sha256"], "same": str(said["same"])}
+        return {**said, "files": files, "jobs": jobs, "whole": said}
     except NothingToCheckError:
         raise
     except KeyError as fault:
@@ -124,10 +125,10 @@ def read_manifest(contents: Contents) -> dict[str, Any]:
 def faults(contents: Contents, manifest: Mapping[str, Any]) -> Iterator[str]:
     """One line for each thing that is wrong."""
     files: Mapping[str, Mapping[str, Any]] = manifest["files"]
-    if manifest["sha256"] != own_sum(manifest):
-        yield f"{NAME}: changed since it was written"
     if manifest.get("finished") is not True:
         yield f"{NAME}: the run was not finished"
+    if archive.self_checked(manifest["whole"]) != manifest["whole"]:
+        yield f"{NAME}: edited or damaged"
     yield from contents.faults
     for name, entry in files.items():
         if name not in contents.sums:
@@ -181,9 +182,24 @@ def check(path: Path) -> tuple[list[str], dict[str, Any]]:
     contents, beside = of_archive(path)
     manifest = read_manifest(contents)
     found = list(faults(contents, manifest))
-    if beside.get(LOCK) != manifest.get("lock"):
-        found.append(f"{LOCK}: not the lock file that the results were made with")
-    return found, manifest
+    return [*found, *_beside_faults(beside, manifest)], manifest
+
+
+def _beside_faults(beside: Contents, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong with the files of an archive that are no results."""
+    if beside.sums.get(LOCK) != manifest.get("lock"):
+        yield f"{LOCK}: not the lock file that the results were made with"
+    try:
+        said = json.loads(beside.texts[archive.PROVENANCE])
+        whole, listed = archive.self_checked(said) == said, dict(said["files"])
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
+        whole, listed = False, {}
+    if not whole:
+        yield f"{archive.PROVENANCE}: missing, edited or damaged"
+        return
+    for name in {**listed, **beside.sums}:
+        if name != archive.PROVENANCE and listed.get(name) != beside.sums.get(name):
+            yield f"{name}: not the file that {archive.PROVENANCE} lists"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -194,7 +210,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in parser.parse_args(arguments).paths:
         try:
             found, manifest = check(path)
-        except (NothingToCheckError, archive.RefusedError, tarfile.TarError, OSError, EOFError, MemoryError) as fault:
+        except (
+            NothingToCheckError,
+            archive.RefusedError,
+            tarfile.TarError,
+            OSError,
+            EOFError,
+            MemoryError,
+            zlib.error,
+        ) as fault:
             print(f"{path}: {' '.join(str(fault).split()) or type(fault).__name__}", file=sys.stderr)
             worst = 2
             continue

@@ -76,8 +76,8 @@ def protected_nodes(noise: Array, window: int) -> float:
 def item_pure_loss(mechanism: PrefixSums, rounds: int) -> Array:
     """Exact pure loss of every item 1..rounds, for a change of one in one coordinate under Laplace(1) noise.
 
-    The transcript y = B v has a density of order exp(-|y|) far out, |y| the least |v|_1 with B v = y. So its largest log
-    ratio is the least |v|_1 with B v = A e_i: never passed, since v may be added to the draws, and the limit along
+    The transcript y = B v has a density of order exp(-|y|) far out, |y| the least |v|_1 with B v = y. So its largest
+    log ratio is the least |v|_1 with B v = A e_i: never passed, since v may be added to the draws, and the limit along
     the ray of A e_i. Where B is square (one new noise a round, as in plain trees) there is one v. NaN where the outputs
     do not have full rank.
     """

@@ -46,7 +46,7 @@ def fault(error: Exception, kept: Path = KEPT) -> str:
     return f"{said} (this is a fault of dpregret: please report it with {kept})"
 
 
-def raised(error: Exception) -> str:
+def raised(error: BaseException) -> str:
     """What an error says in one line; with its kind and the place where it was raised, if it is no plain refusal."""
     said = one_line(error)
     if isinstance(error, ValueError):
@@ -68,6 +68,6 @@ def not_allowed(kind: str, word: object, allowed: Iterable[str]) -> str:
     return f"unknown {kind} {word!r}, allowed: {', '.join(choices) or 'none'}{nearest(word, choices)}"
 
 
-def one_line(error: Exception) -> str:
+def one_line(error: BaseException) -> str:
     """The message of an error without line breaks, and nothing in it that a terminal would act on."""
     return shown(" ".join(str(error).split()))

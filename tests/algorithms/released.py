@@ -17,6 +17,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
@@ -205,6 +206,12 @@ def bandits(kind: Any, variant: str) -> Released:
     if isinstance(learner, NoisyValueBandit):  # sum over the rounds so far of (n / zeta) scale Laplace(1) u
         noise = noise[learner.lag :]
         line, batches = learner.ledger()[0], len(noise)
+        sphere = Directions(generators(7, "directions", RUNS), learner.hull, horizon, learner.batch)
+        pulls = [sphere.take(learner.batch).sum(axis=1) for _ in range(batches)]
+        along = np.diff(noise, axis=0, prepend=0) * np.array(
+            pulls
+        )  # directions are public: noise has both signs on them
+        assert abs(along.mean()) < 6 * along.std() / math.sqrt(along.size)
         size = float(learner.hull / learner.zetas[0] * line.scale * math.sqrt(learner.batch / learner.hull))
         return Released(noise, size * np.tri(batches), replace(line, distribution="mixed"), np.tri(batches))  # type: ignore[arg-type]
     sensitivity_is_that_of_the_play(

@@ -14,15 +14,14 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.learner import Learner, Problem, Setting, play
-from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, PrefixSums
+from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.privacy import ALTERNATIVES, Budget
 from dpregret.algorithms.privacy.audit import item_mu
 from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import WindowTree
-from dpregret.algorithms.privacy.toeplitz import Root, Toeplitz, WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.window_bound import window_lower_bound
-from dpregret.datasets.losses import Quadratic
 
 FAMILIES = ("online", "experts", "bandits")
 WINDOWED = ["wdp-cocol-gaussian", "wdp-cocop-gaussian", "wdp-scofw-gaussian"]
@@ -101,79 +100,6 @@ def test_the_ledger_is_the_exact_loss_of_what_is_released(variant: str, horizon:
         assert (items * plan.sensitivity / plan.scales[0]).max() <= gaussian_mu(BUDGET) * (1 + 1e-9)
         if window <= horizon:
             assert items[0] * plan.sensitivity / plan.scales[0] == pytest.approx(gaussian_mu(BUDGET), rel=1e-9)
-
-
-class Watched:
-    """Half of curvature |x|^2; remembers the points that were played."""
-
-    def __init__(self, curvature: float):
-        self.loss = Quadratic(np.zeros(3), curvature)
-        self.points = np.empty(0)
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.loss, name)
-
-    def value_and_gradient(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        self.points = points[0].copy()
-        return self.loss.value_and_gradient(points)
-
-
-def played(learner: Learner, horizon: int, curvature: float) -> np.ndarray:
-    """Points of rounds 1..T of one setting, (T, runs, d)."""
-    losses: list[Any] = [Watched(curvature) for _ in range(horizon)]
-    play(learner, losses, generators(learner.runs), [horizon])
-    return np.array([loss.points for loss in losses])
-
-
-def fits(noise: np.ndarray, covariance: np.ndarray) -> bool:
-    """Whether samples (T, runs, d) with independent coordinates have this covariance over rounds, to five sigma."""
-    samples = noise.reshape(len(noise), -1)
-    spread = np.sqrt((np.outer(covariance.diagonal(), covariance.diagonal()) + covariance**2) / samples.shape[1])
-    measured = samples @ samples.T / samples.shape[1]
-    return bool((np.abs(measured - covariance) < 5 * spread).all())
-
-
-@pytest.mark.parametrize("variant", ALTERNATIVES)
-def test_played_points_carry_the_noise_of_the_mechanism(variant: str) -> None:
-    """Read back from what was played where no projection bites: the covariance over rounds is sigma^2 H H^T.
-
-    On |x|^2 / 2 the leader of WDP-COCOP is x_(t+1) = -z_t / t; DP-FTRL has x_(t+1) = -(s_t + b_t) / lambda.
-    """
-    horizon, window, generous = 20, 8, Budget(1e4, 1e-6)
-    learner = online("wdp-cocop-gaussian", variant, horizon, window, generous, runs=4000)
-    noise = -np.arange(1, horizon)[:, None, None] * played(learner, horizon, 1.0)[1:]
-    assert_noise_of(learner.noise_plan, noise, WindowTree(window))
-    bound = window_lower_bound(window, horizon - 1) * (learner.noise_plan.sensitivity / gaussian_mu(generous)) ** 2
-    assert np.square(noise).mean() > bound
-
-    learner = online("dp-ftrl-lipschitz", variant, horizon, window, generous, runs=4000)
-    points = played(learner, horizon, 0.01)
-    sums = 0.01 * np.cumsum(points, axis=0)[:-1]
-    noise = -learner.regularisation[0] * points[1:] - sums
-    assert_noise_of(learner.noise_plan, noise, WindowTree(32))
-
-
-def assert_noise_of(plan: NoisePlan, noise: np.ndarray, other: PrefixSums) -> None:
-    mechanism = plan.mechanisms[0]
-    assert isinstance(mechanism, Toeplitz)
-    h = plan.scales[0] * mechanism.materialise(len(noise))[0]
-    assert fits(noise, h @ h.T)
-    assert not fits(noise, h @ h.T * np.sqrt(other.nodes_per_item / mechanism.nodes_per_item))
-    norms = np.sqrt(np.square(noise).sum(axis=-1).mean(axis=1))
-    assert norms == pytest.approx(plan.expected_norm(len(noise))[0], rel=0.05)
-
-
-@pytest.mark.parametrize("variant", ALTERNATIVES)
-def test_experts_see_the_noise_of_the_mechanism(variant: str) -> None:
-    horizon, runs = 23, 3000
-    learner: Any = learners("experts")["private-ftrl"](ExpertProblem(np.ones(3), horizon), BUDGET, runs, variant)  # type: ignore[arg-type]
-
-    class Nothing:
-        rounds, losses = horizon, np.zeros((1, 1, 3))
-
-    (piece,) = [sums for _, sums in learner.noisy_sums([Nothing()], generators(runs))]
-    assert not piece[0].any()
-    assert_noise_of(learner.plan, piece[1:], WindowTree(32))
 
 
 def landau(window: int) -> float:

@@ -32,11 +32,12 @@ def snakemake(copy: Copy, target: str, cores: int = 1) -> str:
     )
     if not code:
         return ""
-    rule = re.search(r"Error in rule (\w+)", output)
+    _, rule, output = output.partition("Error in rule ")
     log = re.search(r"^ +log: (\S+)", output, re.M)
     file = copy.root / (log[1] if log else "no log")
-    told = (file.read_text("utf-8") if file.is_file() else output).strip().splitlines()[-1:]
-    return ": ".join([*([rule[1]] if rule else []), *told])
+    told = file.read_text("utf-8").strip().splitlines() if file.is_file() else []
+    moved = next((line for line in told if " was " in line), told[-1] if told else "no log")
+    return f"{output.partition(':')[0]}: {moved.strip()}" if rule else "no rule failed"
 
 
 def prepare(base: Copy, wanted: list[Mutant], options: argparse.Namespace) -> None:
@@ -104,7 +105,7 @@ def main() -> int:
         wanted = mutants(*options.names)
         if options.rotating:
             wanted = rotating(wanted, options.rotating, options.turn)
-        with copied(*(["results/ci", ".snakemake", "datasets/cache"] if gates else [])) as base:
+        with copied(*(["results/ci", ".snakemake/metadata", "datasets/cache"] if gates else [])) as base:
             prepare(base, wanted, options)
             with ThreadPoolExecutor(options.jobs) as pool:
                 rows = list(pool.map(lambda each: judge(each, base, options.layers), wanted))

@@ -178,7 +178,7 @@ def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:
         (tmp_path / "papers" / name).mkdir(parents=True)
         (tmp_path / "papers" / name / "claims.yaml").write_text(text)
         (tmp_path / "reference" / name).mkdir(parents=True)
-        pd.DataFrame({"verdict": ["reproduced"], "origin": "paper"}).to_csv(
+        pd.DataFrame({"claim": ["a"], "verdict": ["reproduced"], "origin": "paper"}).to_csv(
             tmp_path / "reference" / name / "claims.csv"
         )
         pd.DataFrame({"erratum": [], "status": []}).to_csv(tmp_path / "reference" / name / "errata.csv")

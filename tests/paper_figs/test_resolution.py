@@ -61,7 +61,7 @@ def test_the_resolution_of_the_logarithm_is_where_the_verdict_turns(
 ) -> None:
     """Without noise, a little less than the stated powers of the logarithm is not noticed, a little more is."""
     claim = make_claim(**changes)
-    grid = {"experiment": claim.experiment, "parameter": claim.parameter, "spread": 0.0, "stay": np.inf}
+    grid = {"experiment": claim.experiment, "parameter": claim.parameter, "spread": 0.0, "stay": 1e300}
     values = {"values": (2, 3, 5, 8, 13, 21)} if claim.parameter == "dimension" else {}
 
     def judged(powers: float) -> str:
@@ -143,7 +143,7 @@ def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
         power = sign * stated.resolution if play % 4 < 2 else 0.0
         logs = 0.0 if play % 4 < 2 else sign * stated.resolution_log
         law = Sweep(lambda t, v, p=power, q=logs: 1e-2 * t ** (0.5 + p) * np.log(t) ** (1 + q), seed=[play, 2], **base)
-        noticed += judge(law.frame().assign(bound=np.nan, trivial_regret=np.inf), claim).verdict in DEFINITE
+        noticed += judge(law.frame().assign(bound=np.nan, trivial_regret=1e300), claim).verdict in DEFINITE
     low = stats.binomtest(noticed, plays).proportion_ci(0.99).high
     assert low >= POWER, noticed
 

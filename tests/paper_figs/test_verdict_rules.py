@@ -73,7 +73,7 @@ def test_a_steeper_slope_is_a_violation_only_at_the_bound() -> None:
         "steeper, bound holds", "at most 0.5 of the explicit bound, which it would meet at T of about 2^20"
     )  # fmt: skip
     assert steeper(2.0**10)[1].endswith("at T of about 2^50")
-    assert steeper(np.inf) == ("steeper", "there is no explicit bound to compare with")
+    assert steeper(np.nan) == ("steeper", "there is no explicit bound to compare with")
 
 
 def test_an_overhead_is_held_against_the_bound_of_all_regret() -> None:

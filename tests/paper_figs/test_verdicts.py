@@ -113,6 +113,7 @@ def test_log_slope_of_logarithmic_regret_is_constant() -> None:
     assert found.fitted == pytest.approx(0.0, abs=1e-9)
     assert found.delta_aic > 10
     assert found.per_octave == pytest.approx(20 * np.log(2))
+    assert collect_cells(Sweep(logarithmic).frame(), claim).responses.mean(axis=0) == pytest.approx(20)
     squared = Sweep(lambda checkpoints, value: np.log(checkpoints) ** 2.5).frame()
     law = make_claim(response="log_slope", rate="ln(T)^2.5")
     assert judge(squared, law).normalised == pytest.approx(0.0, abs=1e-9)
@@ -193,6 +194,9 @@ def test_privacy_is_judged_by_what_is_delivered() -> None:
     found = judge(Sweep(root, delivered=10 / 9).frame(), claim)
     assert found.verdict == "violated"
     assert "1.11" in found.reason
+    runs = Sweep(root).frame()
+    one = runs.assign(delivered_epsilon=np.where(runs["run"] == 0, 9.0, 4.0))  # below eps on the mean
+    assert judge(one, claim).verdict == "violated"
 
 
 def test_what_was_not_run_is_said() -> None:
@@ -297,6 +301,8 @@ def test_joint_intervals_decide_about_explicit_bounds() -> None:
     assert judge(frame.assign(bound=others * 1.0), claim).verdict == "inconclusive"
     wide = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), joint * 1.001)
     assert judge(frame.assign(bound=wide), claim).verdict == "holds"
+    near = frame["bound"].where(frame["checkpoint"] != frame["checkpoint"].max(), worst.mean() * 0.999)
+    assert judge(frame.assign(bound=near), claim).verdict == "inconclusive"  # the mean is above it, its interval not
 
 
 def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:

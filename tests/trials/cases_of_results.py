@@ -34,11 +34,11 @@ STALE = {
     "verify: a seal edited": (verified(edit(SEAL, "5e77", "5e78")), "sealed with other settings or code"),
     "verify: the seed in the manifest edited": (
         verified(edit("manifest.json", '"profile"', '"profil"')),
-        "manifest.json: changed since it was written",
+        "manifest.json: edited or damaged",
     ),
     "verify: the shared hash edited": (
         verified(edit("manifest.json", '"same": "', '"same": "0')),
-        "manifest.json: changed",
+        "manifest.json: edited or damaged",
     ),
     "verify: a manifest cut": (verified(cut("manifest.json", 0.5)), "manifest.json: damaged"),
     "verify: an empty manifest": (verified(put("manifest.json")), "manifest.json: damaged"),

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+HANGS = 1800
+"""Seconds after which a process counts as hanging, on however busy a machine: no test is about how long one takes."""
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 
 
@@ -37,7 +39,7 @@ class Checkout:
             env=self.environment,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANGS,
             check=False,
         )
 

@@ -19,10 +19,10 @@ from dpregret.workflows.forkserver import client
 
 PROGRAM = """
 import subprocess, sys, time
-from dpregret.workflows.ending import end_on_signals
+from dpregret.workflows import ending
 child = subprocess.Popen(["sh", "-c", sys.argv[1] + " echo; exec sleep 60"], stdout=subprocess.PIPE)
 child.stdout.readline()
-end_on_signals()
+ending.end_on_signals()
 try:
     print("ready", flush=True)
     time.sleep(60)
@@ -87,6 +87,21 @@ def test_a_client_that_was_asked_to_end_does_not_become_the_job(tmp_path: Path) 
             time.sleep(0.2)
     assert process.wait(60) == 128 + signal.SIGTERM
     assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell children")
+def test_a_run_ends_with_make() -> None:
+    """Though make's shell, which is killed here, passes nothing on."""
+    program = PROGRAM.replace("ending.end_on_signals()", "ending.end_on_signals(); ending.end_with_make()")
+    shell = '"$@" & read line; kill -9 $$'
+    with subprocess.Popen(
+        ["bash", "-c", shell, "bash", sys.executable, "-c", program, ""], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True, env={**os.environ, "MAKELEVEL": "1"},
+    ) as make:  # fmt: skip
+        assert make.stdout is not None
+        assert make.stdout.readline() == "ready\n"
+        said, _ = make.communicate("\n", timeout=60)
+    assert said.split() == ["SIGTERM", str(-signal.SIGTERM)]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell children")

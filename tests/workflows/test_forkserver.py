@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from checkout import Checkout
+from checkout import HANGS, Checkout
 
 from dpregret.workflows.forkserver import launch
 from dpregret.workflows.forkserver.client import ask
@@ -70,7 +70,7 @@ def servers(root: Path) -> list[int]:
     return found
 
 
-def wait_for(condition: Any, what: str, seconds: float = 60.0) -> None:
+def wait_for(condition: Any, what: str, seconds: float = HANGS) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"{what}: not within {seconds} s"
@@ -88,7 +88,7 @@ def test_a_job_that_dies_touches_no_other(
 ) -> None:
     plant(fault)
     process = start(checkout)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1, said
     assert f"exit status {code}" in said or f"exit code {code}" in said or code == 1, said
     found = contents(checkout)
@@ -109,7 +109,7 @@ def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Calla
     words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
     (client,) = [each for each, line in words.items() if b"client.py" in line]
     os.kill(client, signal.SIGTERM)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1
     assert "143" in said
     assert not Path(f"/proc/{(checkout.root / 'hangs').read_text()}").exists()
@@ -131,7 +131,7 @@ def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
     victims = [each for each, line in words.items() if kinds.get(killed, b"no") in line and each != job]
     (checkout.root / "go").touch()
     os.kill(victims[0] if victims else process.pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=HANGS)
     wait_for(lambda: not servers(checkout.root), "the end of the server")
     wait_for(lambda: not Path(f"/proc/{job}").exists(), "the end of its job")
     if killed == "server":  # the client has done the job by itself
@@ -140,7 +140,7 @@ def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
         return
     assert process.returncode != 0
     again = start(checkout)
-    said, _ = again.communicate(timeout=120)
+    said, _ = again.communicate(timeout=HANGS)
     assert again.returncode == 0, said
     after = contents(checkout)
     assert {name: after[name] for name in before} == before
@@ -203,7 +203,7 @@ def test_edited_code_is_never_served(checkout: Checkout, monkeypatch: pytest.Mon
 def test_a_job_records_its_time_and_memory(checkout: Checkout, plant: Callable[[str], None]) -> None:
     plant("sum(range(3 * 10**7))")
     process = start(checkout)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 0, said
     tables = {
         path.name: pd.read_csv(path, sep="\t").iloc[0]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from dpregret.core import stamped
 from dpregret.core.errors import ConfigError
+from dpregret.core.yaml_source import Bounds, read_source
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import RunsError, read_runs
@@ -28,10 +29,16 @@ from dpregret.workflows.config import load_config
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 
-NUMBERS = (10**30, -(10**30), 2**63, 1e308, math.inf, math.nan)
+NUMBERS = (10**30, -(10**30), 2**63, 1e308, 5e-324, math.inf, math.nan)
 WORDS = ("horizon", "window", "ball", "norm-kink", "corrected", "1e3", "\u202e")
+POWERS = st.builds("{}^{}".format, st.integers(0, 40), st.integers(-2000, 10**9))
+RANGES = st.builds("{0}^{1}..{0}^{2}".format, st.integers(0, 40), st.integers(-9, 2000), st.integers(-9, 10**9))
+SIZES = st.one_of(
+    st.integers(0, 1100).map(lambda power: 2**power), st.integers(0, 2000).map(lambda power: 10**power),
+    POWERS, RANGES,
+)  # fmt: skip
 SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(NUMBERS), st.floats(), st.text(max_size=6),
+    st.none(), st.booleans(), st.integers(-3, 3), SIZES, st.sampled_from(NUMBERS), st.floats(), st.text(max_size=6),
     st.sampled_from(WORDS),
 )  # fmt: skip
 VALUES = st.recursive(
@@ -161,6 +168,33 @@ def test_any_bytes_are_refused_with_the_name_of_the_file(kind: str, content: byt
     path = tmp_path / "smoke.yaml"
     path.write_bytes(content)
     assert "smoke.yaml" in refusal(load, path, error)
+
+
+FORMS = ("[{}]", "{{<<: [{}], z: 1}}", "{{a: [{}], b: [{}]}}", "{{? [{}] : 1}}", "{{<<: {}}}")
+
+
+@st.composite
+def aliased(draw: st.DrawFn) -> str:
+    """A file whose every line may hold those above it several times: in lists, in mappings, merged, or as keys."""
+    lines = ["l0: &l0 {x: 1, y: [2, 3]}"]
+    for level in range(1, draw(st.integers(1, 12))):
+        names = draw(st.lists(st.integers(0, level - 1).map("*l{} ".format), min_size=1, max_size=6))
+        form = draw(
+            st.sampled_from(["[{}]", "{{<<: [{}], z: 1}}", "{{a: [{}], b: [{}]}}", "{{? [{}] : 1}}", "{{<<: {}}}"])
+        )
+        lines.append(f"l{level}: &l{level} {form.format(*[', '.join(names)] * 2)}")
+    return "\n".join(lines)
+
+
+@fuzz(40)
+@given(text=aliased())
+def test_aliases_make_no_more_than_a_file_may_hold(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "smoke.yaml"
+    path.write_text(text)
+    made: list[object] = []
+    said = refusal(lambda file: made.append(read_source(file, bounds=Bounds(nodes=300)).data), path, ConfigError)
+    assert ("smoke.yaml" in said) != bool(made)
+    assert not made or len(places(made[0])) <= 300
 
 
 @pytest.mark.parametrize("kind", FILES)

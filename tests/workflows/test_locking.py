@@ -12,7 +12,7 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.locking import BusyError, enter, works
-from dpregret.workflows.surroundings import check_names, check_writable
+from dpregret.workflows.surroundings import check_addresses, check_names, check_writable
 
 HOLD = "import sys, time, pathlib; from dpregret.workflows.locking import enter\n"
 HOLD += "print(enter(['--cores', '1'], pathlib.Path(sys.argv[1])), flush=True); time.sleep(60)"
@@ -94,3 +94,10 @@ def test_a_file_that_hides_a_library_is_told(tmp_path: Path) -> None:
     assert [line.split(": hides the library ")[1] for line in told.value.problems] == [
         "json from jobs: rename it", "numpy from jobs: rename it",
     ]  # fmt: skip
+
+
+def test_a_limit_under_which_libraries_cannot_be_loaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_addresses()
+    monkeypatch.setattr("resource.getrlimit", lambda _: (512_000_000, 512_000_000))
+    with pytest.raises(ConfigError, match=r"may have 0.512 GB of addresses here \(ulimit -v\), and needs 3$"):
+        check_addresses()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from checkout import HANGS
 
 from dpregret.paper_figs.lines import read_lines
 
@@ -66,7 +67,7 @@ def test_example_gets_its_verdict_its_curve_and_its_audit(extended: Any) -> None
 def test_example_is_audited_by_itself(extended: Any) -> None:
     done = subprocess.run(
         [sys.executable, "-c", AUDIT], cwd=extended.root, env=extended.environment, capture_output=True, text=True,
-        check=False, timeout=120,
+        check=False, timeout=HANGS,
     )  # fmt: skip
     assert done.stdout.splitlines() == ["noisy-descent corrected keeps its claim"], done.stderr
 
@@ -75,7 +76,7 @@ def test_contract_of_learners_holds(extended: Any) -> None:
     shutil.copytree(ROOT / "tests" / "algorithms", extended.root / "tests" / "algorithms")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "tests/algorithms/online/test_learners.py", "-k", "noisy-descent"],
-        cwd=extended.root, env=extended.environment, capture_output=True, text=True, check=False, timeout=120,
+        cwd=extended.root, env=extended.environment, capture_output=True, text=True, check=False, timeout=HANGS,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 4

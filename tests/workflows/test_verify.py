@@ -49,7 +49,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "edited": (lambda root: edit(root / PAPER / "claims.csv"), f"{PAPER}/claims.csv: changed since"),
     "another seed": (
         lambda root: relabel(root, '"seed": 7', '"seed": 8'),
-        "manifest.json: changed since it was written",
+        "manifest.json: edited or damaged",
     ),
     "missing": (lambda root: (root / "report.html").unlink(), "report.html: missing"),
     "extra": (lambda root: (root / PAPER / "runs" / "old.csv").write_text(""), "runs/old.csv: not in the manifest"),
@@ -58,6 +58,10 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut": (
         lambda root: (root / PAPER / "runs/horizon/ftal.plain.parquet").write_bytes(b"PAR1"),
         "ftal.plain.parquet: damaged",
+    ),
+    "relabelled": (
+        lambda root: (root / "manifest.json").write_text(json.dumps(manifest_of(root) | {"python": "2.7"})),
+        "manifest.json: edited or damaged",
     ),
     "exchanged": (
         lambda root: relist(root, f"{PAPER}/claims.csv"),
@@ -77,7 +81,7 @@ def relist(root: Path, name: str) -> None:
     edit(root / name)
     manifest = manifest_of(root)
     manifest["files"][name]["sha256"] = verify.seals.checksum(root / name)
-    (root / "manifest.json").write_text(json.dumps(manifest))
+    (root / "manifest.json").write_text(json.dumps(archive.self_checked(manifest)))
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

@@ -30,7 +30,7 @@ from dpregret.workflows.audits.switching import restless
 MU, FLAT = 0.25, 0.05
 WINDOW = 8
 SOME_WINDOWS = 3 * WINDOW - 5
-"""Rounds of learners that forget: the window of an item ends in another one than it began in, and not where that ends."""
+"""Rounds of learners that forget: an item's window ends in another one than it began in, and not where that ends."""
 
 
 def _kink(side: float) -> Loss:

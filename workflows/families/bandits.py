@@ -183,7 +183,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """Stream, set, dimension and horizon."""
         return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
 
-    def blame_learner(self, error: Exception, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
+    def blame_learner(self, error: BaseException, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
         """Learners refuse horizons: too short ones, or those that are no squares."""
         return ("horizon", experiment.horizon.index(cell.horizon))
 

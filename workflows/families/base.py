@@ -194,11 +194,11 @@ class Family(ABC, Generic[E, C, P]):
         """A cell in a message."""
         return f"on {cell}"
 
-    def blame(self, error: Exception, cell: C, experiment: E) -> KeyPath | None:
+    def blame(self, error: BaseException, cell: C, experiment: E) -> KeyPath | None:
         """The key of the experiment that the refusal of a problem is about; None: that of the learner."""
         return ("options",) if "option" in str(error) or isinstance(error, TypeError) else (experiment.key("streams"),)
 
-    def blame_learner(self, error: Exception, cell: C, experiment: E) -> KeyPath | None:
+    def blame_learner(self, error: BaseException, cell: C, experiment: E) -> KeyPath | None:
         """The key that the refusal of a learner is about; None: that of the learner."""
         return None
 

@@ -256,7 +256,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
             smallest["dimension"] = {name: (min(experiment.dimensions(name)),) for name in experiment.sets}
         return experiment.model_copy(update={**smallest, "options": options, "set_options": of_set})
 
-    def blame(self, error: Exception, cell: Cell, experiment: ErmExperiment) -> KeyPath | None:
+    def blame(self, error: BaseException, cell: Cell, experiment: ErmExperiment) -> KeyPath | None:
         """Options of the set, where it refuses them."""
         if any(f"{name} of the set" in str(error) for name, _ in cell.set_options) or "option of the set" in str(error):
             return ("set_options",)

@@ -182,11 +182,11 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         """Stream, size, length and epsilon."""
         return f"on {cell.stream!r}, {cell.experts} experts, T = {cell.horizon}, epsilon = {cell.epsilon:g}"
 
-    def blame(self, error: Exception, cell: Cell, experiment: ExpertExperiment) -> KeyPath | None:
+    def blame(self, error: BaseException, cell: Cell, experiment: ExpertExperiment) -> KeyPath | None:
         """A refusal begins with the name of the argument that it is about."""
         if "epsilon" in str(error) and cell.epsilon not in experiment.epsilon:
             return None  # only a learner without privacy plays there
-        first = str(error).split(maxsplit=1)[0].rstrip(":")
+        first = str(error).partition(" ")[0].rstrip(":")
         keys: dict[str, KeyPath] = {
             "experts": ("experts", experiment.dimension.index(cell.experts)),
             "best_loss": ("best_loss",),

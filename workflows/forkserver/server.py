@@ -196,9 +196,12 @@ class Server:
     def reap(self) -> None:
         """Tell clients what has become of their jobs."""
         while self.jobs:
-            process, status = os.waitpid(-1, os.WNOHANG)
-            if process == 0:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is None:
                 return
+            process = ended.si_pid
+            self.kill(process, signal.SIGKILL)  # what it has left in its group, while nobody else can have its number
+            _, status = os.waitpid(process, 0)
             client = self.jobs.pop(process, None)
             if client is not None:
                 with contextlib.suppress(OSError):

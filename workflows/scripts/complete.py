@@ -22,6 +22,9 @@ def main(asked: Asked) -> None:
         for row in rows.loc[rows["status"] != "ok"].itertuples()
     ]
     if broken:
-        logging.error("failed; the logs of these jobs tell more:\n%s", "\n".join(broken))
+        logging.error(
+            "failed; the logs of these jobs tell more, and who deletes their files plays them again:\n%s",
+            "\n".join(broken),
+        )
         raise SystemExit(1)
     asked.output.write_text(f"{len(runs)} jobs ended well\n")

@@ -4,8 +4,9 @@ from importlib import import_module
 from pathlib import Path
 
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.fingerprint import learner_fingerprint
+from dpregret.workflows.fingerprint import imported_files
 from dpregret.workflows.job import run_job
+from dpregret.workflows.results import check_run
 from dpregret.workflows.task import Asked
 
 LABELS = ("paper", "experiment", "learner", "variant")
@@ -13,15 +14,17 @@ LABELS = ("paper", "experiment", "learner", "variant")
 
 def prepare() -> None:
     """Load all learners and streams, and the kernels of their rounds; read their sources, whose hashes jobs ask for."""
-    for family in FAMILIES.values():
-        streams = [each.__module__ for each in family.streams.values()]
-        for learner in family.learners.values():
-            learner_fingerprint(family.name, learner.__module__, streams)  # keeps what every file imports
+    classes = [
+        each for family in FAMILIES.values() for kind in (family.learners, family.streams) for each in kind.values()
+    ]
+    imported_files({each.__module__ for each in classes})
     import_module("dpregret.core.compiled").warm()  # a quarter of a second: not where only one job is served
 
 
 def main(asked: Asked) -> None:
     """--paper --experiment --learner --variant --settings --output [--host]"""
+    for host in asked.paths("host"):
+        check_run(host, asked.settings)
     labels = {name: asked.one(name) for name in LABELS}
     run_job(
         config=asked.settings,
