@@ -36,7 +36,7 @@ BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit archive reference resources schema unlock kills surroundings lock clean
+  sbom pip-audit archive reference resources schema unlock trials kills surroundings lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -166,6 +166,9 @@ ifneq (,$(filter results,$(RUNS)))
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 endif
+
+trials: setup ## three hundred odd files and commands at every front door: build/trials.md (minutes)
+	$(BIN)/python tests/trials/inputs.py $(TRIALS)
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)

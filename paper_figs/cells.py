@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
@@ -113,7 +114,8 @@ def select_rows(
         before = rows
         if column not in rows.columns:
             raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
-        kept = rows[column] == value if isinstance(value, str) else np.isclose(rows[column].astype(float), value)
+        exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
+        kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
         rows = rows.loc[kept]
         if rows.empty:
             shown = value if isinstance(value, str) else f"{value:g}"

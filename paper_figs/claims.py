@@ -244,7 +244,7 @@ class Table(Strict):
 
     caption: str
     reference: Reference
-    rows: tuple[TableRow, ...]
+    rows: tuple[TableRow, ...] = Field(min_length=1)
 
 
 class FigureEntry(Strict):
@@ -329,7 +329,7 @@ class ClaimsFile(Strict):
     problem: Literal["online", "erm"] = "online"
     exact: dict[str, str] = Field(default_factory=dict)
     gains: tuple[Gain, ...] = ()
-    claims: tuple[Claim, ...]
+    claims: tuple[Claim, ...] = Field(min_length=1)
     tables: tuple[Table, ...] = Field(min_length=1)
     figures: tuple[FigureEntry, ...] = ()
 

@@ -119,9 +119,9 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", header_style="bold")
+    table = Table(title=printable(title), title_justify="left", header_style="bold")
     for name in frame.columns:
-        table.add_column(name, overflow="fold")
+        table.add_column(printable(str(name)), overflow="fold")
     for row in frame.astype("str").to_numpy():
         table.add_row(*map(printable, row))
     console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, highlight=False)

@@ -7,6 +7,7 @@ as in `(log2 W + 1) A_W`, is the mean root of the number of noisy nodes in a sum
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -82,7 +83,13 @@ def _number(text: str | None) -> float:
     """A power; thirds and the like to ten digits."""
     if text is None:
         return 1.0
-    return round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+    try:
+        value = round(float(Fraction(text.strip("()"))), _DIGITS) if "/" in text else float(text)
+    except (ZeroDivisionError, OverflowError):
+        raise ValueError(FORM) from None
+    if not math.isfinite(value):
+        raise ValueError(FORM)
+    return value
 
 
 def _written(value: float) -> str:

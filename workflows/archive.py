@@ -16,6 +16,7 @@ import platform
 import subprocess
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -40,7 +41,10 @@ class _Bounded(gzip.GzipFile):
     def read(self, size: int | None = -1) -> bytes:
         if size is None or size < 0 or size > LARGEST or self.tell() + size > MOST_BYTES:
             raise RefusedError(f"larger than {MOST_BYTES >> 20} MiB, or damaged")
-        return super().read(size)
+        try:
+            return super().read(size)
+        except zlib.error as fault:
+            raise RefusedError(f"damaged ({fault})") from None
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         if offset > MOST_BYTES or whence == io.SEEK_END:
@@ -68,6 +72,8 @@ def members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
             if content is None:
                 raise RefusedError(f"{member.name!r}: no content")
             yield member.name, content
+        while stream.read(1 << 20):  # so that the checksum of all is compared
+            pass
 
 
 def _git(*words: str) -> str | None:

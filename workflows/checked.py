@@ -6,6 +6,7 @@ only an edit of the code, of a library or of the experiment can change.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from dpregret.core.files import atomic_write
+from dpregret.core.files import keep, kept
 from dpregret.workflows.fingerprint import code_fingerprint
 
 KEPT = Path(".snakemake") / "checked.json"
@@ -27,11 +28,8 @@ class Checked:
     def __init__(self, path: Path = KEPT) -> None:
         self.path = path
         self.code = " ".join([code_fingerprint(), sys.version, *map(importlib.metadata.version, LIBRARIES)])
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            self.known = set(map(str, kept["faultless"])) if kept["code"] == self.code else set()
-        except (OSError, ValueError, KeyError, TypeError):
-            self.known = set()
+        before = kept(path)
+        self.known = set[str](before["faultless"] if before and before["code"] == self.code else ())
         self.new: set[str] = set()
 
     def knows(self, *content: object) -> bool:
@@ -46,12 +44,8 @@ class Checked:
         """Keep what is new; a full disk is no reason to stop."""
         if not self.new:
             return
-        try:
-            with atomic_write(self.path) as temporary:
-                content = {"code": self.code, "faultless": sorted(self.known | self.new)}
-                temporary.write_text(json.dumps(content), encoding="utf-8")
-        except OSError:
-            pass
+        with contextlib.suppress(OSError):
+            keep(self.path, {"code": self.code, "faultless": sorted(self.known | self.new)})
 
 
 def _digest(content: tuple[object, ...]) -> str:

@@ -6,12 +6,11 @@ time as Snakemake itself does, and the rules need of them only what is here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from dpregret.core.files import atomic_write
+from dpregret.core import files
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Traits
 from dpregret.workflows.fingerprint import code_fingerprint
@@ -69,16 +68,10 @@ def collect() -> Index:
 
 def keep(index: Index, path: Path = KEPT) -> None:
     """Write the index for jobs that start in the same folder."""
-    with atomic_write(path) as temporary:
-        temporary.write_text(json.dumps({"code": code_fingerprint(), **asdict(index)}), encoding="utf-8")
+    files.keep(path, {"code": code_fingerprint(), **asdict(index)})
 
 
 def recall(path: Path = KEPT) -> Index:
     """Return what was kept, or collect it anew where nothing was, or of other code."""
-    try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept.pop("code") == code_fingerprint():
-            return Index(**kept)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
-        pass
-    return collect()
+    kept = files.kept(path)
+    return Index(**kept) if kept and kept.pop("code") == code_fingerprint() else collect()

@@ -61,7 +61,7 @@ class Limits(Settings):
     epsilon: Most = 1e9
     file_mb: Most = Bounds().megabytes
     nodes: Most = Bounds().nodes
-    check_gb: Most = 2.0
+    check_gb: Most = 1.0
     check_seconds: Most = 10.0
     stall_minutes: Most = 20.0
 

@@ -92,9 +92,10 @@ def _entry(results: Path, name: str, sums: seals.Checksums) -> dict[str, Any]:
 
 
 def current(results: Path) -> bool:
-    """Whether there is a manifest that no job is younger than."""
+    """Whether there is a manifest, whole, that no job is younger than."""
     try:
-        written = (results / NAME).stat().st_mtime_ns
-    except OSError:
+        written, said = (results / NAME).stat().st_mtime_ns, json.loads((results / NAME).read_bytes())
+        whole = self_checked(said) == said
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return False
-    return all(path.stat().st_mtime_ns <= written for path in seals.files_of(results / seals.FOLDER))
+    return whole and all(path.stat().st_mtime_ns <= written for path in seals.files_of(results / seals.FOLDER))

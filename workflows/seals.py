@@ -20,7 +20,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from dpregret.core.files import atomic_write
+from dpregret.core import files
 
 FOLDER, FORMAT = "seals", 1
 KEPT = Path(".snakemake") / "checksums.json"
@@ -54,10 +54,9 @@ class Checksums:
     """
 
     def __init__(self, kept: Path | None = KEPT) -> None:
-        self.kept, self.known, self.new = kept, dict[str, list[Any]](), dict[str, list[Any]]()
+        self.kept, self.new = kept, dict[str, list[Any]]()
+        self.known: dict[str, list[Any]] = (files.kept(kept) if kept else None) or {}
         self.seen: dict[Path, str] = {}
-        with contextlib.suppress(OSError, ValueError, TypeError):
-            self.known = dict(json.loads(kept.read_text(encoding="utf-8"))) if kept else {}
 
     def __call__(self, path: Path) -> str:
         """SHA-256 of a file. Raises OSError."""
@@ -74,8 +73,8 @@ class Checksums:
     def save(self) -> None:
         """Keep them; a full disk is no reason to stop."""
         if self.kept and any(self.known.get(name) != each for name, each in self.new.items()):
-            with contextlib.suppress(OSError), atomic_write(self.kept) as temporary:
-                temporary.write_text(json.dumps({**self.known, **self.new}), encoding="utf-8")
+            with contextlib.suppress(OSError):
+                files.keep(self.kept, {**self.known, **self.new})
 
 
 def files_of(path: Path) -> list[Path]:
@@ -117,7 +116,7 @@ class Seal:
     def write(self, path: Path) -> None:
         """With what made it."""
         said = {"format": FORMAT, "python": platform.python_version(), **asdict(self)}
-        with atomic_write(path) as temporary:
+        with files.atomic_write(path) as temporary:
             temporary.write_text(json.dumps(said, indent=1), encoding="utf-8")
 
 

@@ -48,6 +48,12 @@ def test_a_plain_number_of_rounds_is_accepted(tmp_path: Path) -> None:
     assert claims.claims[0].asymptotic_from.rounds == 512
 
 
+def test_a_paper_without_claims_or_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    assert "claims: must not be empty" in said(write(tmp_path, [], [{**ROW, "exponents": {}}]))
+    assert "claims: must not be empty" in said(write(tmp_path, [{**CLAIM, "claims": []}], [{**ROW, "exponents": {}}]))
+    assert "tables[0].rows: must not be empty" in said(write(tmp_path, [CLAIM], []))
+
+
 def test_a_paper_is_named_by_its_folder(tmp_path: Path) -> None:
     assert load_claims(write(tmp_path, [CLAIM])).paper == tmp_path.name
     assert "claims.yaml:1: paper: a paper is named by its folder" in said(
@@ -135,7 +141,7 @@ def test_a_mistake_is_one_line_with_its_place(
 def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
     group = {**CLAIM, "tolerance": 0.2, "claims": [{"id": "a"}, {"id": "b"}]}
     del group["id"]
-    path = write(tmp_path, [group], [])
+    path = write(tmp_path, [group], [{**ROW, "exponents": {}}])
     assert said(path).startswith(f"{path}:{line_of(path, 'tolerance')}: claims[0].tolerance: unknown key")
     path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "steam": "n"}})
     assert said(path).startswith(f"{path}:{line_of(path, 'steam')}: settings.T.steam: unknown key 'steam', allowed:")

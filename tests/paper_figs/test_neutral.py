@@ -144,5 +144,5 @@ def test_formulas_hold_mathematics_only(formula: str) -> None:
 @few
 @given(any_text)
 def test_nothing_reaches_the_terminal_that_it_would_obey(text: str) -> None:
-    shown = "".join((*ConfigError([f"{text}\ud800"]).problems, formats.terminal(pd.DataFrame({"a": [text]}), "b")))
+    shown = "".join((*ConfigError([f"{text}\ud800"]).problems, formats.terminal(pd.DataFrame({text: [text]}), text)))
     assert all(each.isprintable() or each == "\n" for each in shown)

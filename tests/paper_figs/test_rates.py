@@ -63,3 +63,9 @@ def test_anything_else_is_refused_in_words_or_read(text: str) -> None:
         return
     with pytest.raises(ValueError, match=r"a rate is written like|logarithms are of"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["T^(1/0)", "T^1e999", "ln(T)^(-3/0)"])
+def test_powers_are_finite(text: str) -> None:
+    with pytest.raises(ValueError, match="a rate is written like"):
+        parse(text)

@@ -208,6 +208,8 @@ def test_what_was_not_run_is_said() -> None:
     assert profile.reason == "experiment horizon is not in this profile"
     lonely = make_claim(response="overhead", counterpart="ftal")
     assert "no rows with learner = ftal" in judge(runs, lonely).reason
+    assert judge(runs, make_claim(where={"set": 4.0})).reason.startswith("no rows with set = 4 for"), "a word"
+    assert judge(runs, make_claim(where={"window": "16"})).reason.startswith("no rows with window = 16 for"), "a number"
 
 
 def test_several_settings_in_one_cell_are_refused() -> None:

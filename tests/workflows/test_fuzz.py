@@ -12,16 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from fuzzing import check_words, fuzz, refusal
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpregret.core import stamped
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import Bounds, read_source
-from dpregret.datasets import bundled
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import RunsError, read_runs
@@ -29,7 +28,6 @@ from dpregret.workflows.audits.plan import load_settings
 from dpregret.workflows.config import load_config
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
-fuzz = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 NUMBERS = (10**30, -(10**30), 2**63, 1e308, 5e-324, math.inf, math.nan)
 WORDS = ("horizon", "window", "ball", "norm-kink", "corrected", "1e3", "\u202e")
@@ -71,15 +69,6 @@ def mutated(data: Any, where: tuple[Any, ...], value: Any, how: str) -> Any:
     else:
         target[where[-1]] = value
     return changed
-
-
-def refusal(load: Callable[[Path], object], path: Path, error: type[Exception]) -> str:
-    """What is said of the file; nothing where it is accepted. Any other exception fails the test."""
-    try:
-        load(path)
-    except error as fault:
-        return str(fault)
-    return ""
 
 
 def smoke() -> Any:
@@ -157,7 +146,7 @@ def test_the_untouched_file_is_read(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", FILES)
-@fuzz
+@fuzz(40)
 @given(data=st.data())
 def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.DataObject, tmp_path: Path) -> None:
     tree, load, error = DATA[kind]
@@ -166,13 +155,11 @@ def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.Dat
     path = tmp_path / "smoke.yaml"
     path.write_text(yaml.safe_dump(changed, sort_keys=False, allow_unicode=True), encoding="utf-8")
     said = refusal(load, path, error)
-    assert not said or "smoke.yaml" in said
-    assert "Traceback" not in said
-    assert all(len(line) < 2000 for line in said.splitlines())
+    check_words(said, "smoke.yaml")
 
 
 @pytest.mark.parametrize("kind", FILES)
-@fuzz
+@fuzz(40)
 @given(
     content=st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
 )
@@ -199,7 +186,7 @@ def aliased(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@fuzz
+@fuzz(40)
 @given(text=aliased())
 def test_aliases_make_no_more_than_a_file_may_hold(text: str, tmp_path: Path) -> None:
     path = tmp_path / "smoke.yaml"
@@ -222,7 +209,7 @@ def test_no_file_or_a_folder_is_refused_in_words(kind: str, tmp_path: Path) -> N
 ROWS = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
 
 
-@fuzz
+@fuzz(40)
 @given(data=st.data())
 def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.DataObject, tmp_path: Path) -> None:
     column = data.draw(st.sampled_from(list(ROWS.columns)))
@@ -238,8 +225,8 @@ def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.
     assert not said or "rows.parquet" in said or "horizon" in said
 
 
+@fuzz(40)
 @given(content=st.binary(max_size=200))
-@fuzz
 def test_any_bytes_are_no_results(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "rows.parquet").write_bytes(content)
     assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)
@@ -250,18 +237,3 @@ def test_cut_off_results_are_refused(tmp_path: Path) -> None:
     whole = (tmp_path / "rows.parquet").read_bytes()
     (tmp_path / "rows.parquet").write_bytes(whole[: len(whole) // 2])
     assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)
-
-
-@fuzz
-@given(place=st.integers(0, 10**6), value=st.integers(0, 255), cut=st.integers(0, 10**6))
-def test_damaged_data_files_are_refused_or_harmless(place: int, value: int, cut: int, tmp_path: Path) -> None:
-    """One byte changed, or the end cut off. A changed byte may hide in the name of an array or in padding."""
-    path = tmp_path / "tiny.npz"
-    bundled.save(path, np.eye(3), np.ones(3))
-    content = bytearray(path.read_bytes())
-    content[place % len(content)] = value
-    damaged = bytes(content[: len(content) - cut % len(content) * (cut % 2)])
-    path.unlink()
-    path.write_bytes(damaged)
-    said = refusal(bundled.read, path, ValueError)
-    assert not said or "tiny.npz" in said

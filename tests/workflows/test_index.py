@@ -41,6 +41,7 @@ def test_what_was_kept_is_recalled_without_importing_a_learner(tmp_path: Path, m
         Path.unlink,
         lambda path: path.write_bytes(b""),
         lambda path: path.write_text("[1]"),
+        lambda path: path.write_text(path.read_text().replace("online", "onlime", 1)),
         lambda path: path.write_text(json.dumps({"code": "other", "learners": {}})),
     ],
 )

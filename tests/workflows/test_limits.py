@@ -127,7 +127,7 @@ def test_shipped_profiles_are_within_all_limits_of_a_small_machine(
         (ZeroDivisionError("by zero"), r"learners\.wdp-cocop-gamma\[0\]: .*ZeroDivisionError"),
         (IndexError("of a user's own learner"), "IndexError: of a user's own learner"),
         (SystemExit(0), "SystemExit: 0"),
-        (MemoryError(), r"horizon: making its problems and learners takes more than 2 GB \(limit check_gb\)"),
+        (MemoryError(), r"horizon: making its problems and learners takes more than 1 GB \(limit check_gb\)"),
         (limits.TooMuch(), r"horizon: making its problems and learners takes more than 10 s"),
     ],
 )

@@ -47,6 +47,10 @@ def edit(path: Path) -> None:
 
 DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "edited": (lambda root: edit(root / PAPER / "claims.csv"), f"{PAPER}/claims.csv: changed since"),
+    "another seed": (
+        lambda root: relabel(root, '"seed": 7', '"seed": 8'),
+        "manifest.json: edited or damaged",
+    ),
     "missing": (lambda root: (root / "report.html").unlink(), "report.html: missing"),
     "extra": (lambda root: (root / PAPER / "runs" / "old.csv").write_text(""), "runs/old.csv: not in the manifest"),
     "unsealed": (lambda root: (root / "seals/report.json").unlink(), "seals/report.json: no seal"),
@@ -64,6 +68,12 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
         f"{PAPER}/claims.csv: the manifest lists another file than its job sealed",
     ),
 }
+
+
+def relabel(root: Path, old: str, new: str) -> None:
+    text = (root / "manifest.json").read_text()
+    assert old in text
+    (root / "manifest.json").write_text(text.replace(old, new))
 
 
 def relist(root: Path, name: str) -> None:
@@ -153,7 +163,9 @@ def test_a_hostile_archive_is_refused_in_one_line(
     assert "no manifest" not in told, "refused before it was read to the end"
 
 
-@pytest.mark.parametrize("content", [b"", b"hello", gzip.compress(b""), gzip.compress(bytes(600))[:20]])
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", gzip.compress(b""), gzip.compress(bytes(600))[:20], gzip.compress(b"")[:10] + b"\xff"]
+)
 def test_what_is_no_archive_is_told(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.tar.gz").write_bytes(content)
     assert verify.main([str(tmp_path / "a.tar.gz")]) == 2

@@ -1,0 +1,242 @@
+"""Results, archives, tables, seals and caches with damaged bytes: refused in words, or read as they were written."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from fuzzing import bounded, check_words, damage, fuzz, refusal
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpregret.core import stamped
+from dpregret.datasets import bundled
+from dpregret.paper_figs import compare, gate, show
+from dpregret.paper_figs.planted import Sweep
+from dpregret.paper_figs.reference import PAPER, SUMS, keep
+from dpregret.paper_figs.runs import RunsError, read_runs
+from dpregret.workflows import archive, index, manifest, seals, verify
+from dpregret.workflows.checked import Checked
+from dpregret.workflows.config import Config, load_config
+from dpregret.workflows.profiles import PROFILES
+
+pytestmark = pytest.mark.filterwarnings("default")
+KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci" / "lou_cheung_2020"
+ROWS = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
+
+
+def called(main: Callable[[list[str]], int], *words: object) -> tuple[int, str]:
+    """Exit code of a command and all that it says; code 0 or 1: about what was read, 2: it cannot be read."""
+    told = io.StringIO()
+    with bounded(), contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+        code = main([str(word) for word in words])
+    said = told.getvalue()
+    assert "Traceback" not in said
+    assert code == 0 or said.strip()
+    assert code != 2 or all(len(line) < 2000 for line in said.splitlines())
+    return code, said
+
+
+@pytest.fixture(scope="module")
+def stamped_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("rows") / "rows.parquet"
+    stamped.write(ROWS, path, stamped.Stamp("5e77", "c0de"))
+    return path.read_bytes()
+
+
+@fuzz(60)
+@given(data=st.data())
+def test_damaged_results_are_refused_or_as_written(data: st.DataObject, stamped_file: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(data.draw(damage(stamped_file)))
+    found: list[pd.DataFrame] = []
+    said = refusal(lambda path: found.append(stamped.read(path, most=10**6)), path, stamped.StampError)
+    check_words(said, "rows.parquet")
+    if not said:
+        pd.testing.assert_frame_equal(found[0], ROWS, check_exact=True)
+    check_words(refusal(stamped.Stamp.of, path, stamped.StampError), "rows.parquet")
+    check_words(refusal(read_runs, tmp_path, RunsError), "rows.parquet")
+
+
+@fuzz(60)
+@given(data=st.data())
+def test_damaged_examples_are_refused_or_as_written(data: st.DataObject, tmp_path: Path) -> None:
+    path, features, labels = tmp_path / "tiny.npz", np.eye(3) / 2, np.array([1.0, -1.0, 0.5])
+    path.unlink(missing_ok=True)
+    bundled.save(path, features, labels)
+    path.write_bytes(data.draw(damage(path.read_bytes())))
+    found: list[bundled.Examples] = []
+    said = refusal(lambda path: found.append(bundled.read(path)), path, ValueError)
+    check_words(said, "tiny.npz")
+    if not said:
+        np.testing.assert_array_equal(found[0].features, features)
+        np.testing.assert_array_equal(found[0].labels, labels)
+
+
+def shortened(folder: Path) -> None:
+    """A kept paper with a few lines of each table: the header, and what follows it."""
+    folder.mkdir(parents=True)
+    for name in (*PAPER, "table_1.csv"):
+        lines = (KEPT / name).read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / name).write_text("".join(lines[:8]), encoding="utf-8")
+    keep(folder, PAPER)
+
+
+@pytest.fixture(scope="module")
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two equal folders of results, of one paper."""
+    made = [tmp_path_factory.mktemp(name) for name in ("now", "kept")]
+    for side in made:
+        shortened(side / KEPT.name)
+    return made[0], made[1]
+
+
+@pytest.mark.parametrize("name", [*PAPER, SUMS, "table_1.csv"])
+@fuzz(7)
+@given(data=st.data())
+def test_a_damaged_table_is_refused_or_told(name: str, data: st.DataObject, sides: tuple[Path, Path]) -> None:
+    """The gate lets no damaged reference pass, and of damaged results only numbers that moved less than they may."""
+    now, kept = sides
+    for side in sides:
+        file = side / KEPT.name / name
+        whole = file.read_bytes()
+        spoilt = data.draw(damage(whole))
+        file.write_bytes(spoilt)
+        try:
+            code, _ = called(gate.main, "compare", now, kept)
+            if side == kept and name in PAPER:
+                assert code == (0 if spoilt == whole else 2)
+            elif code == 0 and name in PAPER:
+                lines = [gate.Tables.read(each) for each in sides]
+                for frame in ("lines", "jobs"):
+                    assert len(getattr(lines[0], frame)) == len(getattr(lines[1], frame))
+                assert lines[0].lines["verdict"].tolist() == lines[1].lines["verdict"].tolist()
+            assert called(compare.main, now, kept)[0] in (0, 2)
+            words = ("--lines", {"claims.csv": "claim", "checks.csv": "check"}.get(name, ""))
+            assert called(show.main, KEPT.name, "--results", side, *(words if words[1] else ()))[0] in (0, 2)
+        finally:
+            file.write_bytes(whole)
+
+
+FOLDER, LOG, ASKED = "lou_cheung_2020", "log/lou_cheung_2020/tables.log", ["5e77", "c0de"]
+
+
+@pytest.fixture(scope="module")
+def smoke() -> Config:
+    return load_config(PROFILES / "smoke.yaml", check=False)
+
+
+def finished(root: Path, config: Config) -> Path:
+    """A finished run of one job: rows, a table, its log and seal, and the manifest."""
+    name = f"{FOLDER}/runs/horizon/ftal.plain.parquet"
+    for file in (LOG, f"{FOLDER}/claims.csv"):
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text("a,b\n1,2\n")
+    stamped.write(ROWS, root / name, stamped.Stamp(*ASKED))
+    seals.seal(root / LOG, ASKED, [root / f"{FOLDER}/claims.csv"], [root / name, root / f"{FOLDER}/claims.csv"])
+    manifest.write(root, config, [str(root / name)], seals.Checksums(None))
+    return root
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory, smoke: Config) -> Path:
+    return finished(tmp_path_factory.mktemp("run"), smoke)
+
+
+def test_the_undamaged_run_is_as_listed(run: Path, tmp_path: Path) -> None:
+    assert called(verify.main, run)[0] == 0
+    archive.write(run, json.loads((run / "manifest.json").read_text()), tmp_path / "a.tar.gz")
+    assert called(verify.main, tmp_path / "a.tar.gz")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["manifest.json", f"seals/{FOLDER}/tables.json", LOG, f"{FOLDER}/claims.csv"])
+@fuzz(25)
+@given(data=st.data())
+def test_no_damaged_byte_of_a_run_is_as_listed(name: str, data: st.DataObject, run: Path) -> None:
+    whole = (run / name).read_bytes()
+    spoilt = data.draw(damage(whole))
+    (run / name).write_bytes(spoilt)
+    try:
+        code, _ = called(verify.main, run)
+        same = json.loads(spoilt) == json.loads(whole) if code == 0 and name == "manifest.json" else spoilt == whole
+        assert code == 0 if spoilt == whole else (code in (1, 2) or same)
+        found = seals.fault(run / LOG, ASKED, [run / FOLDER / "claims.csv"], seals.checksum)
+        assert found is None or found[0] in (seals.UNSEALED, seals.OTHERWISE, seals.CHANGED, seals.FROM_OTHERS)
+        assert manifest.current(run) in (True, False)
+    finally:
+        (run / name).write_bytes(whole)
+
+
+@pytest.fixture(scope="module")
+def packed(run: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("packed") / "a.tar.gz"
+    archive.write(run, json.loads((run / "manifest.json").read_text()), path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@fuzz(25)
+@given(data=st.data())
+def test_a_damaged_archive_is_refused_or_as_packed(
+    inside: bool, data: st.DataObject, packed: bytes, tmp_path: Path
+) -> None:
+    """inside: the damage was done before it was compressed, so that no checksum of gzip tells."""
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(
+        gzip.compress(data.draw(damage(gzip.decompress(packed))), 1) if inside else data.draw(damage(packed))
+    )
+    if called(verify.main, path)[0] == 0:
+        listed, wanted = tmp_path / "b.tar.gz", {}
+        listed.write_bytes(packed)
+        for file in (path, listed):
+            wanted[file] = {
+                name: content.read() for name, content in archive.members(file) if name.startswith("results/")
+            }
+        assert wanted[path] == wanted[listed]
+
+
+def caches(folder: Path) -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
+    """Name of a file that one command leaves for the next -> what writes it, and what reads it."""
+    source, codes = folder / "source", folder / "sums.json"
+
+    def write_sums() -> None:
+        source.write_text("x")
+        made = seals.Checksums(codes)
+        made.new = {str(source): [*(0,) * 4, "0" * 64], "other": [1, 2, 3, 4, "1" * 64]}
+        made.save()
+
+    def write_checked() -> None:
+        kept = Checked(folder / "checked.json")
+        kept.add("a")
+        kept.save()
+
+    def recalled() -> Any:
+        found = index.recall(folder / "index.json")
+        assert found == index.recall(folder / "none.json")
+        return found
+
+    return {
+        "sums.json": (write_sums, lambda: seals.Checksums(codes)(source) == seals.checksum(source)),
+        "checked.json": (write_checked, lambda: not Checked(folder / "checked.json").knows("b")),
+        "index.json": (lambda: index.keep(index.recall(), folder / "index.json"), recalled),
+    }
+
+
+@pytest.mark.parametrize("name", ["sums.json", "checked.json", "index.json"])
+@fuzz(15)
+@given(data=st.data())
+def test_a_damaged_cache_is_as_none(name: str, data: st.DataObject, tmp_path: Path) -> None:
+    write, read = caches(tmp_path)[name]
+    (tmp_path / name).unlink(missing_ok=True)
+    write()
+    (tmp_path / name).write_bytes(data.draw(damage((tmp_path / name).read_bytes())))
+    with bounded():
+        assert read()
