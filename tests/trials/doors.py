@@ -262,7 +262,7 @@ def lie(family: str, methods: Mapping[str, Any], apart: bool = False) -> Door:
     """A learner with some methods replaced, as a job; what its row says."""
 
     def play(folder: Path) -> tuple[int, str]:
-        content = settings(allow_few_cells=True)
+        content = settings(allow_few_cells=True, limits={"stall_minutes": 0.02})
         content["papers"][PAPER]["experiments"] = {"lies": lying.COMMON | lying.EXPERIMENTS[family]}
         (folder / "mine.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
         known: Any = FAMILIES[family].learners
