@@ -65,7 +65,8 @@ def run_job(
     watched(
         lambda: _play_job(config, job, output, data_dir, host, stamp),
         failed,
-        lambda: max(config.limits.stall_minutes, SLOWER * estimate(config, job, most=True)[0] / 60),
+        config.limits.stall_minutes,
+        lambda: SLOWER * estimate(config, job, most=True)[0] / 60,
     )
 
 

@@ -15,6 +15,7 @@ import errno
 import faulthandler
 import io
 import logging
+import math
 import mmap
 import os
 import signal
@@ -28,9 +29,7 @@ from dpregret.core.stamped import StampError
 from dpregret.paper_figs.runs import RunsError
 from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL
 
-STALL_MINUTES = 20.0
-"""How long a play may tell of no round, at least."""
-LOOKS = 40  # in that time
+LOOKS = 40  # in the minutes that a play may tell of no round, at least
 LONGEST = 300  # characters of a reason
 PRINTED = 2**20  # characters that a learner may print into its log
 MACHINE = {
@@ -111,12 +110,15 @@ def in_words(fault: BaseException) -> str:
     return f"{kind}: {said}" if said else kind
 
 
-def watched(play: Callable[[], None], tell: Callable[[str], None], patience: Callable[[], float]) -> None:
+def watched(
+    play: Callable[[], None], tell: Callable[[str], None], stall: float, predicted: Callable[[], float]
+) -> None:
     """Play in a child of this process; `tell` is called with the reason where the learner took it away or hangs.
 
-    play: writes what there is to write. patience: minutes without a round that are allowed, if more than
-    `STALL_MINUTES`; asked only after these. Raises SystemExit with the code to end with where a signal from outside, or
-    the machine, has ended the play. Where processes cannot be forked safely the play is that of this process.
+    play: writes what there is to write. stall: minutes without a round that are allowed, maybe infinite. predicted:
+    as many are allowed if these are more; asked only after the others. Raises SystemExit with the code to end with
+    where a signal from outside, or the machine, has ended the play. Where processes cannot be forked safely the play is
+    that of this process.
     """
     global _page
     if not hasattr(os, "fork") or sys.platform == "darwin":
@@ -132,7 +134,7 @@ def watched(play: Callable[[], None], tell: Callable[[str], None], patience: Cal
     if child == 0:
         _be(play, page)
     try:
-        code, stalled = _wait(child, page, patience)
+        code, stalled = _wait(child, page, stall, predicted)
     finally:
         _end_children(others)
         _prctl(CHILD_SUBREAPER, 0)
@@ -202,7 +204,7 @@ class _Printed(io.TextIOBase):
         return len(text)
 
 
-def _wait(child: int, page: Page, patience: Callable[[], float]) -> tuple[int, str]:
+def _wait(child: int, page: Page, stall: float, predicted: Callable[[], float]) -> tuple[int, str]:
     """Exit code of the child (minus the signal), and what is to be said of one that was stopped as it did not move.
 
     Looks are counted, not seconds: time in which this process is halted too does not count.
@@ -217,15 +219,15 @@ def _wait(child: int, page: Page, patience: Callable[[], float]) -> tuple[int, s
         if quiet < allowed or told:
             return
         if allowed == LOOKS:
-            allowed = max(allowed, LOOKS * patience() / STALL_MINUTES) + 0.5
+            allowed = max(allowed, LOOKS * predicted() / stall) + 0.5
             if quiet < allowed:
                 return
-        told = f"no progress for {quiet / LOOKS * STALL_MINUTES:.3g} minutes"
+        told = f"no progress for {quiet / LOOKS * stall:.3g} minutes"
         os.kill(child, signal.SIGUSR1)  # where it hangs, into the log
         signal.setitimer(signal.ITIMER_REAL, 1.0)
         signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
 
-    every = STALL_MINUTES * 60 / LOOKS
+    every = stall * 60 / LOOKS if math.isfinite(stall) else 0.0  # 0: never
     before = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, every, every)
     try:

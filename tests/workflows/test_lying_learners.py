@@ -242,7 +242,7 @@ def play(
     def run(family: str, apart: bool = False, **methods: Any) -> pd.DataFrame:
         learner = type("Liar", (HONEST[family],), methods)
         monkeypatch.setitem(FAMILIES[family].learners, "liar", learner)  # type: ignore[arg-type]
-        wanted = copy.deepcopy(settings) | {"allow_few_cells": True}
+        wanted = copy.deepcopy(settings) | {"allow_few_cells": True, "limits": {"stall_minutes": 0.02}}
         wanted["papers"][PAPER]["experiments"] = {"lies": COMMON | EXPERIMENTS[family]}
         config = load_config(write(wanted), check=False)
         output = tmp_path / "rows.parquet"
@@ -303,9 +303,8 @@ TAKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 @pytest.mark.parametrize(("action", "reason"), TAKEN.values(), ids=TAKEN)
 def test_a_process_taken_away_is_a_failed_row(
-    play: Callable[..., pd.DataFrame], monkeypatch: pytest.MonkeyPatch, action: Callable[[Any], Any], reason: str
+    play: Callable[..., pd.DataFrame], action: Callable[[Any], Any], reason: str
 ) -> None:
-    monkeypatch.setattr(supervision, "STALL_MINUTES", 0.02)
     (status,) = play("online", apart=True, observe=late(action))["status"]
     assert status.startswith("failed: ")
     assert reason in status

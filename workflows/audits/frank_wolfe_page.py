@@ -38,7 +38,7 @@ def losses() -> str:
             found.append(gaussian_epsilon(exact.distance(budget), delta))
             rows.append([f"{delta:g}", f"{epsilon:g}", *(_told(each, epsilon) for each in found)])
     heads = ["delta", "eps claimed", *(f"lost, T = {_power(rounds)}" for rounds in ROUNDS[1:]), "T to infinity"]
-    return formats.markdown(pd.DataFrame(rows, columns=heads))
+    return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads[2:])
 
 
 def edges() -> str:
