@@ -32,7 +32,7 @@ from dpregret.core.errors import ConfigError  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
 from dpregret.paper_figs import compare, formats, gate, show  # noqa: E402
 from dpregret.paper_figs.runs import RunsError, read_runs  # noqa: E402
-from dpregret.workflows import archive, seals, supervision, verify  # noqa: E402
+from dpregret.workflows import archive, seals, verify  # noqa: E402
 from dpregret.workflows.audits.settings import load_settings  # noqa: E402
 from dpregret.workflows.config import check_options, load_config  # noqa: E402
 from dpregret.workflows.families import FAMILIES  # noqa: E402
@@ -262,11 +262,10 @@ def lie(family: str, methods: Mapping[str, Any], apart: bool = False) -> Door:
     """A learner with some methods replaced, as a job; what its row says."""
 
     def play(folder: Path) -> tuple[int, str]:
-        content = settings(allow_few_cells=True)
+        content = settings(allow_few_cells=True, limits={"stall_minutes": 0.02})
         content["papers"][PAPER]["experiments"] = {"lies": lying.COMMON | lying.EXPERIMENTS[family]}
         (folder / "mine.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
         known: Any = FAMILIES[family].learners
-        patience, supervision.STALL_MINUTES = supervision.STALL_MINUTES, 0.02
         known["liar"] = type("Liar", (lying.HONEST[family],), dict(methods))
         try:
             run_job(
@@ -281,7 +280,6 @@ def lie(family: str, methods: Mapping[str, Any], apart: bool = False) -> Door:
             )
         finally:
             del known["liar"]
-            supervision.STALL_MINUTES = patience
         made = pd.read_parquet(folder / "a.parquet")
         said = "; ".join(sorted(set(made["status"])))
         return int(said != "ok" and made["regret"].isna().all()), said
