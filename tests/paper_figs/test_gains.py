@@ -121,13 +121,17 @@ def test_gains_of_a_chapter(tmp_path: Path) -> None:
     assert "| 3.00 [3.00, 3.00] |" in (tmp_path / "out" / "gains.md").read_text()
 
 
+ROW = {"id": "r", "label": "r", "group": "g", "learner": "wdp-cocop-gamma.corrected", "privacy": "p",
+       "neighbouring": "n", "operation": "o", "bound_text": "b"}  # fmt: skip
+
+
 def test_gains_are_drawn_with_what_the_noise_predicts() -> None:
     runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
     texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [],
+        "paper": "chapter", "title": "A chapter", "claims": [claim()],
         "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
                    "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
         "figures": [{"type": "gain", "experiment": "window", "parameter": "window"}],
     })  # fmt: skip
     axis = gain_figure(runs, texts, texts.figures[0]).axes[0]
@@ -139,10 +143,10 @@ def test_gains_are_drawn_with_what_the_noise_predicts() -> None:
 def test_saturated_cells_of_a_gain_are_marked() -> None:
     runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
     texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [],
+        "paper": "chapter", "title": "A chapter", "claims": [claim()],
         "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
                    "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
     })  # fmt: skip
     assert set(gains(runs, texts)["cell"]) == {"saturated"}
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
@@ -152,10 +156,10 @@ def test_another_learner_may_stand_beside_one() -> None:
     """`variants` may name learner.variant; settings are fixed for both."""
     runs = pd.concat([sweep(3.0, "corrected"), sweep(2.0, "plain", learner="ftal")], ignore_index=True)
     texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [],
+        "paper": "chapter", "title": "A chapter", "claims": [claim()],
         "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["ftal.plain", "ftal.absent"],
                    "experiment": "window", "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": []}],
+        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
     })  # fmt: skip
     found = gains(runs, texts)
     assert found["ratio"].to_numpy() == pytest.approx(1.5)

@@ -13,8 +13,12 @@ from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 TEXTS = """\
 title: A paper
 cite: {cite}
-claims: []
-tables: [{{caption: c, reference: {{experiment: e, stream: s}}, rows: []}}]
+settings: {{here: {{experiment: e, stream: s, parameter: horizon}}}}
+claims: [{{id: a, at: here, source: s, says: s, learner: l.v, rate: T}}]
+tables:
+- caption: c
+  reference: {{experiment: e, stream: s}}
+  rows: [{{id: r, label: r, group: g, learner: l.v, privacy: p, neighbouring: n, operation: o, bound_text: b}}]
 """
 
 
