@@ -25,7 +25,7 @@ from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 
 FORMAT = 1
 RECORDS = (seals.FOLDER, "log", "benchmark")  # what jobs write beside their results
-TIMED = ("*/runs/*.parquet", "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "report.html")
+TIMED = ("*/runs/*.parquet", "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "*/exact/cpu.*", "report.html")
 
 SAME, TIMES, RECORD = "same", "times", "record"
 """Kinds of files: equal in two equal runs, byte for byte; with measured times in them; of how a run went."""

@@ -11,7 +11,7 @@ timings apart. A repetition takes the time of a run and about ten seconds for ea
 from __future__ import annotations
 
 import argparse
-import hashlib
+import json
 import os
 import random
 import shutil
@@ -22,18 +22,17 @@ import tempfile
 import time
 from pathlib import Path
 
-import pandas as pd
 import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workflows"))
 from checkout import ROOT, Checkout, make_checkout
 
+from dpregret.workflows import manifest
+
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 VICTIMS = ("main", "server", "job")
 SECONDS_TO_END = 30.0  # of a main process that was killed, and of what it has started
 RESUMES = 3  # after the last kill: a job that was killed fails the run that it was part of, the next one is complete
-COMPARED = {".csv", ".md", ".tex", ".html", ".png", ".txt", ".parquet"}
-TIMED = ("costs", "oracle", "report", "resources")  # beginnings of the names of files that hold timings
 
 
 class Broken(Exception):  # noqa: N818 - the word of the table
@@ -41,19 +40,10 @@ class Broken(Exception):  # noqa: N818 - the word of the table
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Digest of every file that equal runs share; of rows without the columns of seconds."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder)
-        if path.suffix not in COMPARED or name.parts[0] in ("log", "benchmark") or path.name.startswith(TIMED):
-            continue
-        content = path.read_bytes()
-        if path.suffix == ".parquet":
-            rows = pd.read_parquet(path)
-            rows = rows.drop(columns=[column for column in rows.columns if "seconds" in column])
-            content = rows.to_csv(float_format=float.hex).encode()
-        found[str(name)] = hashlib.sha256(content).hexdigest()
-    return found
+    """Digest of every file that equal runs share, as the manifest says; of rows with times that of their other columns."""
+    files = json.loads((folder / manifest.NAME).read_text())["files"]
+    found = {name: file["sha256"] for name, file in files.items() if file["kind"] == manifest.SAME}
+    return found | {name: file["numbers"] for name, file in files.items() if "numbers" in file}
 
 
 class Run:
