@@ -40,7 +40,7 @@ class Broken(Exception):  # noqa: N818 - the word of the table
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Digest of every file that equal runs share, as the manifest says; of rows with times that of their other columns."""
+    """Digest of every file that equal runs share, as the manifest says; of rows with times, of their other columns."""
     files = json.loads((folder / manifest.NAME).read_text())["files"]
     found = {name: file["sha256"] for name, file in files.items() if file["kind"] == manifest.SAME}
     return found | {name: file["numbers"] for name, file in files.items() if "numbers" in file}
