@@ -121,20 +121,6 @@ for paper in CONFIG.papers:
             f"{RESULTS}/{paper}/complete.txt",
 
 
-def seal_run(anew=True):
-    """List what there is now, with checksums; not anew where a list is as young as the last job."""
-    from dpregret.workflows import manifest
-
-    if not anew and manifest.current(Path(RESULTS)):
-        return
-    sums = seals.Checksums()
-    try:
-        manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
-    except OSError as error:
-        logger.info(f"dpregret: no list of the results: {error}")
-    sums.save()
-
-
 onstart:
     if workflow.is_main_process:
         ending.end_on_signals()

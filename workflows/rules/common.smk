@@ -106,6 +106,20 @@ def run_code(wildcards):
     )
 
 
+def seal_run(anew=True):
+    """List what there is now, with checksums; not anew where a list is as young as the last job."""
+    from dpregret.workflows import manifest
+
+    if not anew and manifest.current(Path(RESULTS)):
+        return
+    sums = seals.Checksums()
+    try:
+        manifest.write(Path(RESULTS), CONFIG, rules.all.input, sums)
+    except OSError as error:
+        logger.info(f"dpregret: no list of the results: {error}")
+    sums.save()
+
+
 def run_file(job):
     """Where the result of a job is."""
     return f"{RESULTS}/{job.paper}/runs/{job.experiment}/{job.learner}.{job.variant}.parquet"
