@@ -243,6 +243,8 @@ def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
     assert (side, reason) == ("open", "interval too wide: [-0.300, 0.300]; about 144 runs would decide")
     side, reason = decide(Estimate(0.09, 0.05, 0.13), 0.1, 16)
     assert (side, reason) == ("open", "[0.050, 0.130] straddles +0.1")
+    side, reason = decide(Estimate(-0.12, -0.18, -0.06), 0.1, 16)
+    assert (side, reason) == ("open", "[-0.180, -0.060] straddles -0.1")
 
 
 @pytest.mark.parametrize(
