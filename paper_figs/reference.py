@@ -5,12 +5,11 @@ Whatever is cut, edited or damaged in a reference is noticed before anything is 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dpregret.core.files import atomic_write
+from dpregret.core.files import atomic_write, checksum
 from dpregret.paper_figs.findings import GateError
 from dpregret.paper_figs.jobs import FILE, read_jobs
 from dpregret.paper_figs.lines import FILES, read_lines
@@ -36,7 +35,7 @@ def _is_paper(folder: Path) -> bool:
 
 def keep(folder: Path, names: Sequence[str]) -> None:
     """Write the checksums of the files `names` of a folder. Raises OSError for one that is missing."""
-    text = "".join(f"{_digest(folder / name)}  {name}\n" for name in names)
+    text = "".join(f"{checksum(folder / name)}  {name}\n" for name in names)
     with atomic_write(folder / SUMS) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -54,7 +53,7 @@ def check(folder: Path, names: Sequence[str]) -> None:
             raise GateError(f"{sums}: does not list {name}; {RENEW}")
         if not (folder / name).is_file():
             raise GateError(f"{folder / name}: not there; {RENEW}")
-        if _digest(folder / name) != listed[name]:
+        if checksum(folder / name) != listed[name]:
             raise GateError(f"{folder / name}: not the file that was kept ({SUMS}); git restores it, {RENEW}")
 
 
@@ -71,7 +70,3 @@ def keep_all(folder: Path) -> list[Path]:
         keep(folder / "audit", AUDIT)
         kept.append(folder / "audit")
     return kept
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from dpregret.core.files import atomic_write
+from dpregret.core.files import atomic_write, checksum
 from dpregret.core.stamped import Stamp, StampError
 from dpregret.workflows import seals
 from dpregret.workflows.archive import LOCK, NAME, self_checked
@@ -62,7 +62,7 @@ def build(results: Path, config: Config, wanted: Iterable[str], sums: seals.Chec
         "dpregret": importlib.metadata.version("dpregret"),
         "python": platform.python_version(),
         "code": code_fingerprint(),
-        "lock": seals.checksum(lock) if lock.exists() else None,
+        "lock": checksum(lock) if lock.exists() else None,
         "same": hashlib.sha256(same.encode()).hexdigest(),
         "configuration": json.loads(config.to_json()),
         "jobs": jobs,

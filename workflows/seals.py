@@ -8,7 +8,6 @@ Snakemake's own records say. Paths in a seal start at its folder of results, so 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import platform
@@ -40,12 +39,6 @@ def beside(log: Path, folder: str, suffix: str) -> Path:
     return Path(*parts)
 
 
-def checksum(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 class Checksums:
     """SHA-256 of files, computed again only where size, dates or inode differ.
 
@@ -64,7 +57,7 @@ class Checksums:
             told, name = path.stat(), str(path)
             marks = [told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino]
             known = self.known.get(name)
-            found = known[-1] if known and known[:-1] == marks else checksum(path)
+            found = known[-1] if known and known[:-1] == marks else files.checksum(path)
             self.seen[path] = found
             if time.time_ns() - max(told.st_mtime_ns, told.st_ctime_ns) > JUST_NOW:
                 self.new[name] = [*marks, found]
@@ -134,7 +127,7 @@ def seal(log: Path, asked: Sequence[str], inputs: Iterable[Path], outputs: Itera
     place, root = place_of(log)
 
     def sums(paths: Iterable[Path]) -> dict[str, str]:
-        return {relative(file, root): checksum(file) for path in paths for file in files_of(path)}
+        return {relative(file, root): files.checksum(file) for path in paths for file in files_of(path)}
 
     Seal(tuple(asked), sums(inputs), sums(outputs)).write(place)
 

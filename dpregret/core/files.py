@@ -24,6 +24,12 @@ def atomic_write(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def checksum(path: Path) -> str:
+    """SHA-256 of a file. Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def keep(path: Path, content: object) -> None:
     """Write what one command leaves for the next, as JSON below its checksum."""
     text = json.dumps(content, sort_keys=True)

@@ -29,6 +29,7 @@ import test_mentions as mentioned  # noqa: E402
 from checkout import Checkout, make_checkout  # noqa: E402
 
 from dpregret.core.errors import ConfigError  # noqa: E402
+from dpregret.core.files import checksum  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
 from dpregret.paper_figs import compare, formats, gate, show  # noqa: E402
 from dpregret.paper_figs.runs import RunsError, read_runs  # noqa: E402
@@ -228,7 +229,7 @@ def sealed(change: Change, asked: list[str] = damaged.ASKED) -> Door:
             root / damaged.FOLDER / "claims.csv",
             root / damaged.FOLDER / "runs" / "horizon" / "ftal.plain.parquet",
         ]
-        found = seals.fault(root / damaged.LOG, asked, outputs, seals.checksum)
+        found = seals.fault(root / damaged.LOG, asked, outputs, checksum)
         return (1, f"made again: {found[0]} ({found[1]})") if found else (0, "used")
 
     return look

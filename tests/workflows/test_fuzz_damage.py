@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpregret.core import stamped
+from dpregret.core.files import checksum
 from dpregret.datasets import bundled
 from dpregret.paper_figs import compare, gate, show
 from dpregret.paper_figs.planted import Sweep
@@ -168,7 +169,7 @@ def test_no_damaged_byte_of_a_run_is_as_listed(name: str, data: st.DataObject, r
         code, _ = called(verify.main, run)
         same = json.loads(spoilt) == json.loads(whole) if code == 0 and name == "manifest.json" else spoilt == whole
         assert code == 0 if spoilt == whole else (code in (1, 2) or same)
-        found = seals.fault(run / LOG, ASKED, [run / FOLDER / "claims.csv"], seals.checksum)
+        found = seals.fault(run / LOG, ASKED, [run / FOLDER / "claims.csv"], checksum)
         assert found is None or found[0] in (seals.UNSEALED, seals.OTHERWISE, seals.CHANGED, seals.FROM_OTHERS)
         assert manifest.current(run) in (True, False)
     finally:
@@ -224,7 +225,7 @@ def caches(folder: Path) -> dict[str, tuple[Callable[[], object], Callable[[], o
         return found
 
     return {
-        "sums.json": (write_sums, lambda: seals.Checksums(codes)(source) == seals.checksum(source)),
+        "sums.json": (write_sums, lambda: seals.Checksums(codes)(source) == checksum(source)),
         "checked.json": (write_checked, lambda: not Checked(folder / "checked.json").knows("b")),
         "index.json": (lambda: index.keep(index.recall(), folder / "index.json"), recalled),
     }

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from dpregret.core import stamped
+from dpregret.core.files import checksum
 from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows import results, seals
 from dpregret.workflows.config import Config, Job, load_config
@@ -79,14 +80,14 @@ def test_an_edit_that_keeps_size_and_date_is_seen(made: Path, monkeypatch: pytes
     first = seals.Checksums(kept)
     first(TABLE)
     first.save()
-    monkeypatch.setattr(seals, "checksum", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr(seals.files, "checksum", lambda path: pytest.fail("read again"))
     assert seals.Checksums(kept)(TABLE) == first(TABLE)
     monkeypatch.undo()
     os.chdir(made)
     told = TABLE.stat()
     TABLE.write_text("y")
     os.utime(TABLE, ns=(told.st_atime_ns, told.st_mtime_ns))
-    assert seals.Checksums(kept)(TABLE) == seals.checksum(TABLE) != first(TABLE)
+    assert seals.Checksums(kept)(TABLE) == checksum(TABLE) != first(TABLE)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from checkout import Checkout
 
+from dpregret.core.files import checksum
 from dpregret.workflows import archive, verify
 
 pytestmark = pytest.mark.workflow
@@ -80,7 +81,7 @@ def relist(root: Path, name: str) -> None:
     """Edit a file, and the manifest with it."""
     edit(root / name)
     manifest = manifest_of(root)
-    manifest["files"][name]["sha256"] = verify.seals.checksum(root / name)
+    manifest["files"][name]["sha256"] = checksum(root / name)
     (root / "manifest.json").write_text(json.dumps(archive.self_checked(manifest)))
 
 
