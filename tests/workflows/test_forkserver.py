@@ -50,11 +50,29 @@ def plant(checkout: Checkout, settings: dict[str, Any]) -> Callable[[str], None]
     return plant_fault
 
 
-def start(checkout: Checkout) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        checkout.command(*MINE), cwd=checkout.root, env={**checkout.environment, "TOLD": "x=y\nz"}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+Start = Callable[[], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(checkout: Checkout) -> Iterator[Start]:
+    """Start the run; whatever a test leaves of it ends with the test."""
+    started = []
+
+    def begin() -> "subprocess.Popen[str]":
+        started.append(
+            subprocess.Popen(
+                checkout.command(*MINE), cwd=checkout.root, env={**checkout.environment, "TOLD": "x=y\nz"}, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )
+        )  # fmt: skip
+        return started[-1]
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def servers(root: Path) -> list[int]:
@@ -65,6 +83,17 @@ def servers(root: Path) -> list[int]:
             words = (folder / "cmdline").read_bytes()
             if b"forkserver" in words and (folder / "cwd").resolve() == root.resolve():
                 found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def clients(root: Path) -> list[int]:
+    found = []
+    for each in servers(root):
+        try:
+            if b"client.py" in (Path("/proc") / str(each) / "cmdline").read_bytes():
+                found.append(each)
         except OSError:
             continue
     return found
@@ -84,10 +113,10 @@ def contents(checkout: Checkout) -> dict[str, str]:
 @pytest.mark.workflow
 @pytest.mark.parametrize(("fault", "code"), FAULTS.values(), ids=FAULTS)
 def test_a_job_that_dies_touches_no_other(
-    checkout: Checkout, plant: Callable[[str], None], fault: str, code: int
+    checkout: Checkout, plant: Callable[[str], None], start: Start, fault: str, code: int
 ) -> None:
     plant(fault)
-    process = start(checkout)
+    process = start()
     said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1, said
     assert f"exit status {code}" in said or f"exit code {code}" in said or code == 1, said
@@ -101,14 +130,13 @@ def test_a_job_that_dies_touches_no_other(
 
 
 @pytest.mark.workflow
-def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Callable[[str], None]) -> None:
+def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Callable[[str], None], start: Start) -> None:
     plant("open('hangs', 'w').write(str(os.getpid())); time.sleep(600)")
-    process = start(checkout)
+    process = start()
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
-    words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
-    (client,) = [each for each, line in words.items() if b"client.py" in line]
-    os.kill(client, signal.SIGTERM)
+    wait_for(lambda: len(clients(checkout.root)) == 1, "the clients of the other jobs")
+    os.kill(*clients(checkout.root), signal.SIGTERM)
     said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1
     assert "143" in said
@@ -118,14 +146,15 @@ def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Calla
 @pytest.mark.workflow
 @pytest.mark.parametrize("killed", ["snakemake", "server", "client"])
 def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
-    checkout: Checkout, plant: Callable[[str], None], killed: str
+    checkout: Checkout, plant: Callable[[str], None], start: Start, killed: str
 ) -> None:
     plant("open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)")
-    process = start(checkout)
+    process = start()
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
     before = contents(checkout)
     job = int((checkout.root / "hangs").read_text())
+    wait_for(lambda: len(clients(checkout.root)) == 1, "the clients of the other jobs")
     words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
     kinds = {"client": b"client.py", "server": b"forkserver.server"}
     victims = [each for each, line in words.items() if kinds.get(killed, b"no") in line and each != job]
@@ -139,7 +168,7 @@ def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
         assert contents(checkout)["ftal.plain.parquet"].split()[0] not in before["ogd.plain.parquet"].split()
         return
     assert process.returncode != 0
-    again = start(checkout)
+    again = start()
     said, _ = again.communicate(timeout=HANGS)
     assert again.returncode == 0, said
     after = contents(checkout)
@@ -200,9 +229,9 @@ def test_edited_code_is_never_served(checkout: Checkout, monkeypatch: pytest.Mon
 
 
 @pytest.mark.workflow
-def test_a_job_records_its_time_and_memory(checkout: Checkout, plant: Callable[[str], None]) -> None:
+def test_a_job_records_its_time_and_memory(checkout: Checkout, plant: Callable[[str], None], start: Start) -> None:
     plant("sum(range(3 * 10**7))")
-    process = start(checkout)
+    process = start()
     said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 0, said
     tables = {
