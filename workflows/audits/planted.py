@@ -13,6 +13,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -159,6 +161,14 @@ def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     return np.asarray((generator.random((runs, 2 if planted else 1)) < chance).sum(axis=1, keepdims=True) * 1.0)
 
 
+def remembered(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Epoch leader that does not forget: round 1 enters the choices of five epochs, for the price of one."""
+    learner = EpochLeader(ExpertProblem(np.ones(2), 63), PURE, 1, "pure")
+    sums = np.array([[0.5 + 0.5 * item, 0.5 - 0.5 * item]] + [[0.0, 0.0]] * 4)  # of the epochs before
+    laws = learner.law(np.cumsum(sums, axis=0) if planted else sums)
+    return np.asarray(generator.random((runs, 5)) < laws[:, 0], dtype=np.float64)
+
+
 def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
     mean = item / 4
@@ -238,6 +248,7 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
+        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
     }
 )
 
