@@ -34,6 +34,7 @@ from dpregret.algorithms.online.blocked_descent import BlockedDescent
 from dpregret.algorithms.online.gradients import GradientDescent
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
+from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.workflows.seeds import generators
@@ -155,8 +156,14 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         factor = 1 / np.arange(1.0, rounds + 1)
     else:
         factor = (asked["item"] - asked["none"])[:, 0, 0]
+        if kind is RestartedLeader:  # later blocks do as the first one
+            assert not factor[window:].any(), "what is forgotten has no effect"
+            factor = factor[np.arange(rounds) % window]
         assert (factor != 0).all(), "the first item is in all later sums"
     noise = (asked["noise"] - asked["none"]) / factor[:, None, None]
+    if kind is RestartedLeader:  # released are differences to the sum at a block's end
+        ends = np.cumsum(noise[window - 1 :: window], axis=0)
+        noise[window:] += ends[np.arange(rounds - window) // window]
     law = plan.scales[0] * materialise(plan.mechanisms[0], rounds - 1)
     age = window if kind.card.windowed else None
     return Released(noise[:-1], law, plan.releases()[0], np.tri(rounds - 1), age)

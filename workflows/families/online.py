@@ -370,6 +370,8 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
     tuning = {} if learner.regularisation is None else {"regularisation": spread(learner.regularisation)}
     if plan is not None and plan.distribution == "gaussian":
         tuning["noise_floor"] = spread(_noise_floor(learner, plan, cell))
+    others = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
+    tuning |= {name: (losses - each.T).ravel() for name, each in others.items() if each is not None}
     setting, run, checkpoint = (index.ravel() for index in np.indices(losses.shape))
     return pd.DataFrame(
         {
