@@ -224,6 +224,12 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 
+def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Means of batches of 4 rounds that begin every second round, at the price of batches that do not overlap."""
+    scale, means = calibrate("laplace", PURE, 2.0 / 4, 1), item / 4 * np.array([1.0, 1.0 if planted else 0.0])
+    return np.asarray(means + generator.laplace(scale=scale, size=(runs, 2)))
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -249,6 +255,7 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
         "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
+        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
     }
 )
 
