@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
-from dpregret.datasets.risk_base import Optimum, RiskDomain, largest_l1_norm
+from dpregret.core.sums import product, vecdot
+from dpregret.datasets.risk_base import FRESH, STORED, Optimum, RiskDomain, largest_l1_norm
 from dpregret.datasets.risk_population import PopulationRisk
+from dpregret.datasets.risk_squared import DenseGram
 
 Generators = Sequence[np.random.Generator]
+_CHUNK = 1 << 12
 
 
 class LassoPopulation(PopulationRisk):
@@ -21,9 +23,13 @@ class LassoPopulation(PopulationRisk):
     admissible record; it has to lie in the set. F(theta) = (|theta - truth|_2^2 + noise^2) / 2, minimal at the truth.
     With B = max |theta|_1 on the set a gradient has coordinates up to B + 1 and moves by at most |theta - theta'|_1 in
     one of them (`smoothness_l1` = 1), by p times the distance in l2.
+
+    `gradient` and `gram_columns` are those of the average loss of the n records, for learners that meet them more than
+    once.
     """
 
     name = "lasso-population"
+    traits = frozenset({FRESH, STORED})
     smoothness_l1 = 1.0
 
     def __init__(
@@ -45,6 +51,7 @@ class LassoPopulation(PopulationRisk):
             hessian_rank=1,
         )
         self.noise = noise
+        self._known: tuple[DenseGram, Array] | None = None
         self.truth = np.where(np.arange(self.dimension) < sparsity, (1.0 - noise) / sparsity, 0.0)
         if np.abs(domain.project(self.truth[None]) - self.truth).max() > 1e-9:
             raise ValueError(f"the set {domain.name!r} does not hold the truth of {self.name!r}")
@@ -66,6 +73,34 @@ class LassoPopulation(PopulationRisk):
         features, labels = records[..., :-1], records[..., -1]
         slope: Array = (vecdot(features, points) - labels)[..., None] * features
         return slope
+
+    def gradient(self, points: Array) -> Array:
+        """Of the average loss of the n records, (..., runs, p)."""
+        gram, moment = self._moments()
+        slope: Array = gram.product(points) - moment
+        return slope
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """Raises ValueError: single records are not kept."""
+        raise ValueError(f"{self.name} keeps no single records")
+
+    def gram_columns(self, coordinates: np.ndarray) -> Array:
+        """Of the mean of x x', the run's coordinate each: (runs,) -> (runs, p)."""
+        return self._moments()[0].columns(coordinates)
+
+    def _moments(self) -> tuple[DenseGram, Array]:
+        """Means of x x', one matrix a run, and of y x, (runs, p), made when they are first asked for."""
+        if self._known is None:
+            gram, moment = np.zeros((self.runs, self.dimension, self.dimension)), np.zeros((self.runs, self.dimension))
+            stream = self.stream()
+            while stream.left:
+                block = stream.take(min(stream.left, _CHUNK))[0]
+                for run, own in enumerate(block):
+                    features = own[:, :-1]
+                    gram[run] += features.T @ features  # whole numbers: exact in any order
+                    moment[run] += product(own[:, -1], features)
+            self._known = DenseGram(gram / self.samples), moment / self.samples
+        return self._known
 
     def optimum(self) -> Optimum:
         """The truth."""
