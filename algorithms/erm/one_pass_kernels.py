@@ -28,3 +28,28 @@ def descend_once(
                     total[j] += point[j]
                     gradient[j] = size * (slope * point[j] + shift * own[now, j])
                 step(kind, numbers, point, gradient, work)
+
+
+@compiled
+def follow_once(
+    kind: int, numbers: Array, slope: float, shift: float, records: Array, noise: Array, weights: Array, start: Array,
+    points: Array, gradients: Array, sums: Array,
+) -> None:  # fmt: skip
+    """The leader of noisy sums of gradients, a round a record, in place; sums adds up the points it played.
+
+    noise (count, settings, runs, p), weights (settings,): the regularisation, start (p,), gradients: their sums; the
+    rest as above.
+    """
+    settings, runs, dimension = points.shape
+    move, work = np.empty(dimension), np.empty((3, dimension))
+    for setting in range(settings):
+        for run in range(runs):
+            own = records[min(setting, len(records) - 1), min(run, records.shape[1] - 1)]
+            point, total, gradient = points[setting, run], sums[setting, run], gradients[setting, run]
+            for now in range(len(own)):
+                for j in range(dimension):
+                    total[j] += point[j]
+                    gradient[j] += slope * point[j] + shift * own[now, j]
+                    move[j] = (gradient[j] + noise[now, setting, run, j]) / weights[setting]
+                    point[j] = start[j]
+                step(kind, numbers, point, move, work)

@@ -43,7 +43,10 @@ PLACES: dict[str, list[dict[str, Any]]] = {
         for risk in ("hetero-consensus", "logistic-risk", "quadratic-risk", "norm-kink-risk")
         for place in ("ball", "l1-ball", "grouped-l1", "nuclear")
     ]
-    + [{"risks": ("linear-population",), "set": ("ball",), "dimension": (9,), "samples": (65,)}],
+    + [
+        {"risks": ("linear-population",), "set": (place,), "dimension": (9,), "samples": (65,)}
+        for place in ("ball", "l1-ball")
+    ],
 }
 """Tried in turn until a learner can be made."""
 EVERY = [(family, name) for family, held in FAMILIES.items() for name in held.learners]

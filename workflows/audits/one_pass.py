@@ -49,7 +49,7 @@ class LinearSample:
     """<a_i, theta> for slopes a_i of l2 norm at most 1; see FreshRisk."""
 
     samples, dimension, lipschitz, lipschitz_l1 = SAMPLES, DIMENSION, 1.0, 1.0
-    smoothness = curvature = 0.25  # larger than need be: learners may know a bound only
+    smoothness = curvature = 0.0625  # larger than need be: learners may know a bound only
     strong_convexity, hessian_rank, affine = 0.0, 1, (0.0, 1.0)
 
     def __init__(self, slopes: Array, runs: int):
@@ -67,20 +67,20 @@ class LinearSample:
 class AuditedPopulation:
     """One learner on 37 records. Raises what the learner raises."""
 
-    gaussian = True
-
     def __init__(
         self, learner_class: type[OnePassLearner], variant: str, epsilon: float, delta: float, seed: Sequence[int]
     ):
         self.learner_class, self.variant, self.seed = learner_class, variant, seed
         self.budget = Budget(epsilon, delta)
         learner = self._learner(slopes(0, 1.0, 0.0), 1)
-        self.claimed, self.delta = epsilon, delta
+        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
+        self.gaussian = learner.ledger()[0].distribution == "gaussian"
         self.accounted = learner.delivered_epsilon()[0]
         plan = learner.noise_plan
         self.exact = math.nan
-        if plan is not None:  # slopes turn by 2 L
-            self.exact = exact_epsilon(plan, SAMPLES - 1, range(1, SAMPLES), self.budget)
+        if plan is not None:  # slopes turn by 2 L; items that are weighed may have to allow for more
+            turned = 2.0 / plan.sensitivity
+            self.exact = exact_epsilon(plan, SAMPLES - 1, range(1, SAMPLES), self.budget, turned)
 
     def _learner(self, records: Array, runs: int) -> OnePassLearner:
         domain = make_set(self.learner_class.natural_set, DIMENSION)

@@ -230,6 +230,28 @@ def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> A
     return np.asarray(means + generator.laplace(scale=scale, size=(runs, 2)))
 
 
+def _phased(generator: Generator, runs: int, item: float, noise_of: int, phases_met: int) -> Array:
+    """Averages of 3 phases with steps 1, 1/4, 1/16: what a record moves, in each phase that meets it, and noise.
+
+    noise_of: by how many phases the noise is ahead. A phase starts from the average before, which is subtracted.
+    """
+    steps = 0.25 ** np.arange(3.0)
+    moved = np.where(np.arange(3) < phases_met, item * steps, 0.0)
+    scales = _scale("gaussian", 1) * steps * 0.25**noise_of
+    return np.asarray(moved + scales * generator.standard_normal((runs, 3)))
+
+
+def remet(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Every phase starts again at the first record; the price is that of one phase. In units of the steps."""
+    steps = 0.25 ** np.arange(3.0)
+    return _phased(generator, runs, item, 0, 3 if planted else 1) / steps
+
+
+def ahead(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The average of a phase gets the noise of the next one."""
+    return _phased(generator, runs, item, 1 if planted else 0, 1)
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -244,6 +266,8 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "node noise redrawn at each use": Case(redrawn, MU),
         "node noise reused across blocks": Case(reused, MU),
         "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
+        "records met again by later phases": Case(remet, MU),
+        "noise of the next phase": Case(ahead, MU),
         "expiry one block early": Case(expired, MU, size=2),
         "seed shared between noise and data": Case(shared, MU),
         "threshold noise forgotten": Case(unwatched, PURE.epsilon, gaussian=False, size=60),

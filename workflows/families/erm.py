@@ -220,7 +220,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
                 "regret": excess.ravel(),
                 "trivial_regret": np.broadcast_to(trivial, excess.shape).ravel(),
                 "comparator_gap": np.broadcast_to(gaps, excess.shape).ravel(),
-                "bound": finite("bound", learner.bound(), (len(budgets),), unknown=True)[setting],
+                "bound": _bounds(learner, risk)[setting],
                 "iterations": finite("iterations", learner.iterations(), (len(budgets),), 0.0)[setting],
                 **{name: values[setting] for name, values in _ledger(learner).items()},
             }
@@ -308,6 +308,15 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         if issubclass(learner_class, OnePassLearner):
             return AuditedPopulation(learner_class, variant, epsilon, delta, seed)
         return AuditedRisk(learner_class, variant, epsilon, delta, seed)
+
+
+def _bounds(learner: ErmLearner, risk: Any) -> Array:
+    """One a setting; NaN where a learner bounds the excess of the average loss and is judged by the population's."""
+    from dpregret.datasets.risk_population import PopulationRisk
+
+    bounds = finite("bound", learner.bound(), (len(learner.budgets),), unknown=True)
+    stored = "stored" in learner.reads and isinstance(risk, PopulationRisk)
+    return np.full_like(bounds, math.nan) if stored else bounds
 
 
 def facing(risk: Any, budgets: Sequence[Budget]) -> Any:
