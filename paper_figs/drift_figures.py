@@ -24,7 +24,7 @@ def drift_figure(runs: pd.DataFrame, experiment: str) -> Figure:
     """Loss over the year, regret against how often a learner forgets, and what privacy adds; raises NotRun.
 
     Left: loss a round in each step between horizons, above the point that is best for all rounds; of learners that
-    never forget, and of the block length of least final regret at each budget. Middle: final regret a round against
+    never forget, and of the block length of least final regret at the largest budget. Middle: final regret a round against
     the block length. Right: what privacy adds to it, against the rounds after which privacy expires (filled) or the
     learner forgets (open), with the size of the window tree's noise (dashed). Grey is without privacy, bars are 95 %.
     """
@@ -56,21 +56,20 @@ def _over_time(axis: Axes, rows: pd.DataFrame, coloured: dict[float, tuple[float
     ends = best.index.to_numpy(dtype=float)
     follows = np.diff(best["regret_last"] - best["regret_pieces"], prepend=0.0) / step
     axis.plot(ends / 1000, follows, color="0.1", linestyle=":", label=f"best point of each {_count(step)}")
+    forgets = own.loc[own["learner"] == FORGETS]
+    largest = max(each for each in coloured if np.isfinite(each))
+    final = forgets.loc[(forgets["epsilon"] == largest) & (forgets["checkpoint"] == ends[-1])]
+    length = int(final.groupby("window")["regret"].mean().idxmin())
     for budget, colour in coloured.items():
-        never = own.loc[own["learner"] == (EXPIRES if np.isfinite(budget) else NEITHER)]
-        never = never.loc[(never["epsilon"] == budget) & (never["window"] == never["window"].max())]
-        forgets = own.loc[(own["learner"] == FORGETS) & (own["epsilon"] == budget)]
-        last = forgets.loc[forgets["checkpoint"] == ends[-1]].groupby("window")["regret"].mean()
-        length = int(last.idxmin())
         private = f"eps = {budget:g}" if np.isfinite(budget) else "not private"
-        _year(axis, never, step, colour, "-", f"{private}, never forgets")
-        if length < last.index.max():
-            chosen = forgets.loc[forgets["window"] == length]
-            _year(axis, chosen, step, colour, DASHED, f"{private}, forgets every {_count(length)}")
+        for each, line, name in ((int(final["window"].max()), "-", "never forgets"),
+                                 (length, DASHED, f"forgets every {_count(length)}")):  # fmt: skip
+            chosen = forgets.loc[(forgets["epsilon"] == budget) & (forgets["window"] == each)]
+            _year(axis, chosen, step, colour, line, f"{private}, {name}")
     axis.axhline(0.0, color="0.3", linewidth=0.8)
     axis.set(xlabel="rounds so far, thousands", ylabel="loss a round above the best fixed point")
     axis.set_title("over time")
-    axis.legend(loc="upper right", fontsize=6.0)
+    axis.legend(loc="lower left", fontsize=6.0)
 
 
 def _year(
