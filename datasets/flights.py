@@ -39,12 +39,13 @@ NEW_YEAR: Final = date(2013, 1, 1).toordinal()
 CARRIERS: Final = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
 """Airlines with a timetable from New York: public."""
 ORIGINS: Final = ("EWR", "JFK", "LGA")
-DESTINATIONS: Final = tuple(
+_AIRPORTS: Final = (
     "ABQ ACK ALB ANC ATL AUS AVL BDL BGR BHM BNA BOS BQN BTV BUF BUR BWI BZN CAE CAK CHO CHS CLE CLT CMH CRW CVG DAY"
     " DCA DEN DFW DSM DTW EGE EYW FLL GRR GSO GSP HDN HNL HOU IAD IAH ILM IND JAC JAX LAS LAX LEX LGA LGB MCI MCO MDW"
     " MEM MHT MIA MKE MSN MSP MSY MTJ MVY MYR OAK OKC OMA ORD ORF PBI PDX PHL PHX PIT PSE PSP PVD PWM RDU RIC ROC RSW"
-    " SAN SAT SAV SBN SDF SEA SFO SJC SJU SLC SMF SNA SRQ STL STT SYR TPA TUL TVC TYS XNA".split()
+    " SAN SAT SAV SBN SDF SEA SFO SJC SJU SLC SMF SNA SRQ STL STT SYR TPA TUL TVC TYS XNA"
 )
+DESTINATIONS: Final = tuple(_AIRPORTS.split())
 """Airports in their timetables: public."""
 FIRST_HOUR, HOURS = 5, 19
 """Departures are scheduled from 5 to 23 o'clock: airports rest at night."""

@@ -23,12 +23,14 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
+from dpregret.algorithms.rounds import Restarted
 from dpregret.core.arrays import Array
 
 
 class RestartedLeader(FollowTheApproximateLeader):
     """State of a block: the sum of its points and gradients, the noise when it began, its rounds so far."""
 
+    kernel = Restarted()
     card = Card(
         name="restarted-ftal",
         title="FTAL, started anew every B rounds",

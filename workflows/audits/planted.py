@@ -266,8 +266,6 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "node noise redrawn at each use": Case(redrawn, MU),
         "node noise reused across blocks": Case(reused, MU),
         "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
-        "records met again by later phases": Case(remet, MU),
-        "noise of the next phase": Case(ahead, MU),
         "expiry one block early": Case(expired, MU, size=2),
         "seed shared between noise and data": Case(shared, MU),
         "threshold noise forgotten": Case(unwatched, PURE.epsilon, gaussian=False, size=60),
@@ -280,6 +278,8 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "noise dropped before its item": Case(dropped, MU, size=2),
         "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
         "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
+        "records met again by later phases": Case(remet, MU),
+        "noise of the next phase": Case(ahead, MU),
     }
 )
 
