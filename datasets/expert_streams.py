@@ -176,6 +176,7 @@ class Bernoulli(ExpertStream):
     """
 
     name = "bernoulli"
+    stochastic = True
     most = 2**20  # every one has losses of its own
 
     def __init__(
@@ -245,6 +246,7 @@ class ErrorTable(ExpertStream):
     """
 
     real = True
+    stochastic = True
     data: ClassVar[str]
     most = expert_data.EXPERTS
 
