@@ -175,6 +175,7 @@ class LinearStream(BanditStream):
     """
 
     traits = frozenset({"linear"})
+    stochastic = True
 
     def __init__(self, domain: BanditDomain, costs: Array) -> None:
         super().__init__(domain, 1.0)
@@ -219,6 +220,7 @@ class EntryStream(BanditStream):
     """
 
     tight = True
+    stochastic = True
 
     def __init__(self, domain: BanditDomain, truth: Array) -> None:
         super().__init__(domain, 1.0)
@@ -256,6 +258,7 @@ class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
 
     name = "linear"
+    stochastic = False
 
     def __init__(self, domain: BanditDomain) -> None:
         super().__init__(domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dpregret.core import stamped
-from dpregret.paper_figs import comparison_figures, exact_figures, regret_figures, risk_figures
+from dpregret.paper_figs import comparison_figures, drift_figures, exact_figures, regret_figures, risk_figures
 from dpregret.paper_figs.cells import LENGTHS, Cells, NotRun, collect_cells, coordinate
 from dpregret.paper_figs.claims import EXACT, Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
@@ -111,6 +111,7 @@ RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "overhead": lambda runs, claims, entry: comparison_figures.overhead_figure(runs, entry),
     "gain": exact_figures.gain_figure,
     "tuning": lambda runs, claims, entry: comparison_figures.tuning_figure(runs, claims, entry),
+    "drift": lambda runs, claims, entry: drift_figures.drift_figure(runs, entry.experiment),
     "collapse": lambda runs, claims, entry: risk_figures.collapse_figure(runs, entry.experiment),
     "width": lambda runs, claims, entry: risk_figures.width_figure(runs, entry.experiment),
     "iteration-cost": lambda runs, claims, entry: risk_figures.iteration_cost_figure(runs, entry.experiment),

@@ -42,6 +42,10 @@ PLACES: dict[str, list[dict[str, Any]]] = {
         {"risks": (risk,), "set": (place,), "dimension": (9,), "samples": (65,)}
         for risk in ("hetero-consensus", "logistic-risk", "quadratic-risk", "norm-kink-risk")
         for place in ("ball", "l1-ball", "grouped-l1", "nuclear")
+    ]
+    + [
+        {"risks": ("linear-population",), "set": (place,), "dimension": (9,), "samples": (65,)}
+        for place in ("ball", "l1-ball")
     ],
 }
 """Tried in turn until a learner can be made."""

@@ -341,8 +341,8 @@ def test_refusals_name_what_would_do() -> None:
         (("fkm", "plain"), {"size": 8, "horizon": 256}, "not below the inner radius 1 of the set 'ball'"),
         (
             ("garber-kretzu", "plain"),
-            {"set_name": "polytope", "size": 3, "horizon": 4096},
-            "no ball inside the set 'polytope'",
+            {"set_name": "sign-polytope", "size": 3, "horizon": 4096},
+            "no ball inside the set 'sign-polytope'",
         ),
         (
             ("private-linear-bandit", "corrected"),
