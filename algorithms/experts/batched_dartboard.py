@@ -95,7 +95,7 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
 
     B is a rounded power of sqrt(2) up to T, p on 97 points from 1e-6 to 1. At a given B the guarantee falls with eta up
     to `best`, and what it is there grows with B; so larger B are left out once that is above what was found, and a p
-    whose price is too high at the eta that would beat it. Every eighth p first, so that this rules out nearly all others.
+    whose price is too high at the eta that would beat it. Every eighth p first, so that this rules out most others.
     """
     if math.isinf(epsilon):
         return Tuning(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
