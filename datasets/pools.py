@@ -32,6 +32,7 @@ class PoolStream(Stream):
     """
 
     apart = False
+    stochastic = True
 
     def __init__(
         self,
