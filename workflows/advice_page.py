@@ -173,9 +173,8 @@ def _text(found: Advice, why: bool) -> str:
     lines = [terminal(pd.DataFrame(rows), title)]
     place = f"the stream {found.stream}{options}, set {found.set}: {found.losses}"
     lines.append(f"Predicted on {place}. From {found.source}.\n")
-    lines.append(
-        f"A constant point, private for nothing, has {'an excess risk' if erm else 'a regret'} of about {significant(found.constant)}.\n"
-    )
+    word = "an excess risk" if erm else "a regret"
+    lines.append(f"A constant point, private for nothing, has {word} of about {significant(found.constant)}.\n")
     if found.others:
         lines.append(f"Also measured: {', '.join(found.others)} (--loss NAME).\n")
     if request.window is not None and request.served not in (0, request.window):
