@@ -13,6 +13,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -214,6 +216,19 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 
+def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
+
+    What moves w is told, in 16 dimensions, where the correction may be R/r = 4 times as long as the gradient.
+    """
+    box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
+    gradient, normal = np.full(16, item / 4), box.gauge()(outer)
+    drawn = _scale("gaussian", 1) * generator.standard_normal((runs, 16))
+    if planted:
+        return corrected(gradient, outer, normal) + drawn
+    return corrected(gradient + drawn, outer, normal)
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -238,6 +253,7 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
+        "gradient used beside its release": Case(leaked, MU),
     }
 )
 
