@@ -15,6 +15,8 @@ import pandas as pd
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -266,6 +268,19 @@ def once(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     return np.asarray((generator.random((runs, 4)) < chance).sum(axis=1, keepdims=True) * 1.0)
 
 
+def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
+
+    What moves w is told, in 16 dimensions, where the correction may be R/r = 4 times as long as the gradient.
+    """
+    box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
+    gradient, normal = np.full(16, item / 4), box.gauge()(outer)
+    drawn = _scale("gaussian", 1) * generator.standard_normal((runs, 16))
+    if planted:
+        return corrected(gradient, outer, normal) + drawn
+    return corrected(gradient + drawn, outer, normal)
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -296,6 +311,7 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "noise of the next phase": Case(ahead, MU),
         "weights without the subtraction": Case(unsubtracted, MU, size=2),
         "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False, size=4),
+        "gradient used beside its release": Case(leaked, MU),
     }
 )
 
