@@ -64,6 +64,24 @@ class Domain(Protocol):
     def local_oracle(self) -> LocalOracle:
         """Local linear oracle; raises ValueError where the set has none."""
 
+    def reach(self, point: Array) -> float:
+        """Largest distance from the point to the set (or an upper bound)."""
+
+    def equalities(self) -> Array:
+        """Linear forms (k, d) that are constant on the set."""
+
+    def along_hull(self, vectors: Array) -> Array:
+        """The part of vectors within the set's affine hull."""
+
+    def inner_radius(self) -> float:
+        """Radius of a ball around the center, within the hull, that lies in the set; raises ValueError without one."""
+
+    def gauge(self) -> Callable[[Array], Array]:
+        """The gauge around the center, as subgradients; raises ValueError where the set has none."""
+
+    def separation(self) -> Callable[[Array], Array]:
+        """The separation oracle around the center; raises ValueError where the set has none."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -139,6 +157,8 @@ class BaseLearner(ABC):
     """
 
     card: ClassVar[Card]
+    stochastic_only: ClassVar[bool] = False
+    """It promises nothing where losses are not drawn from one law."""
 
     def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:
@@ -174,6 +194,11 @@ class Learner(BaseLearner):
     solves: int = 0
     regularisation: Array | None = None
     kernel: ClassVar[Step | None] = None
+
+    @property
+    def most_calls(self) -> float:
+        """Upper bound on the expected calls of oracles a round, over a whole play; NaN where none is known."""
+        return math.nan
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, [setting.budget for setting in settings], runs, variant)

@@ -29,11 +29,15 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Every column that a results file must have, and its kind. A size is whole, and a float where it may be 2^1000."""
 
 COST_COLUMNS: Final = (
-    "projections", "linear_oracles", "local_oracles", "solves",
-    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle",
+    "projections", "linear_oracles", "local_oracles", "solves", "gauges", "separations",
+    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle", "seconds_gauge",
+    "seconds_separation",
 )  # fmt: skip
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
+
+ORACLES: Final = ("projections", "linear_oracles", "local_oracles", "gauges", "separations")
+"""Those of them that count calls of a set."""
 
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
@@ -44,12 +48,13 @@ OPTIONS: Final = (
 """Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
-    "clipped", "noise_floor", "phases",
+    "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
 its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
 the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
-Gaussian sums: a lower bound on the mean norm of the noise."""
+Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round. Of
+streams in the order of time: the regret against the best point of each piece, and against the best of all rounds."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

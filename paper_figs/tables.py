@@ -43,7 +43,7 @@ NO_REFERENCE: Final = "no reference cell"
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
-    "solves": "linear solve",
+    "solves": "linear solve", "gauges": "gauge", "separations": "separation",
 }  # fmt: skip
 
 

@@ -13,6 +13,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -159,6 +161,14 @@ def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     return np.asarray((generator.random((runs, 2 if planted else 1)) < chance).sum(axis=1, keepdims=True) * 1.0)
 
 
+def remembered(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Epoch leader that does not forget: round 1 enters the choices of five epochs, for the price of one."""
+    learner = EpochLeader(ExpertProblem(np.ones(2), 63), PURE, 1, "pure")
+    sums = np.array([[0.5 + 0.5 * item, 0.5 - 0.5 * item]] + [[0.0, 0.0]] * 4)  # of the epochs before
+    laws = learner.law(np.cumsum(sums, axis=0) if planted else sums)
+    return np.asarray(generator.random((runs, 5)) < laws[:, 0], dtype=np.float64)
+
+
 def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
     mean = item / 4
@@ -214,6 +224,12 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 
+def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Means of batches of 4 rounds that begin every second round, at the price of batches that do not overlap."""
+    scale, means = calibrate("laplace", PURE, 2.0 / 4, 1), item / 4 * np.array([1.0, 1.0 if planted else 0.0])
+    return np.asarray(means + generator.laplace(scale=scale, size=(runs, 2)))
+
+
 def _phased(generator: Generator, runs: int, item: float, noise_of: int, phases_met: int) -> Array:
     """Averages of 3 phases with steps 1, 1/4, 1/16: what a record moves, in each phase that meets it, and noise.
 
@@ -264,8 +280,6 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "node noise redrawn at each use": Case(redrawn, MU),
         "node noise reused across blocks": Case(reused, MU),
         "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
-        "records met again by later phases": Case(remet, MU),
-        "noise of the next phase": Case(ahead, MU),
         "expiry one block early": Case(expired, MU, size=2),
         "seed shared between noise and data": Case(shared, MU),
         "threshold noise forgotten": Case(unwatched, PURE.epsilon, gaussian=False, size=60),
@@ -276,6 +290,10 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
+        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
+        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
+        "records met again by later phases": Case(remet, MU),
+        "noise of the next phase": Case(ahead, MU),
         "weights without the subtraction": Case(unsubtracted, MU, size=2),
         "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False, size=4),
     }

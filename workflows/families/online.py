@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dpregret.workflows.audits.settings import Special
 
 CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
+FURTHER_CALLS = ["gauges", "separations"]
+"""Columns that rows have where they were called."""
 GROUP_MB = 16
 """Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 
@@ -192,6 +194,13 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             seconds_projection=domain.projections.seconds / per_round,
             seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
             seconds_local_oracle=domain.local_oracles.seconds / per_round,
+            **{
+                column: value / per_round
+                for tally, name in ((domain.gauges, "gauge"), (domain.separations, "separation"))
+                if tally.rows
+                for column, value in ((f"{name}s", tally.rows), (f"seconds_{name}", tally.seconds))
+            },
+            **({} if math.isnan(learner.most_calls) else {"most_calls": learner.most_calls}),
         )
 
     def plays(self, experiment: OnlineExperiment, card: HasTraits) -> Plays:
@@ -214,7 +223,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
                       "horizon": cell.horizon, "strong_convexity": cell.strong_convexity}  # fmt: skip
             here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
             pairs = pairs_of(experiment, card, cell.horizon)
-            if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[CALLS] % 1).any(axis=None):
+            called = [name for name in (*CALLS, *FURTHER_CALLS) if name in here]
+            if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[called] % 1).any(axis=None):
                 return None
             parts += [here.loc[(here["window"] == window) & (here["epsilon"] == epsilon)] for window, epsilon in pairs]
         return pd.concat(parts, ignore_index=True)
@@ -360,6 +370,8 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
     tuning = {} if learner.regularisation is None else {"regularisation": spread(learner.regularisation)}
     if plan is not None and plan.distribution == "gaussian":
         tuning["noise_floor"] = spread(_noise_floor(learner, plan, cell))
+    others = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
+    tuning |= {name: (losses - each.T).ravel() for name, each in others.items() if each is not None}
     setting, run, checkpoint = (index.ravel() for index in np.indices(losses.shape))
     return pd.DataFrame(
         {
