@@ -72,6 +72,16 @@ class CountedSet(ConstraintSet):
         """All of them."""
         return self.projections, self.linear_oracles, self.local_oracles, self.gauges, self.separations
 
+    def further_costs(self) -> dict[str, float]:
+        """Vectors and seconds of gauge and separation oracle, by columns of a run; none of what was not called."""
+        served = {"gauge": self.gauges, "separation": self.separations}
+        return {
+            column: value
+            for name, tally in served.items()
+            if tally.rows
+            for column, value in ((f"{name}s", tally.rows), (f"seconds_{name}", tally.seconds))
+        }
+
     def reset(self) -> None:
         """Start all tallies from zero."""
         for tally in self.tallies:
