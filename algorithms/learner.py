@@ -103,6 +103,8 @@ class BaseLearner(ABC):
     """
 
     card: ClassVar[Card]
+    stochastic_only: ClassVar[bool] = False
+    """It promises nothing where losses are not drawn from one law."""
 
     def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:

@@ -28,6 +28,7 @@ from dpregret.core.kernels import (
     PROJECTION,
     QUADRATIC,
     REGULARISED,
+    RESTARTED,
     SQUARED,
     VERTEX,
     Packed,
@@ -72,6 +73,17 @@ class Leader(Step):
         """mu and t; 1 in place of t where a box is printed without the division."""
         undivided = learner.variant == "printed" and learner.card.windowed
         return learner.strong_convexity, 1.0 if undivided else times
+
+
+class Restarted(Step):
+    """FTAL that starts anew."""
+
+    code, sums, start = RESTARTED, ("total", "begun"), "start"
+
+    def numbers(self, learner: Any, times: Array) -> Sequence[Any]:
+        """mu, the rounds of the block so far, and whether it ends."""
+        position = (times - 1) % learner.lengths[:, None] + 1
+        return learner.strong_convexity, position, position == learner.lengths[:, None]
 
 
 class Descent(Step):

@@ -44,7 +44,10 @@ class Domain(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Comparator:
-    """The best fixed point in hindsight; every array has shape (checkpoints, runs)."""
+    """The best fixed point in hindsight; every array has shape (checkpoints, runs).
+
+    Streams that drift have two more comparators: points that follow the seasons, and the best one of all rounds.
+    """
 
     losses: Array
     """Minimum over the set of the cumulative loss up to the checkpoint."""
@@ -52,12 +55,16 @@ class Comparator:
     """Certified relative duality gap of ``losses``: 0 for closed forms, at most 1e-8 otherwise."""
     stay: Array
     """Cumulative loss of playing the set's center for ever."""
+    pieces: Array | None = None
+    """Sum over pieces of the stream up to the checkpoint, each with its own minimum."""
+    last: Array | None = None
+    """Cumulative loss up to the checkpoint of the point that is best at the last checkpoint."""
 
     @classmethod
     def joined(cls, parts: Sequence[Comparator]) -> Comparator:
         """Of groups of runs."""
         columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
-        return cls(*(np.concatenate(column, axis=1) for column in columns))
+        return cls(*(None if column[0] is None else np.concatenate(column, axis=1) for column in columns))
 
 
 class Source:
@@ -66,7 +73,8 @@ class Source:
     name: what configurations call it. traits: needs of learners (words of their cards) that it serves and others do
     not. tight: first-order effects of noise show on it. real: measured data, not drawn from a model. data: the name of
     the prepared data that it reads. columns: their number of features, the only dimension of a set on which they fit.
-    drawn: rounds have random parameters, which are held in blocks.
+    drawn: rounds have random parameters, which are held in blocks. stochastic: rounds are draws from one law,
+    or records of one pool in random order; else the sequence is fixed, drifts, or was made against learners.
     """
 
     name: str
@@ -76,6 +84,7 @@ class Source:
     data: ClassVar[str | None] = None
     columns: ClassVar[int | None] = None
     drawn: ClassVar[bool] = True
+    stochastic: ClassVar[bool] = False
 
 
 class Stream(Source, ABC):

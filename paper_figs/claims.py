@@ -18,7 +18,7 @@ Quantity = Literal[
 ]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "league", "ages", "map", "crossing", "crossover",
+    "bounds", "winners", "tuning", "overhead", "gain", "drift", "league", "ages", "map", "crossing", "crossover",
 ]  # fmt: skip
 EXACT = {
     "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),

@@ -50,12 +50,13 @@ OPTIONS: Final = (
 OPTIONAL: Final = (
     *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
     "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
-    "clipped", "noise_floor", "phases", "most_calls",
+    "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
 its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
 the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
-Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round."""
+Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round. Of
+streams in the order of time: the regret against the best point of each piece, and against the best of all rounds."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

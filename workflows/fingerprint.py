@@ -123,7 +123,7 @@ def audit_fingerprint() -> str:
 
 def data_fingerprint() -> str:
     """Return the fingerprint of the code that prepares bundled data."""
-    modules = [f"{PACKAGE}.datasets.bundled", f"{PACKAGE}.datasets.expert_data"]
+    modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights")]
     return fingerprint([*imported_files(modules), ROOT / "workflows" / "scripts" / "data.py"])
 
 

@@ -25,6 +25,7 @@ from dpregret.core.kernels import (
     PROJECTION,
     QUADRATIC,
     REGULARISED,
+    RESTARTED,
     SIMPLEX,
     SQUARED,
     VERTEX,
@@ -295,8 +296,7 @@ def play(
     for run in range(runs):  # rows are copied: a view costs more than a short row
         for k in range(d):
             x[k], total[k], other[k], origin[k] = point[run, k], sums[0, run, k], sums[1, run, k], start[run, k]
-        for k in range(wide):
-            weights[k] = sums[2, run, k]
+        weights[:] = sums[2, run]
         loss_sum, norm_sum = cumulative[run], norms[run]
         for now in range(rounds):
             if now == 0 or len(vectors) > 1:
@@ -309,7 +309,14 @@ def play(
                 for k in range(d):
                     noise[k] = scale * units[run, begun + now, k]
                 norm_sum += np.sqrt(dot(noise, noise))
-            if learner == LEADER:  # a = mu, b = t
+            if learner == RESTARTED:  # a = mu, b = rounds of its block so far, c = whether it ends
+                for k in range(d):
+                    total[k] += x[k] - gradient[k] / a
+                    x[k] = (total[k] - (noise[k] - other[k]) / a) / b
+                project(place, set_constants, x, first, second)
+                for k in range(d if c else 0):
+                    total[k], other[k], x[k] = 0.0, noise[k], origin[k]
+            elif learner == LEADER:  # a = mu, b = t
                 if a != 1.0:  # divisions are dear, and mu is 1 most of the time
                     for k in range(d):
                         total[k] = (total[k] + x[k]) - gradient[k] / a
@@ -364,8 +371,7 @@ def play(
                         x[k] += step * first[k]
         for k in range(d):
             point[run, k], sums[0, run, k], sums[1, run, k] = x[k], total[k], other[k]
-        for k in range(wide):
-            sums[2, run, k] = weights[k]
+        sums[2, run] = weights
         cumulative[run], norms[run] = loss_sum, norm_sum
 
 

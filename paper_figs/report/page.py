@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jinja2
 import pandas as pd
@@ -21,6 +20,7 @@ from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
+from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.runs import crashes, read_runs
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, FAILS, HOLDS, ORDER, REPRODUCED
 
@@ -68,6 +68,7 @@ def write_report(
         rows = read_runs(runs / paper)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims), "titles": dict(experiments)}
+    winners = winners_view(results)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=in_html,
@@ -81,9 +82,10 @@ def write_report(
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
         audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
-        oracles=_oracle_costs(results, list(papers)),
-        curves=_script_json(curves),
-        css=_own("report.css"), javascript=_own("report.js"), vega=vega_scripts(),
+        oracles=_oracle_costs(results, list(papers)), winners=winners,
+        settings=script_json(winners.data) if winners else "",
+        curves=script_json(curves),
+        css=_own("report.css"), javascript=_own("report.js") + _own("winners.js"), vega=vega_scripts(),
     )  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page, encoding="utf-8")
@@ -144,8 +146,3 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
 
 def _own(name: str) -> str:
     return (OWN_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _script_json(data: Any) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -17,6 +17,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
@@ -34,6 +35,7 @@ from dpregret.algorithms.online.blocked_descent import BlockedDescent
 from dpregret.algorithms.online.gradients import GradientDescent
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
+from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.workflows.seeds import generators
@@ -155,8 +157,14 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         factor = 1 / np.arange(1.0, rounds + 1)
     else:
         factor = (asked["item"] - asked["none"])[:, 0, 0]
+        if kind is RestartedLeader:  # later blocks do as the first one
+            assert not factor[window:].any(), "what is forgotten has no effect"
+            factor = factor[np.arange(rounds) % window]
         assert (factor != 0).all(), "the first item is in all later sums"
     noise = (asked["noise"] - asked["none"]) / factor[:, None, None]
+    if kind is RestartedLeader:  # released are differences to the sum at a block's end
+        ends = np.cumsum(noise[window - 1 :: window], axis=0)
+        noise[window:] += ends[np.arange(rounds - window) // window]
     law = plan.scales[0] * materialise(plan.mechanisms[0], rounds - 1)
     age = window if kind.card.windowed else None
     return Released(noise[:-1], law, plan.releases()[0], np.tri(rounds - 1), age)
@@ -216,6 +224,8 @@ def bandits(kind: Any, variant: str) -> Released:
     """The sums that points are made from."""
     if kind is PrivateLinearBandit:
         return linear_bandit()
+    if kind is BatchedArms:
+        return batched_arms(variant)
     horizon = 85 if kind is PrivateBanditDoubling else 81  # 1 + 4 + 16 + 64 rounds in phases
     feasible = variant == "scaled" or getattr(kind, "feasible", False)  # on a set that is large enough
     size = 1 if feasible or kind is PrivateBanditDoubling else 3
@@ -288,6 +298,27 @@ def linear_bandit() -> Released:
         found.append(np.array(handed[1:]))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
     return Released(found[0] - found[1], law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
+
+
+def batched_arms(variant: str) -> Released:
+    """Each batch gets one noise; with one arm drawn for ever, at probability 1, sums of estimates give it away."""
+    found, horizon = [], 34
+    for noisy in (True, False):
+        problem = BanditProblem(make_set("simplex", 2), horizon, 1.0, linear=True, arms=True)
+        learner: Any = BatchedArms(problem, [Budget(0.4)], RUNS, variant)
+        line = learner.ledger()[0]
+        if not noisy:
+            learner.scales = np.zeros(1)
+        handed: list[Array] = []
+        arm = np.zeros(RUNS, dtype=np.int64), np.ones(RUNS)
+        learner.draw = lambda setting, coins, learner=learner, handed=handed, arm=arm: (
+            handed.append(learner.sums[0, :, :1].copy()), arm
+        )[1]  # fmt: skip
+        learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
+        found.append(np.array(handed[1:]))
+    assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
+    count = len(found[0])
+    return Released(found[0] - found[1], line.scale * np.tri(count), line, np.tri(count))
 
 
 class Flat:

@@ -74,13 +74,14 @@ ON_THE_BALL = [
     ("ftal", "plain"), ("wdp-cocop-gamma", "corrected"), ("wdp-cocop-gaussian", "printed-noise"),
     ("wdp-cocop-gamma", "printed"), ("pftal", "corrected"), ("noise-per-gradient", "corrected"),
     ("noise-per-prefix", "corrected"), ("ogd", "plain"), ("ofw", "plain"), ("pocp-igd", "corrected"),
-    ("scofw", "plain"), ("wdp-scofw-gamma", "corrected"),
+    ("scofw", "plain"), ("wdp-scofw-gamma", "corrected"), ("restarted-ftal", "corrected"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "variant"), ON_THE_BALL)
 def test_learners_on_the_ball(name, variant):
-    agree(both(name, variant, "ball", "norm-kink", 5, windows=(1, 16, 128) if "wdp" in name else (16,)))
+    kind = learners("online")[name]
+    agree(both(name, variant, "ball", "norm-kink", 5, windows=(1, 16, 128) if kind.card.windowed else (16,)))
 
 
 @pytest.mark.parametrize(

