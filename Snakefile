@@ -105,6 +105,7 @@ rule all:
     input:
         [paper_outputs(paper) for paper in CONFIG.papers],
         [f"{RESULTS}/{paper}/complete.txt" for paper in CONFIG.papers],
+        [f"{RESULTS}/{name}" for name in WINNERS],
         [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit],
         [f"{RESULTS}/{name}" for name in VALIDATION_TABLES if CONFIG.validation],
         [f"{RESULTS}/errata.{form}" for form in ("md", "html")],

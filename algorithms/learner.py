@@ -16,6 +16,8 @@ from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.rounds import CompiledRounds, Step
 from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.arrays import Array, sum_rows
+from dpregret.core.domains import Domain as Domain
+from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.sums import vecdot
 
@@ -25,44 +27,6 @@ LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie i
 HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
 HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 AGREEMENT = 1e-9  # largest distance between the two, in diameters
-
-
-class LocalOracle(Protocol):
-    """Local linear oracle as a learner uses it (see dpregret.algorithms.geometry)."""
-
-    ratio: float
-
-    def lift(self, points: Array) -> Array:
-        """Weights whose image the points are."""
-
-    def point(self, weights: Array) -> Array:
-        """Image of weights."""
-
-    def answer(self, weights: Array, radius: Array, cost: Array) -> Array:
-        """Weights whose image is at most as costly as every point of the set within radius."""
-
-
-class Domain(Protocol):
-    """A constraint set as a learner uses it (see dpregret.algorithms.geometry)."""
-
-    name: str
-    dimension: int
-    diameter: float
-
-    def center(self) -> Array:
-        """Where learners start, (d,)."""
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """argmin over the set of <cost, v>."""
-
-    def project(self, points: Array) -> Array:
-        """Nearest points of the set."""
-
-    def violation(self, points: Array) -> Array:
-        """0 inside, a distance-like excess outside."""
-
-    def local_oracle(self) -> LocalOracle:
-        """Local linear oracle; raises ValueError where the set has none."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +103,8 @@ class BaseLearner(ABC):
     """
 
     card: ClassVar[Card]
+    stochastic_only: ClassVar[bool] = False
+    """It promises nothing where losses are not drawn from one law."""
 
     def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:
@@ -174,6 +140,11 @@ class Learner(BaseLearner):
     solves: int = 0
     regularisation: Array | None = None
     kernel: ClassVar[Step | None] = None
+
+    @property
+    def most_calls(self) -> float:
+        """Upper bound on the expected calls of oracles a round, over a whole play; NaN where none is known."""
+        return math.nan
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, [setting.budget for setting in settings], runs, variant)

@@ -1,7 +1,8 @@
 """Losses for bandits: one number a round, for points of the set and somewhat beyond it.
 
-Every loss is convex and L-Lipschitz on the whole space, at least 0 on the set, and 0 somewhere on it, so that within a
-distance zeta of the set it lies in [-L zeta, L (D + zeta)]: the range to which learners clip what they see.
+Every loss is convex and L-Lipschitz on the whole space, at least 0 on the set, and 0 somewhere on it (of arms: at most
+1 on it), so that within a distance zeta of the set it lies in [-L zeta, L (D + zeta)]: the range to which learners clip
+what they see.
 """
 
 from __future__ import annotations
@@ -112,11 +113,13 @@ def _in_every_round(values: Array, rounds: int) -> Array:
 class BanditStream(Source, ABC):
     """A sequence of losses. lipschitz: L in l2 norm, exact or an upper bound. sets: where it lives, if not everywhere.
 
-    The trait ``linear``: affine losses. tight: errors enter to first order everywhere. Raises ValueError for a set on
-    which it does not live.
+    aimed: made for one horizon and one epsilon, its second and third argument. The trait ``linear``: affine losses;
+    ``arms``: besides, they lie in [0, 1] on the simplex. tight: errors enter to first order everywhere. Raises
+    ValueError for a set on which it does not live.
     """
 
     sets: ClassVar[tuple[str, ...]] = ()
+    aimed: ClassVar[bool] = False
 
     def __init__(self, domain: BanditDomain, lipschitz: float) -> None:
         self.domain, self.lipschitz = domain, lipschitz
@@ -172,6 +175,7 @@ class LinearStream(BanditStream):
     """
 
     traits = frozenset({"linear"})
+    stochastic = True
 
     def __init__(self, domain: BanditDomain, costs: Array) -> None:
         super().__init__(domain, 1.0)
@@ -216,6 +220,7 @@ class EntryStream(BanditStream):
     """
 
     tight = True
+    stochastic = True
 
     def __init__(self, domain: BanditDomain, truth: Array) -> None:
         super().__init__(domain, 1.0)
@@ -253,6 +258,7 @@ class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
 
     name = "linear"
+    stochastic = False
 
     def __init__(self, domain: BanditDomain) -> None:
         super().__init__(domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
@@ -347,7 +353,10 @@ class Completion(EntryStream):
 
 
 class DigitsCompletion(EntryStream):
-    """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear)."""
+    """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear).
+
+    The image is what losses hide; its scale is a statistic of the data, which no budget pays for.
+    """
 
     name = "digits-completion"
     data = "digits"
@@ -366,14 +375,18 @@ class DigitsCompletion(EntryStream):
 
 
 def make_bandit_stream(
-    name: str, domain: BanditDomain, *, data_dir: str | Path | None = None, **options: Any
-) -> BanditStream:
-    """Build a stream of bandit losses on a set.
+    name: str, domain: BanditDomain, aim: tuple[int, float] = (1, math.inf), *,
+    data_dir: str | Path | None = None, **options: Any,
+) -> BanditStream:  # fmt: skip
+    """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is made for them.
 
     Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
     `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
+    arguments: tuple[object, ...] = (domain,)
     if name in sources(BanditStream):
-        sources(BanditStream)[name].require(domain)
-    stream: BanditStream = build("stream", BanditStream, name, (domain,), options, data_dir)
+        kind = sources(BanditStream)[name]
+        kind.require(domain)
+        arguments += aim if kind.aimed else ()
+    stream: BanditStream = build("stream", BanditStream, name, arguments, options, data_dir)
     return stream

@@ -59,10 +59,13 @@ class ExpertStream(Source, ABC):
     that add up to d. best_loss: public bound L* on the total loss of the best expert that learners are told, None where
     nobody declared one. tight: the stream forces what the upper bounds pay for. lower_bound: least expected regret of
     every eps-DP learner on streams like this one, NaN where none is known. most: as many experts as there are.
-    Trait ``phases``: rounds come in phases of equal losses.
+    gap: declared where rounds are independent draws of one law: every other expert's mean loss is at least so far above
+    that of the best one; None elsewhere.
+    Traits: ``phases`` (rounds come in phases of equal losses), ``epochs`` (`epochs` costs less than `blocks`).
     """
 
     lower_bound = math.nan
+    gap: float | None = None
     most: ClassVar[int | None] = None
 
     def __init__(self, sizes: Sequence[int], horizon: int, best_loss: float | None) -> None:
@@ -77,6 +80,10 @@ class ExpertStream(Source, ABC):
     @abstractmethod
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
         """Blocks that cover the horizon exactly; a run's losses depend on its own generator only."""
+
+    def epochs(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """The same losses for who looks at sums over epochs [2^k, 2^(k+1)) only; a block may be an epoch's mean."""
+        return self.blocks(generators)
 
     def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
         """A pass of its own over the losses: give it generators equal to those of `blocks`."""
@@ -169,6 +176,7 @@ class Bernoulli(ExpertStream):
     """
 
     name = "bernoulli"
+    stochastic = True
     most = 2**20  # every one has losses of its own
 
     def __init__(
@@ -181,7 +189,7 @@ class Bernoulli(ExpertStream):
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
         """Blocks of a bounded size; the perfect expert is the first."""
-        step = _rounds(len(generators), self.experts)
+        step = rounds_of_block(len(generators), self.experts)
         for first in range(0, self.horizon, step):
             rounds = min(step, self.horizon - first)
             losses = np.zeros((rounds, len(generators), self.experts))
@@ -234,10 +242,11 @@ class ErrorTable(ExpertStream):
     """Experts are classifiers: the loss is the 0/1 error on a sample.
 
     Every run sees all samples once per pass, in an order of its own. best_loss is a declaration; the data decide what
-    the best expert loses.
+    the best expert loses. Chosen after a look at the table it is side information, which no budget pays for.
     """
 
     real = True
+    stochastic = True
     data: ClassVar[str]
     most = expert_data.EXPERTS
 
@@ -250,7 +259,7 @@ class ErrorTable(ExpertStream):
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
         """Pass after pass, in blocks of a bounded size."""
-        step, left = _rounds(len(generators), self.experts), self.horizon
+        step, left = rounds_of_block(len(generators), self.experts), self.horizon
         for order in self._orders(generators):
             wanted = order[:left]
             for first in range(0, len(wanted), step):
@@ -285,7 +294,8 @@ class BreastCancerExperts(ErrorTable):
     name = data = "breast-cancer-experts"
 
 
-def _rounds(runs: int, groups: int) -> int:
+def rounds_of_block(runs: int, groups: int) -> int:
+    """How many rounds a block may have."""
     return max(1, min(ROUNDS, NUMBERS // (runs * groups)))
 
 

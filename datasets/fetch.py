@@ -11,7 +11,6 @@ import bz2
 import gzip
 import hashlib
 import io
-import re
 import signal
 import sys
 import time
@@ -20,83 +19,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-
-from dpregret.core.errors import ConfigError, one_line
+from dpregret.core.errors import one_line
 from dpregret.core.files import atomic_write
-from dpregret.core.validation import NAME_PATTERN, validate
-from dpregret.core.yaml_source import Expanded, read_source
-from dpregret.datasets.bundled import check_finite, save, scale_rows
+from dpregret.datasets.bundled import check_finite, save, unit_rows
 from dpregret.datasets.download import FetchError, download
+from dpregret.datasets.sources import SOURCES, Declared, Source, find_declared, find_source
 
-SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
 MOST_BYTES: Final = 1 << 26
 """Of a download that does not declare its size."""
-MOST_CELLS: Final = 1 << 26
-"""Rows times columns: half a gigabyte as numbers."""
+MOST_CONTENT: Final = 1 << 30
+"""Of what a compressed file holds."""
 _CELL_BYTES: Final = 32
 """Of one entry as text, ``index:value`` and a space, at most."""
+_SPARE_BYTES: Final = 4096
+"""Of one line that is no row, at most."""
 _BLOCK: Final = 1 << 20
 _LEFT_SECONDS: Final = 60.0
-_OPENERS: Final[dict[str, Callable[[Any], Any]]] = {".gz": gzip.open, ".bz2": bz2.open}
-# https, or http on this machine; parts of plain characters that begin with no dot: no query, nothing that leads upwards
-_URL: Final = r"^(https://[A-Za-z0-9.-]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+"
+_OPENERS: Final[dict[str, Callable[[Any], Any]]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open}
 _Open = io.BytesIO | io.BufferedReader
-_DIGEST: Final = r"^[0-9a-f]{64}$"
-
-
-class Source(BaseModel):
-    """One declared download: a two-class data set in LIBSVM format.
-
-    bytes: size of the file. sha256: digest of the file as sent; sha256_content: that of what it holds once it is
-    decompressed. vouched_by: who else has published the digest, or a file that has it.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str = Field(pattern=NAME_PATTERN)
-    url: str
-    licence: str = Field(min_length=1)
-    bytes: int | None = Field(default=None, ge=1, le=1 << 29)
-    sha256: str | None = Field(default=None, pattern=_DIGEST)
-    sha256_content: str | None = Field(default=None, pattern=_DIGEST)
-    vouched_by: tuple[str, ...] = ()
-    rows: int = Field(ge=1)
-    columns: int = Field(ge=1)
-
-    @field_validator("url")
-    @classmethod
-    def _is_plain(cls, url: str) -> str:
-        if not re.fullmatch(_URL, url):
-            raise ValueError(
-                "must be https://HOST/PATH, parts of letters, digits and . _ ~ + - that do not begin with a dot"
-            )
-        return url
-
-    @model_validator(mode="after")
-    def _is_bounded(self) -> Source:
-        if self.rows * self.columns > MOST_CELLS:
-            raise ValueError(f"{self.rows} rows of {self.columns} columns are more than {MOST_CELLS} numbers")
-        if self.filename == f"{self.name}.npz":
-            raise ValueError(f"the download must not be called {self.filename}: that is what it is converted to")
-        return self
-
-    @property
-    def filename(self) -> str:
-        """Last part of the URL's path; its suffix tells the loader whether the file is compressed."""
-        return self.url.rsplit("/", 1)[-1]
-
-    def require_trust(self) -> None:
-        """Raise FetchError unless a strong digest is pinned and two others vouch for it."""
-        if self.sha256 is None and self.sha256_content is None:
-            raise FetchError(
-                f"{self.name}: no sha256 is pinned, so {self.filename} cannot be trusted; run with --pin, compare what "
-                f"is printed with independent sources and write it into {SOURCES.name}"
-            )
-        if len(set(self.vouched_by)) < 2:
-            raise FetchError(f"{self.name}: two sources must vouch for the digest, {SOURCES.name} names "
-                             f"{len(set(self.vouched_by))} (vouched_by)")  # fmt: skip
 
 
 class _Measured(NamedTuple):
@@ -105,35 +45,12 @@ class _Measured(NamedTuple):
     sha256_content: str
 
 
-def read_sources(path: Path = SOURCES) -> dict[str, Source]:
-    """Read the declarations: name -> source. Raises FetchError naming the file, the line, the entry and the field."""
-    try:
-        declared = read_source(path)
-        if not isinstance(declared.data, dict) or not all(isinstance(entry, dict) for entry in declared.data.values()):
-            raise FetchError(f"{path}: expected a mapping from names to mappings of fields")
-        entries = {
-            name: Expanded({"name": name, **entry}, {(): (declared, (name,))}) for name, entry in declared.data.items()
-        }
-        return {name: validate(Source, entry) for name, entry in entries.items()}
-    except ConfigError as error:
-        raise FetchError(str(error)) from None
-
-
-def find_source(name: str, path: Path = SOURCES) -> Source:
-    """Return one declared source. Raises FetchError naming the declared ones."""
-    sources = read_sources(path)
-    if name not in sources:
-        raise FetchError(f"no declared source {name!r}; {path} has: {', '.join(sources)}")
-    return sources[name]
-
-
 def fetch(source: Source, directory: Path) -> Path:
     """Bring the verified file to ``directory`` and return its path; a file that is already there is only verified.
 
-    Raises FetchError if the source is not to be trusted, the file cannot be downloaded within its limits, or is
-    another one than declared. A failed download leaves nothing behind.
+    Raises FetchError if the file cannot be downloaded within its limits, or is another one than declared. A failed
+    download leaves nothing behind.
     """
-    source.require_trust()
     path = directory / source.filename
     if path.is_file():
         verify(source, path)
@@ -147,7 +64,7 @@ def fetch(source: Source, directory: Path) -> Path:
     return path
 
 
-def pin(source: Source) -> str:
+def pin(source: Declared) -> str:
     """Download without verification and return what the declaration lacks, as YAML; the file is not kept."""
     content = download(source.url, source.bytes or MOST_BYTES)
     found = _measure(source, io.BytesIO(content), source.url)._asdict()
@@ -158,16 +75,15 @@ def pin(source: Source) -> str:
 
 def verify(source: Source, path: Path) -> None:
     """Raise FetchError unless the file is the declared one."""
-    source.require_trust()
     with path.open("rb") as file:
         _check(source, file, str(path))
 
 
 def convert(source: Source, directory: Path) -> Path:
-    """Verify the file in ``directory`` and write ``directory/NAME.npz``: rows divided by the largest norm, labels +-1.
+    """Verify the file in ``directory`` and write ``directory/NAME.npz``: rows of norm 1, labels in [-1, 1].
 
-    Raises FetchError if the file is missing, unverified, unreadable, of another size than declared, or has other
-    than two classes; ValueError naming row and column of a value that is not finite.
+    Raises FetchError if the file is missing, unverified, unreadable or of another size than declared; ValueError naming
+    row and column of a value that is not finite.
     """
     raw = directory / source.filename
     if not raw.exists():
@@ -176,21 +92,16 @@ def convert(source: Source, directory: Path) -> Path:
         )
     verify(source, raw)
     try:
-        from sklearn.datasets import load_svmlight_file  # slow to import, and checks read this module
-
-        matrix, classes = load_svmlight_file(str(raw), n_features=source.columns)
+        features, labels = source.how.read(raw, source.columns, source.hashed)
     except (OSError, EOFError, ValueError) as error:
-        message = " ".join(str(error).split())
-        raise FetchError(f"{raw}: not a LIBSVM file of {source.columns} columns ({message})") from error
-    if len(classes) != source.rows:
-        raise FetchError(f"{raw}: {len(classes)} rows, {source.rows} declared")
-    features = matrix.toarray()
-    check_finite(features, classes, str(raw))
-    distinct = np.unique(classes)
-    if len(distinct) != 2:
-        raise FetchError(f"{raw}: {len(distinct)} classes, expected 2")
+        raise FetchError(
+            f"{raw}: not a {source.format} file of {source.columns} columns ({one_line(error)})"
+        ) from error
+    if len(labels) != source.rows:
+        raise FetchError(f"{raw}: {len(labels)} rows, {source.rows} declared")
+    check_finite(features, labels, str(raw))
     path = directory / f"{source.name}.npz"
-    save(path, scale_rows(features, str(raw)), np.where(classes == distinct[1], 1.0, -1.0))
+    save(path, unit_rows(features, str(raw)), labels)
     return path
 
 
@@ -203,10 +114,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pin", action="store_true", help="only print size and SHA-256 of what the URL gives now")
     options = parser.parse_args(arguments)
     try:
-        source = find_source(options.name, options.sources)
         if options.pin:
-            print(pin(source), end="")
+            print(pin(find_declared(options.name, options.sources)), end="")
         else:
+            source = find_source(options.name, options.sources)
             fetch(source, options.to)
             print(f"{convert(source, options.to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:
@@ -218,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _check(source: Source, file: _Open, where: str) -> None:
+def _check(source: Declared, file: _Open, where: str) -> None:
     """Raise FetchError unless the open file is the declared one."""
     found = _measure(source, file, where)
     for name, value in found._asdict().items():
@@ -229,7 +140,7 @@ def _check(source: Source, file: _Open, where: str) -> None:
             raise FetchError(f"{where}: wrong {name}: {value}, declared {expected}{hint}")
 
 
-def _measure(source: Source, file: _Open, where: str) -> _Measured:
+def _measure(source: Declared, file: _Open, where: str) -> _Measured:
     """Size and digests, read in blocks; FetchError for a content that is damaged or larger than rows and columns allow.
 
     A digest of the content alone is compared with what has been decompressed without trust: hence the limit.
@@ -237,14 +148,15 @@ def _measure(source: Source, file: _Open, where: str) -> _Measured:
     digest = hashlib.file_digest(file, "sha256").hexdigest()
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    most, held, lines, content = _CELL_BYTES * source.rows * (source.columns + 1), 0, 0, hashlib.sha256()
+    most = min(_CELL_BYTES * source.rows * (source.columns + 1) + _SPARE_BYTES * source.how.spare, MOST_CONTENT)
+    held, lines, content = 0, 0, hashlib.sha256()
     try:
         opener = _OPENERS.get(Path(source.filename).suffix)
         opened = opener(file) if opener else file
         while block := opened.read(_BLOCK):
             content.update(block)
             held, lines = held + len(block), lines + block.count(b"\n")
-            if held > most or lines > source.rows:
+            if held > most or lines > source.rows + source.how.spare:
                 raise FetchError(
                     f"{where}: holds more than {source.rows} rows of {source.columns} columns (at most {most} bytes)"
                 )

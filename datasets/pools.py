@@ -27,10 +27,12 @@ class PoolStream(Stream):
     {-1, +1} or [-1, 1]; over all such examples the exact Lipschitz constant on a centered ball of radius
     R = reach(0) is max |phi'| over scores in [-R, R], plus mu R. Smoothness mu + bend.
 
-    The comparator is computed by a batched first-order method to a certified relative gap of 1e-8.
+    The comparator is computed by a batched first-order method to a certified relative gap of 1e-8. It is what regret is
+    measured against and no learner sees it; what learners are told (constants, no L*) holds for all such examples.
     """
 
     apart = False
+    stochastic = True
 
     def __init__(
         self,
@@ -200,12 +202,27 @@ class Diabetes(PoolStream):
         super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeSquared)
 
 
-class Libsvm(PoolStream):
-    """A fetched binary classification set of ``sources.yaml``, the option ``source``, through ridge-logistic loss."""
+class Fetched(PoolStream):
+    """A fetched set of two classes of ``sources.yaml``, the option ``source``, through ridge-logistic loss."""
 
-    name = "libsvm"
+    name = "fetched"
     real = True
 
     def __init__(self, domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
-        super().__init__(domain, strong_convexity, load(source, Path(data_dir)), RidgeLogistic)
+        examples = load(source, Path(data_dir))
+        if not np.isin(examples.labels, (-1.0, 1.0)).all():
+            raise ValueError(f"{source!r} has other labels than -1 and +1: it is for the stream 'fetched-regression'")
+        super().__init__(domain, strong_convexity, examples, RidgeLogistic)
+
+
+class FetchedRegression(PoolStream):
+    """A fetched set of ``sources.yaml``, the option ``source``, through ridge-squared loss; labels in [-1, 1]."""
+
+    name = "fetched-regression"
+    traits = PoolStream.traits | {"quadratic"}
+    real = True
+
+    def __init__(self, domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> None:
+        self.name = source  # what messages call it
+        super().__init__(domain, strong_convexity, load(source, Path(data_dir)), RidgeSquared)

@@ -139,6 +139,7 @@ class RealizableDirection(Realizable):
     """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere. Not tight, as above."""
 
     name = "realizable-direction"
+    stochastic = True
     traits = Realizable.traits | {"quadratic-sums"}
 
     def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
@@ -159,6 +160,7 @@ class HalfSpaces(Realizable):
     """
 
     name = "half-space"
+    stochastic = True
     traits = frozenset({"best-loss"})
     tight = True
 

@@ -1,4 +1,4 @@
-"""What every empirical risk offers, and its certified minimum."""
+"""What every risk offers, empirical or of a population, and a certified minimum."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from dpregret.core.arrays import Array
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import Domain, Source
 
+STORED, FRESH = "stored", "fresh"
+"""Traits of records: all there at once, or met once, one after the other."""
 GOAL, ALLOWED = 1e-12, 1e-8
 _CHECK_EVERY = 8
 
@@ -31,8 +33,8 @@ class RiskDomain(Domain, Protocol):
         """Largest Euclidean distance of two of its points."""
 
 
-class EmpiricalRisk(Source, ABC):
-    """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run; points (..., runs, p).
+class RiskSource(Source, ABC):
+    """An average of losses over records, and its minimum over a constraint set; points (..., runs, p).
 
     Constants hold for every admissible record, so a private learner may use them: ``lipschitz`` bounds |gradient|_2
     of a record's loss over the set, ``lipschitz_l1`` |gradient|_inf (left out: as ``lipschitz``, which bounds it),
@@ -73,14 +75,6 @@ class EmpiricalRisk(Source, ABC):
         """Risk, (..., runs, p) -> (..., runs)."""
 
     @abstractmethod
-    def gradient(self, points: Array) -> Array:
-        """(Sub)gradient of the risk, of the shape of points; 0 is taken for a kinked part at its kink."""
-
-    @abstractmethod
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """(Sub)gradients of single records' losses: points (runs, p), record numbers (runs,) -> (runs, p)."""
-
-    @abstractmethod
     def optimum(self) -> Optimum:
         """Minimum over the set: values (runs,), points (runs, p), absolute duality gaps (runs,), 0 for closed forms.
 
@@ -91,6 +85,20 @@ class EmpiricalRisk(Source, ABC):
         """The optimum known in closed form, the same for every run."""
         points = np.tile(point, (self.runs, 1))
         return self.value(points), points, np.zeros(self.runs)
+
+
+class EmpiricalRisk(RiskSource):
+    """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run, which are all there at once."""
+
+    traits = frozenset({STORED})
+
+    @abstractmethod
+    def gradient(self, points: Array) -> Array:
+        """(Sub)gradient of the risk, of the shape of points; 0 is taken for a kinked part at its kink."""
+
+    @abstractmethod
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """(Sub)gradients of single records' losses: points (runs, p), record numbers (runs,) -> (runs, p)."""
 
 
 def largest_l1_norm(domain: RiskDomain) -> float:

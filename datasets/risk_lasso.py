@@ -284,9 +284,7 @@ class _RealRisk(SquaredRisk):
         size = len(examples.labels)
         if not 1 <= samples <= size:
             raise ValueError(f"{where} has {size} records; samples must lie in 1..{size}, got {samples}")
-        spread = examples.features.std(axis=0).max()  # every column that is not constant has the same after `load`
-        largest = np.abs(examples.features).max() if scale is None else scale * spread
-        features, labels = examples.features / largest, examples.labels
+        features, labels = examples.features / self._divisor(examples.features, scale), examples.labels
         check_domain(features, labels, where)
         runs = len(generators)
         if samples == size:
@@ -312,6 +310,26 @@ class _RealRisk(SquaredRisk):
             label_square=square,
             records=records,
         )
+
+    def _divisor(self, features: Array, scale: float | None) -> float:
+        spread = features.std(axis=0).max()  # every column that is not constant has the same after `load`
+        divisor: float = np.abs(features).max() if scale is None else scale * spread
+        return divisor
+
+
+class FetchedRisk(_RealRisk):
+    """A fetched set of `sources.yaml`, the option ``source``: rows of norm 1 by public constants, taken as they are."""
+
+    name = "fetched-risk"
+
+    def __init__(
+        self, domain: RiskDomain, samples: int, generators: Generators, source: str, data_dir: str | Path
+    ) -> None:
+        self.data = source  # type: ignore[misc]  # of this risk, not of the class
+        super().__init__(domain, samples, generators, data_dir)
+
+    def _divisor(self, features: Array, scale: float | None) -> float:
+        return 1.0
 
 
 class DiabetesRisk(_RealRisk):

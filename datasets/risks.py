@@ -1,4 +1,4 @@
-"""Empirical risks by name; the one entrance to the risks of this package."""
+"""Risks by name; the one entrance to the risks of this package."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpregret.datasets.catalogue import build
-from dpregret.datasets.risk_base import EmpiricalRisk, RiskDomain
+from dpregret.datasets.risk_base import RiskDomain, RiskSource
 
-__all__ = ["EmpiricalRisk", "RiskDomain", "make_risk"]
+__all__ = ["RiskDomain", "RiskSource", "make_risk"]
 
 
 def make_risk(
@@ -22,8 +22,8 @@ def make_risk(
     *,
     data_dir: str | Path | None = None,
     **options: Any,
-) -> EmpiricalRisk:
-    """Build the risk of a data set of ``samples`` records on a constraint set, one data set a run.
+) -> Any:
+    """Build the risk of ``samples`` records a run on a constraint set: an `EmpiricalRisk` or a `PopulationRisk`.
 
     A run's data depend on its own generator only. ``data_dir`` is the folder of prepared data, for risks that read
     some. Options are the parameters of the risk's class after the first three.
@@ -31,5 +31,4 @@ def make_risk(
     Raises ValueError for an unknown name or option, a missing option, or values that the risk cannot serve;
     `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
-    risk: EmpiricalRisk = build("risk", EmpiricalRisk, name, (domain, samples, generators), options, data_dir)
-    return risk
+    return build("risk", RiskSource, name, (domain, samples, generators), options, data_dir)

@@ -65,6 +65,7 @@ class SmoothQuadratic(_QuadraticStream):
     """f_t(x) = (mu/2) |x - a_t|^2, a_t = x0 + spread u_t, u_t uniform on the unit sphere."""
 
     name = "smooth-quadratic"
+    stochastic = True
 
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
         super().__init__(domain, strong_convexity, spread)
@@ -123,6 +124,7 @@ class RandomKink(Stream):
     """
 
     name = "random-kink"
+    stochastic = True
     traits = frozenset({"strongly-convex"})
     tight = True
 

@@ -18,7 +18,7 @@ from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.pairing import fill_missing
 from dpregret.paper_figs.rates import Rate
-from dpregret.paper_figs.runs import SLOPE_SPAN, crashes
+from dpregret.paper_figs.runs import ORACLES, SLOPE_SPAN, crashes
 from dpregret.paper_figs.tails import landau, mean_root, quantiles
 
 SATURATED_SHARE: Final = 0.5
@@ -98,8 +98,9 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "log_slope":
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
     rows["response"] = _response(rows, frame, claim)
-    if claim.response == "noise" and claim.bound == "explicit":
-        rows["bound"] = rows["noise_floor"] if "noise_floor" in rows.columns else np.nan
+    if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
+        most = rows.get("most_calls", np.nan) * rows["checkpoint"]
+        rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
     return _pivot(quantiles(rows) if claim.parameter == "beta" else rows, claim)
 
 
@@ -235,6 +236,8 @@ def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.Da
 def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
     if claim.response == "noise":
         return rows["noise_norm"].to_numpy(dtype=float)
+    if claim.response == "calls":
+        return np.asarray(rows.filter(ORACLES).sum(axis=1) * rows["checkpoint"], dtype=np.float64)
     regret = rows["regret"].to_numpy(dtype=float)
     if claim.counterpart is not None:
         regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart)
@@ -313,12 +316,11 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
         excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
         by_regret = rounds * excess ** (1 / _decay(claim))
-    exempt = claim.type in ("linear", "below") or claim.response == "noise" or claim.side == "lower"
+    exempt = claim.type in ("linear", "below") or claim.response in ("noise", "calls") or claim.side == "lower"
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
-    too_small = mean["window"] < claim.asymptotic_from.smallest_window
-    if rounds < early or too_small:
+    if rounds < early or mean["window"] < claim.asymptotic_from.smallest_window:
         return EARLY, float(needed)
     cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.type == "below")
     return (CAPPED if cut else USED), float(needed)

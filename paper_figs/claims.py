@@ -149,10 +149,10 @@ class Claim(Strict):
         linear = (("horizon", "regret"), ("samples", "excess"))
         if self.type == "linear" and (self.parameter, self.response) not in linear:
             raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
-        bounded = ("noise",) if self.side == "lower" else ("regret", "excess")
+        bounded = ("noise",) if self.side == "lower" else ("regret", "calls", "excess")
         if self.type == "below" and (self.bound != "explicit" or self.response not in bounded):
             raise ValueError(
-                "type below needs bound explicit and response regret or excess; with side lower, response noise"
+                "type below needs bound explicit and response regret, calls or excess; with side lower, response noise"
             )
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")

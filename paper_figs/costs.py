@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,11 @@ CALLS: Final = {
     "local oracle": ("local_oracles", "seconds_local_oracle"),
 }
 """Operation -> columns of calls per round, and of CPU seconds per round and run spent in it."""
+FURTHER: Final = {
+    "gauge": ("gauges", "seconds_gauge"),
+    "separation": ("separations", "seconds_separation"),
+}
+"""The same of operations that only some papers' learners call: a table has them where one does."""
 CAPTION: Final = "Cost per {unit} and run: counted calls and median CPU microseconds over runs."
 
 
@@ -49,15 +55,18 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     unit = labels_of(claims.response).unit
     timed = runs.loc[runs["seconds"].notna()]
     first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
+    called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
     rows = [record for row in claims.rows if first[row.learner, row.variant] is row
-            for record in _row_costs(timed, row, unit)]  # fmt: skip
+            for record in _row_costs(timed, row, unit, called)]  # fmt: skip
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]
-    titles += [f"{operation}s per {unit}" for operation in CALLS] + [f"solves per {unit}", f"us per {unit}"]
-    titles += [f"us per {operation}" for operation in CALLS]
+    titles += [f"{operation}s per {unit}" for operation in called] + [f"solves per {unit}", f"us per {unit}"]
+    titles += [f"us per {operation}" for operation in called]
     return pd.DataFrame(rows, columns=titles)
 
 
-def _row_costs(runs: pd.DataFrame, row: TableRow, unit: str) -> list[dict[str, object]]:
+def _row_costs(
+    runs: pd.DataFrame, row: TableRow, unit: str, called: Mapping[str, tuple[str, str]]
+) -> list[dict[str, object]]:
     chosen = (runs["learner"] == row.learner) & (runs["variant"] == row.variant) & (runs["status"] == "ok")
     chosen &= runs["checkpoint"] == runs["horizon"]
     records = []
@@ -69,8 +78,8 @@ def _row_costs(runs: pd.DataFrame, row: TableRow, unit: str) -> list[dict[str, o
             f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
             f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
         }  # fmt: skip
-        for operation, (calls_column, seconds_column) in CALLS.items():
-            calls = float(per_unit(group, calls_column).mean())
+        for operation, (calls_column, seconds_column) in called.items():
+            calls = float(np.nan_to_num(per_unit(group, calls_column)).mean())
             seconds = float(np.median(per_unit(group, seconds_column)))
             record[f"{operation}s per {unit}"] = formats.significant(calls)
             per_call = formats.number(1e6 * seconds / calls, 2) if calls > 0 else formats.DASH

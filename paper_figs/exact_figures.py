@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from dpregret.paper_figs.cells import LENGTHS, NotRun
 from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.figure_style import DASHED, GREY, MARKERS, colours, legend_below, look, panels
-from dpregret.paper_figs.gains import gains
+from dpregret.paper_figs.gains import gains, ratio
 from dpregret.paper_figs.labels import REGRET
 
 Tables = Mapping[str, pd.DataFrame]
@@ -23,6 +23,11 @@ WORST: Final = 60.0
 FEWEST: Final = 4
 """Sizes at which a mechanism must be below that to be drawn."""
 SHOWN_WINDOW: Final = 64
+MEASURED: Final = 4
+"""Dimension whose measured cells are drawn beside the bounds."""
+VALUES: Final = "noisy-value-bandit"
+TREES: Final = {"Laplace tree": "private-bandit-laplace", "Gaussian tree": "private-bandit-gaussian"}
+WINS: Final = {"tree ahead": "^", "every value ahead": "v", "undecided": "x"}
 DRAWN_MAP: Final = ((2**12, 256), (2**16, 256), (2**16, 4096))
 """(T, W) of the panels of the map."""
 
@@ -131,24 +136,55 @@ def crossing_figure(tables: Tables) -> Figure:
     return figure
 
 
-def crossover_figure(tables: Tables) -> Figure:
-    """The horizon from which a tree's explicit bound is below that of noise on every value, against eps."""
+def crossover_figure(tables: Tables, runs: pd.DataFrame) -> Figure:
+    """The horizon from which a tree's explicit bound is below that of noise on every value, against eps.
+
+    Beside it, cells of the runs on the unit ball in dimension `MEASURED`: who had the smaller regret.
+    """
     table = tables["crossover"]
-    trees = [name for name in table.columns if name.startswith("log2 T*, ")]
+    trees = [name.removeprefix("log2 T*, ") for name in table.columns if name.startswith("log2 T*, ")]
     sizes = sorted(set(table["n"]))
     paint = colours([f"n = {size:g}" for size in sizes])
     with look():
         figure, axes = panels(len(trees))
-        for axis, name in zip(axes, trees, strict=True):
+        for axis, tree in zip(axes, trees, strict=True):
             for place, size in enumerate(sizes):
                 own, label = table.loc[table["n"] == size], f"n = {size:g}"
-                horizons = 2.0 ** own[name].to_numpy(dtype=float)
+                horizons = 2.0 ** own[f"log2 T*, {tree}"].to_numpy(dtype=float)
                 axis.plot(own["eps"], horizons, color=paint[label], marker=MARKERS[place], label=label)
+            measured = measured_crossing(runs, TREES[tree])
+            for word, marker in WINS.items():
+                own, filled = measured.loc[measured["ahead"] == word], "0.2" if word == "tree ahead" else "none"
+                axis.plot(
+                    own["epsilon"], own["horizon"], color="0.2", marker=marker, linestyle="", markersize=5,
+                    markerfacecolor=filled, label=f"measured, n = {MEASURED}: {word}",
+                )  # fmt: skip
             axis.set_xscale("log", base=2)
             axis.set_yscale("log", base=2)
-            axis.set(xlabel="privacy budget eps", ylabel="horizon T* (rounds)", title=name.removeprefix("log2 T*, "))
-        legend_below(figure, axes[0], len(sizes))
+            axis.set(xlabel="privacy budget eps", ylabel="horizon T* (rounds)", title=tree)
+        legend_below(figure, axes[0], 4)
     return figure
+
+
+def measured_crossing(runs: pd.DataFrame, tree: str) -> pd.DataFrame:
+    """A row per horizon and finite eps in dimension `MEASURED` on the tight stream of the ball, with who is ahead.
+
+    By the 95 % interval of the ratio of mean regrets; of experiments with the same cell that with most runs.
+    """
+    found: dict[tuple[float, float], tuple[int, str]] = {}
+    if not runs.empty:
+        kept = runs["learner"].isin([tree, VALUES]) & (runs["variant"] == "corrected") & (runs["status"] == "ok")
+        kept &= (runs["set"] == "ball") & (runs["stream"] == "cone") & (runs["dimension"] == MEASURED)
+        cells = runs.loc[kept & np.isfinite(runs["epsilon"])]
+        for (_, horizon, epsilon), cell in cells.groupby(["experiment", "horizon", "epsilon"]):
+            played = {name: own.sort_values("run")["regret"].to_numpy() for name, own in cell.groupby("learner")}
+            if len(played) < 2:
+                continue
+            runs_of, quotient = min(map(len, played.values())), ratio(played[tree], played[VALUES])
+            word = "tree ahead" if quotient.high < 1 else "every value ahead" if quotient.low > 1 else "undecided"
+            found[horizon, epsilon] = max(found.get((horizon, epsilon), (0, "")), (runs_of, word))
+    rows = [(horizon, epsilon, word) for (horizon, epsilon), (_, word) in sorted(found.items())]
+    return pd.DataFrame(rows, columns=["horizon", "epsilon", "ahead"])
 
 
 def gain_figure(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Figure:

@@ -70,7 +70,10 @@ def _draw(runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry, file: Path
         paths = {name: Path(file or "") / f"{name}.csv" for name in EXACT[entry.type]}
         if missing := [str(path) for path in paths.values() if not path.exists()]:
             raise NotRun(f"no exact table {missing[0]}")
-        return EXACT_FIGURES[entry.type]({name: read_csv(path) for name, path in paths.items()})
+        tables = {name: read_csv(path) for name, path in paths.items()}
+        if entry.type == "crossover":
+            return exact_figures.crossover_figure(tables, runs)
+        return EXACT_FIGURES[entry.type](tables)
     return RUN_FIGURES[entry.type](runs, claims, entry)
 
 
@@ -99,7 +102,6 @@ FILE_FIGURES: Final[Mapping[str, Callable[[pd.DataFrame], Figure]]] = {
 EXACT_FIGURES: Final[Mapping[str, Callable[[exact_figures.Tables], Figure]]] = {
     "league": exact_figures.league_figure, "ages": exact_figures.ages_figure, "map": exact_figures.map_figure,
     "crossing": exact_figures.crossing_figure,
-    "crossover": exact_figures.crossover_figure,
 }  # fmt: skip
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
     "regret": _regret, "printed": _printed, "exponent": _exponent,

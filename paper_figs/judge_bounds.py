@@ -61,7 +61,7 @@ def judge_below(claim: Claim, cells: Cells) -> Judgement:
     if not len(cells.values):
         return replace(shown, reason="no cell is asymptotic")
     found = standing(cells, lower)
-    noun = {"excess": "excess", "noise": "noise"}.get(claim.response, "regret")
+    noun = {"excess": "excess", "noise": "noise", "calls": "number of calls"}.get(claim.response, "regret")
     if found.crossed:
         side = "below" if lower else "above"
         return replace(shown, verdict=FAILS, reason=f"mean {noun} {side} the bound at {'; '.join(found.crossed)}")
@@ -114,7 +114,7 @@ def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
     """The sweep of what the explicit bound is about, all cells."""
     if claim.response == "noise":
         return cells if claim.bound == "explicit" else None
-    if claim.response == "optimum":
+    if claim.response in ("calls", "optimum"):
         return None
     response = "excess" if claim.response == "excess" else "regret"
     whole = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})

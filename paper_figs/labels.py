@@ -10,7 +10,7 @@ Parameter = Literal[
     "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "mu", "best_loss", "length",
     "convexity", "beta", "corners", "curvature", "smoothness",
 ]  # fmt: skip
-Response = Literal["regret", "overhead", "log_slope", "noise", "excess", "optimum"]
+Response = Literal["regret", "overhead", "log_slope", "noise", "calls", "excess", "optimum"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ EXCESS: Final = Words(
 RESPONSE_AXES: Final = {
     "regret": "total regret", "overhead": "regret above the non-private counterpart",
     "log_slope": "slope of regret, dR / d ln T", "noise": "mean norm of the noise in the gradient sum",
-    "excess": "excess risk", "optimum": "best regularisation",
+    "excess": "excess risk", "optimum": "best regularisation", "calls": "calls of oracles",
 }  # fmt: skip
 
 

@@ -35,6 +35,11 @@ COST_COLUMNS: Final = (
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
+FURTHER_COSTS: Final = ("gauges", "separations", "seconds_gauge", "seconds_separation")
+"""The same of oracles that few learners call; files have them where one did."""
+ORACLES: Final = ("projections", "linear_oracles", "local_oracles", "gauges", "separations")
+"""Those of both that count calls of a set."""
+
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
 OPTIONS: Final = (
@@ -43,14 +48,15 @@ OPTIONS: Final = (
 )  # fmt: skip
 """Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
-    *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
-    "clipped", "noise_floor", "phases", "regret_pieces", "regret_last",
+    *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
+    "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
+    "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
 its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
 the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
-Gaussian sums: a lower bound on the mean norm of the noise. Of streams in the order of time: the regret against the best
-point of each piece, and against the best of all rounds."""
+Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round. Of
+streams in the order of time: the regret against the best point of each piece, and against the best of all rounds."""
 
 KEY: Final = (
     "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",

@@ -43,7 +43,7 @@ NO_REFERENCE: Final = "no reference cell"
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
-    "solves": "linear solve",
+    "solves": "linear solve", "gauges": "gauge", "separations": "separation",
 }  # fmt: skip
 
 
@@ -213,7 +213,7 @@ def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> p
 
 def counted_operations(rows: pd.DataFrame) -> str:
     """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
-    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items()}
+    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items() if column in rows}
     if np.isnan(list(counts.values())).all():
         return DASH
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"

@@ -103,10 +103,11 @@ def test_experts(name: str, variant: str, epsilon: float) -> None:
 def test_bandits(name: str, variant: str, epsilon: float) -> None:
     """Observed numbers that are nil, or far outside their range."""
     kind = FAMILIES["bandits"].learners[name]
-    played = 0
+    arms, played = "arms" in kind.card.needs, 0
     for rounds, size in ((1, 1), (4, 2), (256, 1), (1024, 2)):
         for number in (0.0, 1e6):
-            problem = BanditProblem(make_set("ball", size), rounds, 1.0, linear=True)
+            domain = make_set("simplex", size + 1) if arms else make_set("ball", size)
+            problem = BanditProblem(domain, rounds, 1.0, linear=True, arms=arms)
             learner = started(
                 lambda: kind(problem, [budget(epsilon)], 1, variant),  # noqa: B023
                 "longer horizon than", "a horizon of at least",

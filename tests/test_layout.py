@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "algorithms.learner": ("core", "algorithms.rounds", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": ("core", "algorithms.learner"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
+    "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch
     "datasets": ("core",),
     "paper_figs": ("core",),
     "workflows": ("core", "algorithms", "datasets", "paper_figs"),

@@ -150,7 +150,7 @@ def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[M
 def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
     """Find needs of learners that a set or a stream does not serve."""
     for learner in experiment.learners:
-        needs = family.learners[learner].card.all_needs
+        needs = family.needs(family.learners[learner])
         if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
             able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
             for name in experiment.sets:

@@ -31,7 +31,7 @@ RENAMED = {"ruler": "validation", "kind": "family", "feedback": "family", "risk"
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
 OPTIONS = ("profile", "limits")
 """What ``--config`` may name."""
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "seals", "papers"})
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "seals", "papers", "winners"})
 """Other folders of results/, and a base."""
 
 

@@ -25,7 +25,15 @@ from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 
 FORMAT = 1
 RECORDS = (seals.FOLDER, "log", "benchmark")  # what jobs write beside their results
-TIMED = ("*/runs/*.parquet", "*/oracles.parquet", "*/costs.*", "*/figures/*cost*", "*/exact/cpu.*", "report.html")
+TIMED = (
+    "*/runs/*.parquet",
+    "*/oracles.parquet",
+    "*/costs.*",
+    "*/figures/*cost*",
+    "*/exact/cpu.*",
+    "winners/times.csv",
+    "report.html",
+)
 
 SAME, TIMES, RECORD = "same", "times", "record"
 """Kinds of files: equal in two equal runs, byte for byte; with measured times in them; of how a run went."""
@@ -75,9 +83,9 @@ def _asked(name: str, config: Config, runs: set[str], results: Path) -> bool:
     first, *rest = name.split("/")
     if not (results / name).is_file() or first in ("..", *RECORDS):
         return False
-    return (
-        name in runs if rest[:1] == ["runs"] else first in config.papers or not rest or first in ("audit", "validation")
-    )
+    if rest[:1] == ["runs"]:
+        return name in runs
+    return first in config.papers or not rest or first in ("audit", "validation", "winners")
 
 
 def _entry(results: Path, name: str, sums: seals.Checksums) -> dict[str, Any]:

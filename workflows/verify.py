@@ -225,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in found:
             print(f"{path}: {line}")
         if found:
-            print(f"{path}: {len(found)} faults")
+            print(f"{path}: {len(found)} fault{'s' * (len(found) > 1)}")
             worst = max(worst, 1)
         else:
             print(

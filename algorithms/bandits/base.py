@@ -28,13 +28,15 @@ class BanditProblem:
 
     horizon: T. lipschitz: L, of every loss in l2 norm. Losses are non-negative and vanish somewhere on the set, so that
     within a distance zeta of it they lie in [0, L (diameter + zeta)]; observed values are clipped to that range and
-    privacy never depends on the losses. linear: every loss is affine.
+    privacy never depends on the losses. linear: every loss is affine. arms: besides, the set is a simplex, and losses
+    lie in [0, 1] at its vertices.
     """
 
     domain: ConstraintSet
     horizon: int
     lipschitz: float
     linear: bool = False
+    arms: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ class BanditLearner(BaseLearner):
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
-        if "linear" in self.card.needs and not problem.linear:
-            raise ValueError(f"{self.card.name} needs linear losses")
+        for need, served in (("linear", problem.linear), ("arms", problem.arms)):
+            if need in self.card.needs and not served:
+                raise ValueError(f"{self.card.name} needs {need} losses")
         self.problem, self.domain = problem, problem.domain
         self.horizon, self.lipschitz = problem.horizon, problem.lipschitz
 

@@ -1,7 +1,8 @@
-"""Compiled inner loops of the bandits: conditional gradient, and the rounds of a batch.
+"""Compiled inner loops of the bandits: conditional gradient, the rounds of a batch, and those of arms.
 
-The definitions are `NoisyLeader.conditional_gradient` and `NoisyLeader.query_plainly`; every sum here runs in the order
-written. Loops over rounds are the innermost ones where rounds do not depend on each other: these use vector units.
+The definitions are `NoisyLeader.conditional_gradient`, `NoisyLeader.query_plainly` and `BatchedArms.play_plainly`;
+every sum here runs in the order written. Loops over rounds are the innermost ones where rounds do not depend on each
+other: these use vector units.
 """
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from dpregret.algorithms.geometry.oracle_kernels import Whole, room, vertex
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
+from dpregret.core.elementary import exp_of
 from dpregret.core.losses import CONE, ENTRY
 
 TINY = 1e-300
@@ -167,3 +169,60 @@ def _losses(
     for now in range(many):
         offset = offsets[offset_of, first + now if offset_varied else 0]
         losses[now] = offset * np.sqrt(losses[now]) if kind == CONE else losses[now] + offset
+
+
+@compiled
+def play_arms(
+    costs: Array, offsets: Array, coins: Array, units: Array, done: int, lengths: Whole, scales: Array, etas: Array,
+    mixes: Array, sums: Array, arms: Whole, chances: Array, heard: Array, total: Array, clipped: Array,
+) -> None:  # fmt: skip
+    """Rounds of `BatchedArms` after the first `done`; the state, from `sums` on, is changed in place.
+
+    costs, offsets: an AFFINE `LossRule`. coins, units (runs, rounds); lengths, scales, etas, mixes (settings,).
+    """
+    settings, runs, size = sums.shape
+    rounds, varied, offset_varied = coins.shape[1], costs.shape[1] > 1, offsets.shape[1] > 1
+    weights = np.empty(size)
+    for run in range(runs):
+        own, offset_of = min(run, costs.shape[0] - 1), min(run, offsets.shape[0] - 1)
+        for setting in range(settings):
+            length = lengths[setting]
+            place = done % length
+            for now in range(rounds):
+                if place == 0:
+                    _draw_arm(
+                        sums[setting, run], etas[setting], mixes[setting], coins[run, now], weights, arms[setting],
+                        chances[setting], run,
+                    )  # fmt: skip
+                    heard[setting, run] = 0.0
+                arm = arms[setting, run]
+                loss = costs[own, now if varied else 0, arm] + offsets[offset_of, now if offset_varied else 0]
+                kept = min(max(loss, 0.0), 1.0)
+                total[setting, run] += loss
+                clipped[setting, run] += kept != loss
+                heard[setting, run] += kept
+                place += 1
+                if place == length:
+                    place = 0
+                    mean = heard[setting, run] / length + scales[setting] * units[run, now]
+                    sums[setting, run, arm] += mean / chances[setting, run]
+
+
+@compiled
+def _draw_arm(
+    sums: Array, eta: float, mix: float, coin: float, weights: Array, arms: Whole, chances: Array, run: int
+) -> None:
+    """An arm and its probability, `BatchedArms.draw`."""
+    size, least = len(sums), sums.min()
+    whole = 0.0
+    for arm in range(size):
+        weights[arm] = exp_of(-eta * (sums[arm] - least))
+        whole += weights[arm]
+    below, found = 0.0, size - 1
+    for arm in range(size):
+        below += weights[arm]
+        if (1 - mix) * (below / whole) + mix * ((arm + 1) / size) > coin:
+            found = arm
+            break
+    arms[run] = found
+    chances[run] = (1 - mix) * (weights[found] / whole) + mix / size

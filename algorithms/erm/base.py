@@ -1,20 +1,21 @@
-"""Private empirical risk minimisation: what a learner is told, and what it answers.
+"""Private risk minimisation: what a learner is told, and what it answers.
 
-Records d_1..d_n are fixed; the risk is L(theta) = (1/n) sum_i loss(theta; d_i) over a convex set. A learner releases
-one point. Neighbouring data sets differ in one record, replaced by any other admissible one.
+Records d_1..d_n are fixed; the risk is L(theta) = (1/n) sum_i loss(theta; d_i) over a convex set. Or they are fresh
+draws of a distribution, met one after the other, and the risk is F(theta) = E loss(theta; d). A learner releases one
+point. Neighbouring data sets differ in one record, replaced by any other admissible one.
 """
 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from dpregret.algorithms.geometry import ConstraintSet
+from dpregret.algorithms.geometry import ConstraintSet, make_potential
 from dpregret.algorithms.learner import BaseLearner
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core.arrays import Array
 
 
@@ -46,6 +47,34 @@ class Risk(Protocol):
         """(Sub)gradients of single records' losses: points (runs, p), records (runs,) -> (runs, p)."""
 
 
+class Records(Protocol):
+    """What is left of the n records of every run, in their order."""
+
+    left: int
+
+    def take(self, count: int) -> Array:
+        """The next ones, (settings or 1, runs or 1, count, p); ValueError where there are not so many."""
+
+
+class FreshRisk(Protocol):
+    """Expected loss over a distribution that is met through n fresh records a run; constants as of `Risk`.
+
+    affine: the gradient of a record's loss as a pair (a, b), a theta + b z; None where it is none.
+    """
+
+    samples: int
+    dimension: int
+    lipschitz: float
+    smoothness: float
+    affine: tuple[float, float] | None
+
+    def stream(self) -> Records:
+        """A pass over the records, the same ones each time."""
+
+    def gradients(self, points: Array, records: Array) -> Array:
+        """(Sub)gradients of a record a row: points (settings, runs, p), records (settings or 1, runs or 1, p)."""
+
+
 @dataclass(frozen=True)
 class ErmProblem:
     """A risk on a constraint set."""
@@ -62,6 +91,9 @@ class ErmLearner(BaseLearner):
 
     budget_free: ClassVar[frozenset[str]] = frozenset()
     """Variants whose number of rounds no budget decides."""
+
+    reads: ClassVar[frozenset[str]] = frozenset({"stored"})
+    """Which records it can do with: all there at once (stored), met one after the other (fresh); empty: both."""
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
@@ -87,3 +119,28 @@ class ErmLearner(BaseLearner):
     def bound(self) -> list[float]:
         """Explicit bound on the expected excess risk of each setting; NaN where none is known."""
         return [math.nan] * len(self.budgets)
+
+
+class OnePassLearner(ErmLearner):
+    """Meets each of n fresh records at most once; its `bound` is on the population's excess risk."""
+
+    reads = frozenset({"fresh"})
+    noise_plan: NoisePlan | None = None
+    """Of learners that add up private sums of gradients."""
+
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        if not hasattr(problem.risk, "stream"):
+            raise ValueError(f"{self.card.name} needs a population, whose records are fresh")
+        self.fresh = cast("FreshRisk", problem.risk)
+        if "smooth" in self.card.needs and not math.isfinite(self.fresh.smoothness):
+            raise ValueError(f"{self.card.name} needs smooth losses")
+
+    def iterations(self) -> list[int]:
+        """A step a record."""
+        return [self.fresh.samples] * len(self.budgets)
+
+    def one_pass_rule(self) -> tuple[int, Array, float, float] | None:
+        """A projected step a record as numbers, for compiled loops: the set's, a, b; None where there are none."""
+        rule = make_potential(self.domain, "euclidean").rule
+        return None if rule is None or self.fresh.affine is None else (rule.kind, rule.numbers, *self.fresh.affine)

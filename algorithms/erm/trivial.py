@@ -25,6 +25,7 @@ class StayAtZero(ErmLearner):
         variants={"plain": "the set's center: zero, or the mean of the vertices"},
         private=False,
     )
+    reads = frozenset()
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """The center for every setting and run; draws nothing."""

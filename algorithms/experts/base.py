@@ -45,13 +45,17 @@ class ExpertProblem:
 
     sizes: number of experts of each group, (groups,); they add up to d. horizon: T. best_loss: public upper bound L* on
     the total loss of the best expert, None where nobody declared one. failure: the beta of high-probability statements.
-    Raises ValueError for fewer than two experts, an empty group or horizon, or a best_loss that is negative or above T.
+    gap: declared publicly where rounds are independent draws of one law: the mean loss of every other expert is at
+    least so far above that of the best one (0: nothing is known); None where rounds may be anything.
+    Raises ValueError for fewer than two experts, an empty group or horizon, a best_loss that is negative or above T, or
+    a gap outside [0, 1].
     """
 
     sizes: Array
     horizon: int
     best_loss: float | None = None
     failure: float = 0.05
+    gap: float | None = None
 
     def __post_init__(self) -> None:
         if (self.sizes < 1).any():
@@ -62,6 +66,8 @@ class ExpertProblem:
             raise ValueError(f"horizon must be at least 1, got {self.horizon}")
         if self.best_loss is not None and not 0 <= self.best_loss <= self.horizon:
             raise ValueError(f"best_loss must lie between 0 and the horizon {self.horizon}, got {self.best_loss}")
+        if self.gap is not None and not 0 <= self.gap <= 1:
+            raise ValueError(f"gap must lie between 0 and 1, got {self.gap}")
 
     @property
     def experts(self) -> int:
@@ -160,6 +166,10 @@ class ExpertLearner(BaseLearner):
     """Total losses are expectations over the learner's draws, computed from its marginals."""
     eventful: ClassVar[bool] = False
     """A play costs by draw, not by round."""
+    by_epochs: ClassVar[bool] = False
+    """Only the sums of losses over epochs, rounds [2^k, 2^(k+1)), decide what is played."""
+    stochastic_only: ClassVar[bool] = False
+    """The guarantee is for rounds that are independent draws of one law; elsewhere regret may be linear."""
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, [budget], runs, variant)

@@ -31,7 +31,7 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
     eta = inf plays the experts of smallest loss so far. sizes: (groups,).
     """
     seen = np.zeros((1, len(sizes)))  # line 1
-    current = _marginals(seen, sizes, eta)
+    current = marginals_of(seen, sizes, eta)
     total = np.zeros(1)
     played = 0  # rounds since the last draw, counted from it
     for block in blocks:  # line 2
@@ -44,7 +44,7 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
             stop = int(starts[first + chunk]) if first + chunk < len(starts) else block.rounds
             pieces = _sums(block, some, stop)
             before = seen + _sums(block, np.array([0]), int(some[0]))[0] + _exclusive(pieces)
-            marginals = _marginals(before, sizes, eta)
+            marginals = marginals_of(before, sizes, eta)
             total = total + (marginals * pieces).sum(axis=(0, 2))  # line 3
             current = marginals[-1]
         seen = seen + _sums(block, np.array([0]), block.rounds)[0]  # line 4
@@ -69,7 +69,7 @@ def _exclusive(pieces: Array) -> Array:
     return before
 
 
-def _marginals(seen: Array, sizes: Array, eta: float) -> Array:
+def marginals_of(seen: Array, sizes: Array, eta: float) -> Array:
     """P(group) proportional to size * exp(-eta * loss so far), over the last axis."""
     if math.isinf(eta):
         best = (seen == seen.min(axis=-1, keepdims=True)) * sizes

@@ -13,7 +13,8 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
 Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
             ln(d)/eta + eta T/8.
 Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number
-            of draws: running out costs at most 1/T in expectation. (p, eta) minimise the guarantee on a grid of p.
+            of draws: running out costs at most 1/T in expectation (T/2^52 beyond 2^26 rounds). (p, eta) minimise the
+            guarantee on a grid of p.
 """
 
 import math
@@ -53,7 +54,12 @@ def play_by_the_box(
 def most_draws(horizon: int, keep_away: float, eta: float) -> int:
     """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
     probability = min(1.0, keep_away + eta)
-    return int(binom.isf(1 / horizon**2, horizon, probability)) + 1
+    return int(binom.isf(running_out(horizon), horizon, probability)) + 1
+
+
+def running_out(horizon: int) -> float:
+    """Probability, at most, that more than K draws are asked for: 1/T^2, or the smallest that `binom.isf` inverts."""
+    return max(1 / horizon**2, 2.0**-52)
 
 
 def decision_price(keep_away: float, eta: float) -> float:

@@ -66,6 +66,11 @@ class Ball(NormBall):
         norms: Array = np.sqrt(vecdot(points, points))
         return norms
 
+    def norm_gradient(self, points: Array) -> Array:
+        """x / |x|_2."""
+        lengths = self.norm(points)[..., None]
+        return points / np.where(lengths > 0.0, lengths, 1.0)
+
     def cvxpy_norm(self, variable: Any) -> Any:
         """Return the Euclidean norm."""
         import cvxpy

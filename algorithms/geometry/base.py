@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
 
 import numpy as np
 
+from dpregret.algorithms.geometry.gauges import separation_by
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product
 
 if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.gauges import Oracle
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
@@ -123,6 +127,25 @@ class ConstraintSet(ABC):
     def inner_radius(self) -> float:
         """Radius of a ball around the center, within the affine hull, that lies in the set. Raises UnsupportedSet."""
         raise UnsupportedSet(f"no ball inside the set {self.name!r} is known")
+
+    def along_hull(self, vectors: Array) -> Array:
+        """The part of vectors (..., d) that lies in directions within the set's affine hull."""
+        if self._hull is None:
+            return vectors
+        return product(product(vectors, self._hull), self._hull.T)
+
+    @cached_property
+    def _hull(self) -> Array | None:
+        """`hull_basis`, None where it is everything."""
+        return self.hull_basis() if len(self.equalities()) else None
+
+    def gauge(self) -> Oracle:
+        """The gauge around the center (gauges.py): from directions to subgradients. Raises UnsupportedSet."""
+        raise UnsupportedSet(f"no gauge of the set {self.name!r} is known; use a learner that calls the linear oracle")
+
+    def separation(self) -> Oracle:
+        """The separation oracle around the center: zero inside, else a normal (gauges.py). Raises UnsupportedSet."""
+        return separation_by(self.gauge())
 
     @property
     def vertex_rule(self) -> VertexRule | None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import BOX, SetKernel
 
@@ -54,6 +55,11 @@ class Box(ConstraintSet):
     def inner_radius(self) -> float:
         """Half a side, exact."""
         return 0.5 * (self.upper - self.lower)
+
+    def gauge(self) -> Oracle:
+        """The coordinate that is farthest out, in half sides."""
+        half = np.full(self.dimension, self.inner_radius())
+        return CoordinateGauge(half, half, self.along_hull)
 
     def violation(self, points: Array) -> Array:
         """Largest excess of a coordinate over its bounds."""

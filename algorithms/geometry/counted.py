@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle
 from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.gauges import Oracle
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
@@ -47,7 +48,7 @@ class Tally:
 
 
 class CountedSet(ConstraintSet):
-    """Proxy of a set with a tally each for `project`, `linear_oracle` and the local oracle's `answer`.
+    """Proxy of a set with a tally each for `project`, `linear_oracle`, the local oracle's `answer`, gauge, separation.
 
     Every other attribute is that of the set inside. What an oracle calls within itself is not counted again.
     """
@@ -63,10 +64,27 @@ class CountedSet(ConstraintSet):
         self.projections = Tally()
         self.linear_oracles = Tally()
         self.local_oracles = Tally()
+        self.gauges = Tally()
+        self.separations = Tally()
+
+    @property
+    def tallies(self) -> tuple[Tally, ...]:
+        """All of them."""
+        return self.projections, self.linear_oracles, self.local_oracles, self.gauges, self.separations
+
+    def further_costs(self) -> dict[str, float]:
+        """Vectors and seconds of gauge and separation oracle, by columns of a run; none of what was not called."""
+        served = {"gauge": self.gauges, "separation": self.separations}
+        return {
+            column: value
+            for name, tally in served.items()
+            if tally.rows
+            for column, value in ((f"{name}s", tally.rows), (f"seconds_{name}", tally.seconds))
+        }
 
     def reset(self) -> None:
-        """Start all three tallies from zero."""
-        for tally in (self.projections, self.linear_oracles, self.local_oracles):
+        """Start all tallies from zero."""
+        for tally in self.tallies:
             tally.clear()
 
     def linear_oracle(self, cost: Array) -> Array:
@@ -85,6 +103,18 @@ class CountedSet(ConstraintSet):
     def local_oracle(self) -> LocalOracle:
         """The local oracle of the set inside, its `answer` counted. Raises UnsupportedSet where it does."""
         return _CountedLocalOracle(self.inner.local_oracle(), self.local_oracles)
+
+    def gauge(self) -> Oracle:
+        """The gauge of the set inside, counted. Raises UnsupportedSet where it does."""
+        return partial(self.gauges.serve, self.inner.gauge())
+
+    def separation(self) -> Oracle:
+        """The separation oracle of the set inside, counted. Raises UnsupportedSet where it does."""
+        return partial(self.separations.serve, self.inner.separation())
+
+    def along_hull(self, vectors: Array) -> Array:
+        """That of the set inside."""
+        return self.inner.along_hull(vectors)
 
     @property
     def vertex_count(self) -> int | float:

@@ -18,6 +18,7 @@ from dpregret.algorithms.geometry.base import (
     reject_dimension,
 )
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
 from dpregret.core.sums import product
@@ -123,6 +124,10 @@ class FlowPolytope(ConstraintSet):
         """Conservation at every node but the sink."""
         rows: Array = self.graph.incidence[np.arange(self.graph.node_count) != self.graph.sink]
         return rows
+
+    def gauge(self) -> Oracle:
+        """Facets x_e >= 0, a look at each edge."""
+        return CoordinateGauge(self.center(), np.full(self.dimension, np.inf), self.along_hull)
 
     def inner_radius(self) -> float:
         """Distance from the center to the nearest facet x_e = 0 within the hull, exact."""

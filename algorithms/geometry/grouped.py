@@ -78,6 +78,15 @@ class GroupedL1Ball(NormBall):
         factors = self._block_norms_ball.project(norms) / np.where(norms > 0.0, norms, 1.0)
         return (self.blocks(points) * factors[..., None]).reshape(points.shape)
 
+    def norm_gradient(self, points: Array) -> Array:
+        """x^(j) / |x^(j)|_2 block by block, zero on blocks of zeros."""
+        lengths = self.block_norms(points)
+        return (self.blocks(points) / np.where(lengths > 0.0, lengths, 1.0)[..., None]).reshape(points.shape)
+
+    def inner_radius(self) -> float:
+        """radius / sqrt(number of blocks), exact: blocks of equal norm."""
+        return self.radius / math.sqrt(self.block_count)
+
     def cvxpy_norm(self, variable: Any) -> Any:
         """Sum of block norms."""
         import cvxpy

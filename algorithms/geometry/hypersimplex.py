@@ -15,6 +15,7 @@ from dpregret.algorithms.geometry.base import (
     reach_of_binary,
     reject_dimension,
 )
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import exchange_mass
 from dpregret.core.arrays import Array
 
@@ -121,6 +122,15 @@ class Hypersimplex(ConstraintSet):
     def equalities(self) -> Array:
         """The sum."""
         return np.ones((1, self.dimension))
+
+    def along_hull(self, vectors: Array) -> Array:
+        """Without their mean."""
+        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
+        return centred
+
+    def gauge(self) -> Oracle:
+        """Facets x_i >= 0 and x_i <= 1."""
+        return CoordinateGauge(self.center(), 1.0 - self.center(), self.along_hull)
 
     def inner_radius(self) -> float:
         """Distance from the center to the nearest facet x_i = 0 or x_i = 1, exact."""

@@ -138,6 +138,17 @@ class InterpolationBall(NormBall):
         counts: NDArray[np.intp] = np.logical_and.accumulate(holds, axis=-1).sum(axis=-1, keepdims=True)
         return np.maximum(counts - 1, 0)
 
+    def norm_gradient(self, points: Array) -> Array:
+        """(1 - a) sign(x) + a x / |x|_2."""
+        lengths = np.sqrt(vecdot(points, points))[..., None]
+        directions = points / np.where(lengths > 0.0, lengths, 1.0)
+        gradient: Array = (1.0 - self.mixing) * np.sign(points) + self.mixing * directions
+        return gradient
+
+    def inner_radius(self) -> float:
+        """radius / ((1 - a) sqrt(d) + a), exact: |x|_1 is at most sqrt(d) |x|_2."""
+        return self.radius / ((1.0 - self.mixing) * math.sqrt(self.dimension) + self.mixing)
+
     def cvxpy_norm(self, variable: Any) -> Any:
         """The two norms, mixed."""
         import cvxpy

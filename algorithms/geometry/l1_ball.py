@@ -74,6 +74,10 @@ class L1Ball(NormBall):
         norms: Array = np.abs(points).sum(axis=-1)
         return norms
 
+    def norm_gradient(self, points: Array) -> Array:
+        """The signs."""
+        return np.sign(points)
+
     def cvxpy_norm(self, variable: Any) -> Any:
         """Return the l1 norm."""
         import cvxpy

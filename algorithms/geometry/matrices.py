@@ -15,7 +15,11 @@ from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
 
 if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.gauges import Oracle
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
+
+ZERO = 1e-12
+"""Singular values below this share of the largest one count as zero."""
 
 
 def matrix_side(name: str, dimension: int, minimum: int) -> int:
@@ -74,6 +78,13 @@ class NuclearBall(NormBall):
         kept = self._singular_values_ball.project(values)
         nearest = ((left * kept[..., None, :]) @ right).reshape(points.shape)
         return np.where(values.sum(axis=-1, keepdims=True) > self.radius, nearest, points)
+
+    def norm_gradient(self, points: Array) -> Array:
+        """U V^T of a singular value decomposition, over the singular values that are not zero."""
+        left, values, right = np.linalg.svd(as_matrices(points, self.side))
+        kept = (values > ZERO * values[..., :1]) & (values > 0.0)
+        gradient: Array = ((left * kept[..., None, :]) @ right).reshape(points.shape)
+        return gradient
 
     def inner_radius(self) -> float:
         """radius / sqrt(m), exact: the nuclear norm is at most sqrt(m) times the Frobenius norm."""
@@ -160,6 +171,17 @@ class Spectrahedron(ConstraintSet):
         rows[np.arange(len(upper)), lower, upper] = -1.0
         rows[-1] = np.eye(self.side)
         return rows.reshape(len(rows), self.dimension)
+
+    def gauge(self) -> Oracle:
+        """m times minus the smallest eigenvalue of W; the subgradient is I - m v v^T, v the bottom eigenvector."""
+        return lambda offsets: np.eye(self.side).ravel() - self.side * self.linear_oracle(offsets)
+
+    def along_hull(self, vectors: Array) -> Array:
+        """The symmetric part without its trace."""
+        symmetric = self._symmetric(vectors)
+        traces = np.trace(symmetric, axis1=-2, axis2=-1)[..., None, None]
+        within: Array = symmetric - traces * np.eye(self.side) / self.side
+        return within.reshape(vectors.shape)
 
     def inner_radius(self) -> float:
         """1 / sqrt(m (m - 1)), exact: the smallest eigenvalue falls fastest along I/m - v v^T."""

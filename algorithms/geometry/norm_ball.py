@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_positive
 from dpregret.core.arrays import Array
 from dpregret.core.sums import vecdot
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.geometry.gauges import Oracle
 
 
 class NormBall(ConstraintSet):
@@ -28,8 +31,16 @@ class NormBall(ConstraintSet):
         """The norm, (..., d) -> (...,)."""
 
     @abstractmethod
+    def norm_gradient(self, points: Array) -> Array:
+        """A subgradient of the norm, (..., d) -> (..., d); zero at the origin."""
+
+    @abstractmethod
     def cvxpy_norm(self, variable: Any) -> Any:
         """Return the norm of a cvxpy variable (d,) as an expression."""
+
+    def gauge(self) -> Oracle:
+        """The norm over the radius."""
+        return lambda offsets: self.norm_gradient(offsets) / self.radius
 
     def center(self) -> Array:
         """The origin (d,)."""

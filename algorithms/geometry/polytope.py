@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.gauges import FacetGauge, Oracle
 from dpregret.core.arrays import Array
 from dpregret.core.sums import product
 
@@ -20,7 +21,7 @@ ROUNDING = 1e-14
 class VertexPolytope(ConstraintSet):
     """Convex hull of `vertices` (k, d), at least two; by default the d + 1 of a regular simplex on the unit sphere.
 
-    There is no local oracle: its constants depend on facets, which are not known here.
+    There is no local oracle: its constants depend on facets, which are known of the default vertices only.
     """
 
     name = "polytope"
@@ -41,6 +42,7 @@ class VertexPolytope(ConstraintSet):
         if len(np.unique(self.vertices, axis=0)) != len(self.vertices) or len(self.vertices) < 2:
             raise ValueError(f"vertices of the set {self.name!r} must be two or more different points")
         self.diameter = self._diameter()
+        self._regular = vertices is None
 
     def _diameter(self) -> float:
         from scipy.spatial.distance import cdist
@@ -104,6 +106,16 @@ class VertexPolytope(ConstraintSet):
             if gap <= ROUNDING * scale**2:
                 break
         return np.array(min(found)[1])
+
+    def gauge(self) -> Oracle:
+        """Of the default vertices, whose facets are <-v_i, x> <= 1/d. Raises UnsupportedSet for others."""
+        if not self._regular:
+            return super().gauge()
+        return FacetGauge(-self.vertices, np.full(len(self.vertices), self.inner_radius()))
+
+    def inner_radius(self) -> float:
+        """1/d of the default vertices, exact. Raises UnsupportedSet for others."""
+        return 1.0 / self.dimension if self._regular else super().inner_radius()
 
     def violation(self, points: Array) -> Array:
         """Distance to the polytope, by projection."""

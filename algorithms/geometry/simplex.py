@@ -13,6 +13,7 @@ from dpregret.algorithms.geometry.base import (
     checked_dimension,
     reach_of_binary,
 )
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import SIMPLEX, SetKernel
@@ -65,6 +66,15 @@ class Simplex(ConstraintSet):
     def equalities(self) -> Array:
         """The sum."""
         return np.ones((1, self.dimension))
+
+    def along_hull(self, vectors: Array) -> Array:
+        """Without their mean."""
+        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
+        return centred
+
+    def gauge(self) -> Oracle:
+        """Facets x_i >= 0: d times minus the smallest coordinate."""
+        return CoordinateGauge(self.center(), np.full(self.dimension, np.inf), self.along_hull)
 
     def inner_radius(self) -> float:
         """1 / sqrt(d (d - 1)), exact."""

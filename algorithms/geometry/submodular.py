@@ -12,8 +12,10 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
 from dpregret.core.arrays import Array
+from dpregret.core.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -32,6 +34,11 @@ class BasePolytope(ConstraintSet):
     def equalities(self) -> Array:
         """One row of ones: the sum is F(all)."""
         return np.ones((1, self.dimension))
+
+    def along_hull(self, vectors: Array) -> Array:
+        """Without their mean."""
+        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
+        return centred
 
     def target(self) -> Array:
         """Half-way from the center to the vertex of increasing costs."""
@@ -99,6 +106,22 @@ class Permutahedron(BasePolytope):
         residual: Array = np.maximum(tops[..., :-1].max(axis=-1), np.abs(tops[..., -1]))
         return np.maximum(residual, 0.0)
 
+    def gauge(self) -> Oracle:
+        """Facets of the k largest: their sum over k (n - k)/2, the largest over k, by sorting."""
+        sizes = np.arange(1.0, self.dimension)
+        rooms = sizes * (self.dimension - sizes) / 2
+
+        def normals(offsets: Array) -> Array:
+            order = np.argsort(-offsets, axis=-1, kind="stable")
+            sums = np.cumsum(np.take_along_axis(offsets, order, axis=-1), axis=-1)[..., :-1]
+            best = np.argmax(sums / rooms, axis=-1)[..., None]
+            taken = (np.arange(self.dimension) <= best) / rooms[best]
+            chosen = np.empty_like(offsets)
+            np.put_along_axis(chosen, order, taken, axis=-1)
+            return self.along_hull(chosen)
+
+        return normals
+
     def inner_radius(self) -> float:
         """sqrt(n (n - 1))/2, exact: the nearest facets bound a single coordinate."""
         return math.sqrt(self.dimension * (self.dimension - 1)) / 2
@@ -165,6 +188,14 @@ class PartitionMatroid(BasePolytope):
         """The sum of every block."""
         return np.repeat(np.eye(self.blocks), self.block.dimension, axis=1)
 
+    def along_hull(self, vectors: Array) -> Array:
+        """Without the mean of every block."""
+        return self.block.along_hull(self._parts(vectors)).reshape(vectors.shape)
+
+    def gauge(self) -> Oracle:
+        """Facets x_i >= 0 and x_i <= 1."""
+        return CoordinateGauge(self.center(), 1.0 - self.center(), self.along_hull)
+
     def inner_radius(self) -> float:
         """That of a block, exact."""
         return self.block.inner_radius()
@@ -212,6 +243,11 @@ class SolvedPolytope(BasePolytope):
         beyond = np.maximum((points @ indicators.T - bounds).max(axis=-1), 0.0)
         residual: Array = np.maximum(beyond, np.abs(points.sum(axis=-1) - self.total))
         return residual
+
+    def gauge(self) -> Oracle:
+        """All listed inequalities, a look at each."""
+        indicators, bounds = self.subsets()
+        return FacetGauge(self.along_hull(indicators), bounds - product(indicators, self.center()))
 
     def inner_radius(self) -> float:
         """Smallest distance from the center to a facet, within the hull; exact."""

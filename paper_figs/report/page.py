@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import jinja2
 import pandas as pd
@@ -21,6 +20,7 @@ from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.sections import PaperView, paper_view, short, slug
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
+from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.runs import crashes, read_runs
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, FAILS, HOLDS, ORDER, REPRODUCED
 
@@ -68,6 +68,7 @@ def write_report(
         rows = read_runs(runs / paper)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims), "titles": dict(experiments)}
+    winners = winners_view(results)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=in_html,
@@ -81,9 +82,10 @@ def write_report(
         privacy=[view_ for view_ in (_privacy(view) for view in views) if view_ is not None],
         audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
-        oracles=_oracle_costs(results, list(papers)),
-        curves=_script_json(curves),
-        css=_own("report.css"), javascript=_own("report.js"), vega=vega_scripts(),
+        oracles=_oracle_costs(results, list(papers)), winners=winners,
+        settings=script_json(winners.data) if winners else "",
+        curves=script_json(curves),
+        css=_own("report.css"), javascript=_own("report.js") + _own("winners.js"), vega=vega_scripts(),
     )  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page, encoding="utf-8")
@@ -117,26 +119,30 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
     found = [stamped.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
     if not found:
         return None
-    costs = pd.concat(found).groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()
-    order = ("linear oracle", "local oracle", "projection", "projection (solver)")
+    measured = pd.concat(found)
+    costs = measured.groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()
+    order = ("linear oracle", "local oracle", "gauge", "projection", "projection (solver)")
     operations = [name for name in order if name in costs.columns]
     cheapest = costs[[name for name in operations if name.startswith("projection")]].min(axis=1)
     ratio = cheapest / costs["linear oracle"]
     rows = []
     for (name, dimension), seconds, times in zip(costs.index, costs[operations].to_numpy(), ratio, strict=True):
         rows.append((str(name), str(dimension), *(significant(1e6 * value) for value in seconds), significant(times)))
+    columns = ("set", "dimension", *operations, "projection / linear oracle")
     caption = (
         "Microseconds of CPU time a vector, best of several warm batched calls (the solver takes one vector at a "
-        f"time). The last column is the cheapest projection over the linear oracle; {DASH} where there is none."
+        f"time). Projection over linear oracle: the cheapest projection; {DASH} where there is none."
     )
-    columns = ("set", "dimension", *operations, "projection / linear oracle")
+    if "gauge" in costs.columns:
+        columns += ("projection / gauge", "(1 + R/r)^2")
+        price = measured.groupby(["set", "dimension"], sort=True)["steepness"].first() ** 2
+        more = zip(cheapest / costs["gauge"], price, strict=True)
+        rows = [(*row, significant(times), significant(most)) for row, (times, most) in zip(rows, more, strict=True)]
+        caption += (
+            " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
+        )
     return TextTable("oracles", "Projection against linear oracle", caption, columns, tuple(rows))
 
 
 def _own(name: str) -> str:
     return (OWN_TEMPLATES / name).read_text(encoding="utf-8")
-
-
-def _script_json(data: Any) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

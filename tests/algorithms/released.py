@@ -17,6 +17,7 @@ import pytest
 from scipy.linalg import block_diag
 
 from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
@@ -30,6 +31,8 @@ from dpregret.algorithms.erm.output_perturbation import OutputPerturbation
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.blocked_descent import BlockedDescent
+from dpregret.algorithms.online.gradients import GradientDescent
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.pqftl import Pqftl
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
@@ -78,6 +81,13 @@ class Steered:
 
     def violation(self, points: Array) -> Array:
         return np.zeros(points.shape[:-1])
+
+    def reach(self, point: Array) -> float:
+        return 1.0
+
+    inner_radius = lambda self: 1.0  # noqa: E731
+    equalities = lambda self: np.zeros((0, self.dimension))  # noqa: E731
+    gauge = separation = lambda self: self._answer
 
     def local_oracle(self) -> Steered:
         return self
@@ -132,12 +142,16 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
                 real = np.linalg.eigh
                 kept = moments.append
                 patch.setattr(np.linalg, "eigh", lambda each, real=real, kept=kept: (kept(each.copy()), real(each))[1])
+            if isinstance(learner, GradientDescent):  # what it descends on, not what it asks
+                patch.setattr(learner, "descend", lambda released, kept=domain.asked: kept.append(released.copy()))
             play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [rounds])
         asked[name] = np.array(domain.asked)[:, 0]
         if kind is Pqftl:  # the response divided by the curvature: both are released
             moment = np.stack([np.broadcast_to(each.reshape(-1, 1), (runs, 1)) for each in moments])
             times = np.arange(1.0, rounds + 1)[:, None, None]
             asked[name] = np.concatenate([moment, asked[name] * (np.maximum(moment, 0) + times)], axis=-1)
+    if issubclass(kind, GradientDescent):
+        return descended(learner, asked["noise"] - asked["none"], asked["item"] - asked["none"], plan)
     if issubclass(kind, PocpIgd):  # the hidden point is projected first; a release moves by sensitivity / t
         asked = {name: each[1::2] for name, each in asked.items()}
         factor = 1 / np.arange(1.0, rounds + 1)
@@ -154,6 +168,16 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
     law = plan.scales[0] * materialise(plan.mechanisms[0], rounds - 1)
     age = window if kind.card.windowed else None
     return Released(noise[:-1], law, plan.releases()[0], np.tri(rounds - 1), age)
+
+
+def descended(learner: GradientDescent, noise: Array, item: Array, plan: NoisePlan) -> Released:
+    """Released gradients, or sums of blocks, with noise of their own."""
+    length = learner.length if isinstance(learner, BlockedDescent) else 1
+    blocks = len(noise)
+    assert np.array_equal(item[:, 0, 0], np.eye(blocks)[0]), "the first item is in the first release, once"
+    held = np.kron(np.eye(blocks), np.ones(length))
+    once = 1.0 if learner.variant != "per-gradient" else math.sqrt(length)
+    return Released(noise, once * plan.scales[0] * np.eye(blocks), plan.releases()[0], held)
 
 
 def experts(kind: Any, variant: str) -> Released:
@@ -200,6 +224,8 @@ def bandits(kind: Any, variant: str) -> Released:
     """The sums that points are made from."""
     if kind is PrivateLinearBandit:
         return linear_bandit()
+    if kind is BatchedArms:
+        return batched_arms(variant)
     horizon = 85 if kind is PrivateBanditDoubling else 81  # 1 + 4 + 16 + 64 rounds in phases
     feasible = variant == "scaled" or getattr(kind, "feasible", False)  # on a set that is large enough
     size = 1 if feasible or kind is PrivateBanditDoubling else 3
@@ -272,6 +298,27 @@ def linear_bandit() -> Released:
         found.append(np.array(handed[1:]))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
     return Released(found[0] - found[1], law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
+
+
+def batched_arms(variant: str) -> Released:
+    """Each batch gets one noise; with one arm drawn for ever, at probability 1, sums of estimates give it away."""
+    found, horizon = [], 34
+    for noisy in (True, False):
+        problem = BanditProblem(make_set("simplex", 2), horizon, 1.0, linear=True, arms=True)
+        learner: Any = BatchedArms(problem, [Budget(0.4)], RUNS, variant)
+        line = learner.ledger()[0]
+        if not noisy:
+            learner.scales = np.zeros(1)
+        handed: list[Array] = []
+        arm = np.zeros(RUNS, dtype=np.int64), np.ones(RUNS)
+        learner.draw = lambda setting, coins, learner=learner, handed=handed, arm=arm: (
+            handed.append(learner.sums[0, :, :1].copy()), arm
+        )[1]  # fmt: skip
+        learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
+        found.append(np.array(handed[1:]))
+    assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
+    count = len(found[0])
+    return Released(found[0] - found[1], line.scale * np.tri(count), line, np.tri(count))
 
 
 class Flat:

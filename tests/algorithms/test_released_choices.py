@@ -20,7 +20,6 @@ from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts, Phases
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.counters import TreeCounterExperts
-from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.net_switching import NetExperts
@@ -171,7 +170,7 @@ class Watched:
         return self.loss.value_and_gradient(points)
 
 
-CHAINS = [(name, variant) for name, kind in FAMILIES["experts"].learners.items() if issubclass(kind, ExactHedge)
+CHAINS = [(name, variant) for name, kind in FAMILIES["experts"].learners.items() if kind.exact
           for variant in kind.card.variants]  # fmt: skip
 
 

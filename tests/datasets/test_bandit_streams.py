@@ -14,6 +14,7 @@ HOMES = {
     "cone": ("ball", 3), "linear": ("hypersimplex", 6), "random-linear": ("ball", 4), "shortest-path": ("flow", 12),
     "ranking": ("permutahedron", 5), "top-k": ("coverage", 6), "network": ("spanning-trees", 6),
     "polarisation": ("spectrahedron", 9), "completion": ("nuclear", 9), "digits-completion": ("nuclear", 64),
+    "arms": ("simplex", 4), "hard-arms": ("simplex", 3),
 }  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     if name == "digits-completion":
         options["data_dir"] = tmp_path_factory.mktemp("data")
         bundled.prepare("digits", options["data_dir"] / "digits.npz")
-    return make_bandit_stream(name, make_set(*HOMES[name]), **options)
+    return make_bandit_stream(name, make_set(*HOMES[name]), (100, 0.3), **options)
 
 
 def test_losses_are_at_least_zero_on_the_set_and_vanish_somewhere(stream: BanditStream) -> None:
@@ -94,3 +95,20 @@ def test_streams_name_their_sets_and_options() -> None:
         make_bandit_stream("completion", make_set("nuclear", 9), rank=4)
     with pytest.raises(ValueError, match=r"unknown stream 'cones', allowed: .*; did you mean 'cone'"):
         make_bandit_stream("cones", make_set("ball", 2))
+
+
+def test_who_sees_one_arm_sees_coins() -> None:
+    """An arm loses with its own probability; the best one, drawn by each run, never more than others."""
+    size, rounds, runs = 4, 500, 40
+    stream = make_bandit_stream("arms", make_set("simplex", size), gap=0.2)
+    costs = stream.source(generators(runs))(rounds).value(np.eye(size)[:, None, None])  # (arms, runs, rounds)
+    means = np.sort(costs.mean(axis=-1), axis=0)
+    error = np.sqrt(0.25 / rounds / runs)
+    assert abs(means[0].mean() - 0.3) < 5 * error
+    assert (np.abs(means[1:].mean(axis=1) - 0.5) < 5 * error).all()
+    assert len(set(costs.sum(axis=-1).argmin(axis=0))) == size
+    assert (costs.min(axis=0).sum(axis=-1) == stream.comparator(generators(runs), rounds).losses).all()
+    with pytest.raises(ValueError, match=r"option gap: 3 sqrt\(K tau / T\) = 0.7.* a horizon of at least 576, or"):
+        make_bandit_stream("hard-arms", make_set("simplex", 4), (280, 0.3), gap=3.0)
+    with pytest.raises(ValueError, match=r"option gap must lie between 0 and 1/2, got 0.6"):
+        make_bandit_stream("arms", make_set("simplex", 4), gap=0.6)

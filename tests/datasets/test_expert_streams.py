@@ -21,6 +21,7 @@ from dpregret.datasets.expert_streams import ExpertStream, make_expert_stream
 
 HALVING = ["halving", "halving-transient", "halving-slow"]
 DATA = ["digits-experts", "breast-cancer-experts"]
+GAPS = ["gap", "gap-hard"]
 SAMPLES = 11
 
 
@@ -226,7 +227,7 @@ def test_a_run_depends_on_its_own_generator_only(name: str, data_dir: Path) -> N
         np.testing.assert_array_equal(together[:, place], _table(stream, _generators(run))[:, 0])
         alone = stream.comparator(_generators(run))
         assert (alone.best[0], alone.uniform[0]) == (compared.best[place], compared.uniform[place])
-    if name == "bernoulli" or name in DATA:
+    if name in ("bernoulli", *GAPS) or name in DATA:
         assert (together[:, 0] != together[:, 1]).any()
 
 
@@ -288,7 +289,8 @@ def test_what_a_stream_says_of_itself(name: str, data_dir: Path) -> None:
     assert stream.real == (name in DATA)
     assert stream.tight == (name in [*HALVING, "lower-bound"])
     assert math.isnan(stream.lower_bound) == (name != "lower-bound")
-    assert stream.best_loss == (None if name in DATA else 0)
+    assert stream.best_loss == (None if name in [*DATA, *GAPS, "leader-swap"] else 0)
+    assert (stream.gap is not None) == (name in GAPS)
     first, again = (_table(stream, _generators(5)) for _ in range(2))
     np.testing.assert_array_equal(first, again)
 

@@ -258,7 +258,7 @@ def test_bad_calls_are_refused() -> None:
 
 def test_every_stream_says_what_it_is() -> None:
     assert all(stream.__doc__ for stream in sources(Stream).values())
-    assert {"norm-kink", "lasso", "half-space", "libsvm"} <= set(sources(Stream))
+    assert {"norm-kink", "lasso", "half-space", "fetched"} <= set(sources(Stream))
 
 
 def test_the_sweep_imports_neither_slow_nor_foreign_modules(tmp_path: Path) -> None:

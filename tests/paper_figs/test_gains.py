@@ -168,13 +168,22 @@ def test_another_learner_may_stand_beside_one() -> None:
     }
 
 
-def test_a_crossover_is_drawn_where_it_was_computed() -> None:
-    """A line a dimension, a panel a tree, horizons in rounds."""
+def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
+    """A line a dimension, a panel a tree, horizons in rounds; cells in dimension four with who was ahead."""
     table = pd.DataFrame({"n": [2, 2, 8, 8], "eps": [1.0, 2.0] * 2, "log2 T*, Laplace tree": [30.0, 36.0, 34.0, 38.0],
                           "log2 T*, Gaussian tree": [24.0, 30.0, 22.0, 28.0], "limit": 1.1})  # fmt: skip
-    axes = crossover_figure({"crossover": table}).axes
+    means = {"noisy-value-bandit": (5.0, 5.0, 5.0), "private-bandit-laplace": (6.0, 4.0, 5.0)}
+    runs = pd.DataFrame([
+        {"experiment": "a", "learner": learner, "variant": "corrected", "status": "ok", "set": "ball", "stream": "cone",
+         "dimension": dimension, "horizon": horizon, "epsilon": epsilon, "run": run, "regret": mean + 0.1 * (run % 2)}
+        for learner, each in means.items() for horizon, mean in zip((16, 64, 256), each, strict=True)
+        for epsilon in (1.0, np.inf) for dimension in (2, 4) for run in range(8)
+    ])  # fmt: skip
+    axes = crossover_figure({"crossover": table}, runs).axes
     assert [axis.get_title() for axis in axes] == ["Laplace tree", "Gaussian tree"]
-    assert [list(line.get_ydata()) for line in axes[1].get_lines()] == [[2**24, 2**30], [2**22, 2**28]]
+    assert [list(line.get_ydata()) for line in axes[1].get_lines()] == [[2**24, 2**30], [2**22, 2**28], [], [], []]
+    assert [list(line.get_ydata()) for line in axes[0].get_lines()][2:] == [[64], [16], [256]]
+    assert crossover_figure({"crossover": table}, pd.DataFrame()).axes
 
 
 def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:

@@ -200,8 +200,8 @@ LIARS |= {f"an honest {family} learner": (lie(family, {}), f"{WORKS}ok") for fam
 FETCH = {
     "the right file": (fetched(), f"{WORKS}tiny.npz"),
     **{f"url {url[:40]!r}": (fetched(url=url), "tiny.url: must be https://") for url in doors.web.BAD_URLS},
-    "no digest": (fetched(sha256=None), "no sha256 is pinned"),
-    "one voucher": (fetched(vouched_by=["a", "a"]), "two sources"),
+    "no digest": (fetched(sha256=None), "no SHA-256 is declared"),
+    "one voucher": (fetched(vouched_by=doors.web.VOUCHERS[:1] * 2), "named: 1"),
     "a wrong digest": (fetched(sha256="0" * 64), "wrong sha256"),
     "truncated": (fetched("truncated/tiny.txt"), "incomplete"),
     "10^12 bytes announced": (fetched("huge/tiny.txt"), "at most 67108864"),

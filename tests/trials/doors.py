@@ -21,8 +21,8 @@ import yaml
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / name) for name in ("workflows", "datasets", "paper_figs")]
 import conftest as usual  # noqa: E402 - that of tests/workflows
+import local_server as web  # noqa: E402
 import surroundings  # noqa: E402
-import test_fetch as web  # noqa: E402
 import test_fuzz_damage as damaged  # noqa: E402
 import test_lying_learners as lying  # noqa: E402
 import test_mentions as mentioned  # noqa: E402
@@ -292,14 +292,14 @@ def lie(family: str, methods: Mapping[str, Any], apart: bool = False) -> Door:
 def served() -> Iterator[str]:
     """A server on this machine that does whatever the path asks for."""
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = "127.0.0.1"
-    with ThreadingHTTPServer(("127.0.0.1", 0), web._Handler) as running:
+    with ThreadingHTTPServer(("127.0.0.1", 0), web.Handler) as running:
         thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        web._Handler.over.clear()
+        web.Handler.over.clear()
         try:
             yield f"http://127.0.0.1:{running.server_port}"
         finally:
-            web._Handler.over.set()
+            web.Handler.over.set()
             running.shutdown()
             thread.join()
 
@@ -311,7 +311,7 @@ def fetched(path: str = "tiny.txt", before: Change = lambda _: None, **declared:
         (folder / "data").mkdir()
         before(folder / "data")
         with served() as url:
-            place = web._Place(url, folder / "data", folder / "sources.yaml")
+            place = web.Place(url, folder / "data", folder / "sources.yaml")
             place.declare(path, **declared)
             there = place.contents()
             code, said = command(fetch.main, "tiny", "--to", place.folder, "--sources", place.sources)

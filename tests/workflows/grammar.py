@@ -334,6 +334,11 @@ SOURCE = entry(
         "rows": one(3, 100),
         "columns": one(4, 10),
     },
-    {"bytes": one(99), "sha256": DIGEST, "sha256_content": DIGEST, "vouched_by": some("one", "another")},
+    {
+        "bytes": one(99),
+        "sha256": DIGEST,
+        "sha256_content": DIGEST,
+        "vouched_by": some("https://mirror/one: it", "https://mirror/another: it", "one"),
+    },
 )
 SOURCES = mostly(st.dictionaries(key("tiny", "a9a"), SOURCE, max_size=2), ODD)

@@ -90,7 +90,7 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
     ("set", "bal", f"{HORIZON}.set[0]", ("'bal'", "ball, box", "did you mean 'ball'")),
     ("set", [], f"{HORIZON}.set", ("empty",)),
     ("streams", "norm-kink", f"{HORIZON}.streams", ("give a list", "'norm-kink'")),
-    ("streams", ["norm-kinks"], f"{HORIZON}.streams[0]", ("lasso, libsvm, norm-kink", "did you mean 'norm-kink'")),
+    ("streams", ["norm-kinks"], f"{HORIZON}.streams[0]", ("lasso, norm-kink", "did you mean 'norm-kink'")),
     ("learners", {}, f"{HORIZON}.learners", ("empty",)),
     ("learners", {"ftla": ["plain"]}, f"{HORIZON}.learners.ftla", ("ftal, ftal-endless", "did you mean 'ftal'")),
     ("learners", {"ftal": "plain"}, f"{HORIZON}.learners.ftal", ("give a list", "'plain'")),
@@ -105,7 +105,7 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
         "learners",
         {"pqftl": ["corrected"]},
         f"{HORIZON}.learners.pqftl",
-        ("quadratic", "that have them: diabetes, lasso"),
+        ("quadratic", "that have them: diabetes, fetched-regression, lasso"),
     ),
 ]
 

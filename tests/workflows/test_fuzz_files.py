@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpregret.core import stamped
 from dpregret.core.errors import ConfigError
-from dpregret.datasets import fetch
+from dpregret.datasets import sources
 from dpregret.datasets.download import FetchError
 from dpregret.paper_figs.claims_files import ClaimsError, load_paper
 from dpregret.paper_figs.planted import Sweep
@@ -136,7 +136,7 @@ def test_claims_that_are_accepted_are_judged_or_refused(claims: str, errata: str
 
 @pytest.mark.parametrize(
     ("tree", "load", "error"),
-    [(grammar.SOURCES, fetch.read_sources, FetchError), (grammar.AUDIT, load_settings, ConfigError)],
+    [(grammar.SOURCES, sources.read_sources, FetchError), (grammar.AUDIT, load_settings, ConfigError)],
     ids=["sources", "audit"],
 )
 @fuzz(30)
@@ -161,7 +161,7 @@ def test_the_grammar_makes_files_that_are_accepted(tmp_path: Path) -> None:
             ("online", grammar.profile("online"), lambda path: load_config(path, check=False)),
             ("experts", grammar.profile("experts"), lambda path: load_config(path, check=False)),
             ("claims", grammar.claims(), lambda path: load_paper(path.parent)),
-            ("sources", grammar.SOURCES, fetch.read_sources),
+            ("sources", grammar.SOURCES, sources.read_sources),
             ("audit", grammar.AUDIT, load_settings),
         ):
             text = data.draw(tree)

@@ -34,11 +34,18 @@ PLACES: dict[str, list[dict[str, Any]]] = {
         for place in ("ball", "simplex")
     ],
     "experts": [{"streams": ("bernoulli",), "experts": (3,), "horizon": (37,), "best_loss": (9.0,)}],
-    "bandits": [{"streams": ("random-linear",), "set": ("ball",), "dimension": (2,), "horizon": (81,)}],
+    "bandits": [
+        {"streams": ("random-linear",), "set": ("ball",), "dimension": (2,), "horizon": (81,)},
+        {"streams": ("arms",), "set": ("simplex",), "dimension": (3,), "horizon": (81,)},
+    ],
     "erm": [
         {"risks": (risk,), "set": (place,), "dimension": (9,), "samples": (65,)}
         for risk in ("hetero-consensus", "logistic-risk", "quadratic-risk", "norm-kink-risk")
         for place in ("ball", "l1-ball", "grouped-l1", "nuclear")
+    ]
+    + [
+        {"risks": ("linear-population",), "set": (place,), "dimension": (9,), "samples": (65,)}
+        for place in ("ball", "l1-ball")
     ],
 }
 """Tried in turn until a learner can be made."""

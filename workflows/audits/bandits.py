@@ -1,19 +1,20 @@
 """Bandits: released are the points around which the learner plays, and the directions that it tries.
 
-That is more than the played points, and what the proofs of privacy give away. Neighbours differ in one observed number:
-its smallest or its largest admissible value (what is beyond is clipped). It enters along the direction of its own
-round, so the audit looks at all later points along that direction.
+That is more than the played points, and what the proofs of privacy give away (of K arms: the noisy means of batches).
+Neighbours differ in one observed number: its smallest or its largest admissible value (what is beyond is clipped). It
+enters along the direction of its own round, so the audit looks at all later points along that direction.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
+from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
@@ -28,9 +29,13 @@ TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
 
 @dataclass
 class Numbers:
-    """Losses that do not look at the point, one number a round; the points that were played are kept."""
+    """Losses that do not look at the point, one number a round; the points that were played are kept.
+
+    watched: called whenever losses are asked for.
+    """
 
     numbers: Array
+    watched: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.played: list[Array] = []
@@ -54,12 +59,13 @@ class _Batch:
 
     def value(self, points: Array) -> Array:
         """(settings, runs, rounds)."""
+        self.source.watched()
         self.source.played.append(points[0])
         return np.broadcast_to(self.numbers, points.shape[:-1])
 
 
 class AuditedBandit:
-    """One learner on the unit disc. Raises what the learner raises."""
+    """One learner on the unit disc, or with two arms. Raises what the learner raises."""
 
     def __init__(
         self, learner_class: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int,
@@ -78,7 +84,8 @@ class AuditedBandit:
             self.exact = self.accounted  # every number is released once, with Laplace noise
 
     def _learner(self, runs: int) -> BanditLearner:
-        problem = BanditProblem(make_set("ball", 2), self.rounds, 1.0, linear=True)
+        arms = "arms" in self.learner_class.card.needs
+        problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
         return self.learner_class(problem, [self.budget], runs, self.variant)
 
     def pairs(self, runs: int) -> Iterator[Pair]:
@@ -94,6 +101,8 @@ class AuditedBandit:
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
         learner, source = self._learner(runs), Numbers(numbers)
         directions = (*self.seed, 2)  # the same in all inputs
+        if isinstance(learner, BatchedArms):
+            return estimates(learner, source, generators(directions, runs), generators(seed, runs))
         learner.play(source, generators(directions, runs), generators(seed, runs))
         if isinstance(learner, NoisyLeader):
             points, sphere = around(learner, source.played, generators(directions, runs))
@@ -113,3 +122,19 @@ def around(learner: NoisyLeader, played: Sequence[Array], generators: Joint) -> 
     directions = Directions(generators, learner.hull, learner.batch * learner.batches, learner.batch)
     sphere = np.concatenate([directions.take(piece.shape[1]) for piece in played], axis=1) @ learner.basis.T
     return np.concatenate(played, axis=1) - learner.zetas[0] * sphere, sphere
+
+
+def estimates(learner: BatchedArms, source: Numbers, coins: Joint, noise: Joint) -> Array:
+    """The noisy means of all batches but the last, (runs, batches - 1): what S gains, without its weight 1/p."""
+    sums: list[Array] = []
+    chances: list[Array] = []
+
+    def watched() -> None:
+        sums.append(learner.sums[0].sum(axis=-1))
+        chances.append(learner.chances[0].copy())
+
+    source.watched = watched
+    learner.play(source, coins, noise)
+    length = int(learner.lengths[0])
+    gained = np.diff(np.stack(sums[::length], axis=1), axis=1)
+    return gained * np.stack(chances[::length], axis=1)[:, :-1]

@@ -2,8 +2,8 @@
 
 Neighbours differ in the losses of one round. Three kinds of learners are seen in three ways:
 
-  chains     Hedge by composition or in batches, shrinking dartboard: a play is a Markov chain whose law is known, so
-             the loss of whole sequences is exact; the audit also draws sequences from that law.
+  chains     Hedge by composition or in batches, both dartboards, epoch leader: a play is a Markov chain whose law is
+             known, so the loss of whole sequences is exact; the audit also draws sequences from that law.
   leaders    FTRL and FTPL: all plays are functions of noisy sums of losses, which are audited in their place.
   switchers  sparse vector, tree counters: what is played in the changed round, the total loss of what is played in all
              others, and the number of draws. An expert loses in every round until it is left, so these tell when.
@@ -22,7 +22,9 @@ import numpy as np
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertLearner, ExpertProblem
+from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard
 from dpregret.algorithms.experts.counters import TreeCounterExperts
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
@@ -82,14 +84,14 @@ class AuditedExperts:
         learner = self._learner(1)
         self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
         (self.accounted,), self.exact = learner.delivered_epsilon(), math.nan
-        self.switches = not isinstance(learner, PrivateLeader | ExactHedge)
+        self.switches = not (learner.exact or isinstance(learner, PrivateLeader))
         self.tables = loss_tables(rounds, decodable=self.switches)
         self.gaussian = isinstance(learner, PrivateLeader) and learner.distribution == "gaussian"
         if isinstance(learner, PrivateLeader):
             self.exact = exact_epsilon(learner.plan, rounds - 1, range(1, rounds), self.budget)
         elif isinstance(learner, SparseVectorExperts):
             self.exact = worst_epsilon(restless(learner.plan), self.delta)
-        elif isinstance(learner, ExactHedge):
+        elif learner.exact:
             self.exact = max(
                 chain_epsilon(learner, each.first, each.second, self.delta) for each in self.tables.values()
             )
@@ -110,7 +112,7 @@ class AuditedExperts:
 
     def _transcripts(self, losses: Array, place: int, runs: int, seed: Sequence[int]) -> Array:
         learner = self._learner(runs)
-        if isinstance(learner, ExactHedge):
+        if learner.exact:
             return draw_chain(learner, losses, runs, np.random.default_rng(list(seed)))
         blocks = [Table(losses[:, None])]
         if isinstance(learner, PrivateLeader):
@@ -135,22 +137,40 @@ def _make_restless(learner: ExpertLearner) -> None:
         learner.threshold, learner.most_draws = Restless.threshold, draws
 
 
-def chain(learner: ExactHedge, losses: Array) -> tuple[Array, Array]:
-    """Law of the first expert (2,), and transitions (rounds - 1, from, to) to those of the later rounds."""
+def chain(learner: ExpertLearner, losses: Array) -> tuple[Array, Array]:
+    """Law of the first expert (2,), and transitions (rounds - 1, from, to) to those of the later rounds.
+
+    Raises TypeError for a learner whose plays are no such chain.
+    """
+    if isinstance(learner, EpochLeader):
+        return _epoch_chain(learner, losses)
+    if not isinstance(learner, ExactHedge):
+        raise TypeError(f"{learner.card.name} is no chain")
     seen = np.concatenate([np.zeros((1, 2)), np.cumsum(losses, axis=0)])[:-1]
     marginals = np.exp(-learner.eta * (seen - seen.min(axis=1, keepdims=True)))
     marginals /= marginals.sum(axis=1, keepdims=True)
     moves = np.repeat(marginals[1:, None, :], 2, axis=1)
-    if isinstance(learner, ShrinkingDartboard):
-        keep = (1 - learner.keep_away) * np.exp(-learner.eta * losses[:-1])
+    if isinstance(learner, ShrinkingDartboard | BatchedDartboard):
+        starts = np.arange(0, len(losses), learner.batch)
+        lost = np.add.reduceat(losses, starts, axis=0)[(np.arange(1, len(losses)) - 1) // learner.batch]
+        keep = (1 - learner.keep_away) * np.exp(-learner.eta * lost)
         moves = keep[:, :, None] * np.eye(2) + (1 - keep)[:, :, None] * moves
-    else:
-        later = np.arange(1, len(losses)) % learner.batch != 0
-        moves[later] = np.eye(2)
+    later = np.arange(1, len(losses)) % learner.batch != 0
+    moves[later] = np.eye(2)
     return marginals[0], moves
 
 
-def chain_epsilon(learner: ExactHedge, first: Array, second: Array, delta: float) -> float:
+def _epoch_chain(learner: EpochLeader, losses: Array) -> tuple[Array, Array]:
+    """A draw before each round 2^k, counted from 1, by the sums over rounds 2^(k-1) .. 2^k - 1."""
+    moves = np.repeat(np.eye(2)[None], len(losses) - 1, axis=0)
+    length = 1
+    while 2 * length <= len(losses):
+        moves[2 * length - 2] = learner.law(losses[length - 1 : 2 * length - 1].sum(axis=0))
+        length *= 2
+    return np.full(2, 0.5), moves
+
+
+def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: float) -> float:
     """Exact epsilon at delta between the laws of the whole sequence on two tables, in both directions."""
     laws = []
     for losses in (first, second):
@@ -162,7 +182,7 @@ def chain_epsilon(learner: ExactHedge, first: Array, second: Array, delta: float
     return table_epsilon(laws[0], laws[1], delta)
 
 
-def draw_chain(learner: ExactHedge, losses: Array, runs: int, generator: np.random.Generator) -> Array:
+def draw_chain(learner: ExpertLearner, losses: Array, runs: int, generator: np.random.Generator) -> Array:
     """Sequences drawn from the chain, (runs, rounds), and how often expert 0 was in play."""
     start, moves = chain(learner, losses)
     plays: Any = np.empty((runs, len(losses)))

@@ -13,6 +13,10 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -26,7 +30,7 @@ from dpregret.algorithms.privacy import (
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
-from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import along_tree
 
@@ -159,6 +163,14 @@ def overdrawn(generator: Generator, runs: int, item: float, planted: bool) -> Ar
     return np.asarray((generator.random((runs, 2 if planted else 1)) < chance).sum(axis=1, keepdims=True) * 1.0)
 
 
+def remembered(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Epoch leader that does not forget: round 1 enters the choices of five epochs, for the price of one."""
+    learner = EpochLeader(ExpertProblem(np.ones(2), 63), PURE, 1, "pure")
+    sums = np.array([[0.5 + 0.5 * item, 0.5 - 0.5 * item]] + [[0.0, 0.0]] * 4)  # of the epochs before
+    laws = learner.law(np.cumsum(sums, axis=0) if planted else sums)
+    return np.asarray(generator.random((runs, 5)) < laws[:, 0], dtype=np.float64)
+
+
 def batched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The mean of a batch of 4 gets the noise of a mean over all 16 records."""
     mean = item / 4
@@ -214,6 +226,61 @@ def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Arra
     return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
 
 
+def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Means of batches of 4 rounds that begin every second round, at the price of batches that do not overlap."""
+    scale, means = calibrate("laplace", PURE, 2.0 / 4, 1), item / 4 * np.array([1.0, 1.0 if planted else 0.0])
+    return np.asarray(means + generator.laplace(scale=scale, size=(runs, 2)))
+
+
+def _phased(generator: Generator, runs: int, item: float, noise_of: int, phases_met: int) -> Array:
+    """Averages of 3 phases with steps 1, 1/4, 1/16: what a record moves, in each phase that meets it, and noise.
+
+    noise_of: by how many phases the noise is ahead. A phase starts from the average before, which is subtracted.
+    """
+    steps = 0.25 ** np.arange(3.0)
+    moved = np.where(np.arange(3) < phases_met, item * steps, 0.0)
+    scales = _scale("gaussian", 1) * steps * 0.25**noise_of
+    return np.asarray(moved + scales * generator.standard_normal((runs, 3)))
+
+
+def remet(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Every phase starts again at the first record; the price is that of one phase. In units of the steps."""
+    steps = 0.25 ** np.arange(3.0)
+    return _phased(generator, runs, item, 0, 3 if planted else 1) / steps
+
+
+def ahead(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """The average of a phase gets the noise of the next one."""
+    return _phased(generator, runs, item, 1 if planted else 0, 1)
+
+
+def unsubtracted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Online-to-batch sums t g(x_t) and takes nothing back: the record of round 4 of 7 moves four times as far."""
+    sums = Root(8)
+    drawn = noise("gaussian", sums, _scale("gaussian", sums.nodes_per_item), 7, runs, generator)
+    return np.asarray(drawn + np.where(np.arange(7) >= 3, item * (4 if planted else 1), 0.0))
+
+
+def once(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Four leaves of a tree choose between scores of their root's records, at the price of one choice."""
+    scale = 4.0 / (PURE.epsilon / (1 if planted else 4))  # scores move by 2, a choice loses 2 times that over the scale
+    chance = 1 / (1 + np.exp(2 * item / scale))
+    return np.asarray((generator.random((runs, 4)) < chance).sum(axis=1, keepdims=True) * 1.0)
+
+
+def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
+
+    What moves w is told, in 16 dimensions, where the correction may be R/r = 4 times as long as the gradient.
+    """
+    box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
+    gradient, normal = np.full(16, item / 4), box.gauge()(outer)
+    drawn = _scale("gaussian", 1) * generator.standard_normal((runs, 16))
+    if planted:
+        return corrected(gradient, outer, normal) + drawn
+    return corrected(gradient + drawn, outer, normal)
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -238,6 +305,13 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
+        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
+        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
+        "records met again by later phases": Case(remet, MU),
+        "noise of the next phase": Case(ahead, MU),
+        "weights without the subtraction": Case(unsubtracted, MU, size=2),
+        "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False, size=4),
+        "gradient used beside its release": Case(leaked, MU),
     }
 )
 

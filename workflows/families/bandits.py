@@ -44,12 +44,13 @@ class BanditExperiment(ExperimentOnSets):
 
 @dataclass(frozen=True)
 class Cell:
-    """One play: everything but the privacy settings, which are batched."""
+    """One play: everything but the privacy settings, which are batched; epsilon where the stream is aimed at one."""
 
     set_name: str
     stream: str
     dimension: int
     horizon: int
+    epsilon: float | None = None
 
     @property
     def label(self) -> str:
@@ -78,10 +79,12 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         return BanditStream
 
     def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[Cell]:
-        """Every combination; all learners are told the horizon."""
+        """Every combination; all learners are told the horizon, and a stream that is aimed makes a cell an epsilon."""
+        budgets = experiment.epsilon if card.private else (math.inf,)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
+            aims = budgets if self.streams[stream].aimed else (None,)  # type: ignore[attr-defined]
             for dimension, horizon in itertools.product(experiment.dimensions(set_name), experiment.horizon):
-                yield Cell(set_name, stream, dimension, horizon)
+                yield from (Cell(set_name, stream, dimension, horizon, epsilon) for epsilon in aims)
 
     def problem(self, cell: Cell, experiment: BanditExperiment, draws: Draws) -> StreamOnSet:
         """The set and the stream."""
@@ -90,8 +93,9 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         from dpregret.datasets.catalogue import UnreadDataError
 
         domain = make_set(cell.set_name, cell.dimension)
+        aim = (cell.horizon, math.inf if cell.epsilon is None else cell.epsilon)
         try:
-            stream = make_bandit_stream(cell.stream, domain, data_dir=draws.data_dir, **experiment.options)
+            stream = make_bandit_stream(cell.stream, domain, aim, data_dir=draws.data_dir, **experiment.options)
         except UnreadDataError:
             return StreamOnSet(domain, None)
         return StreamOnSet(domain, stream)
@@ -99,17 +103,19 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
     def learner(
         self, learner_class: type[Any], problem: StreamOnSet, cell: Cell, experiment: BanditExperiment, variant: str
     ) -> BanditLearner:
-        """With all privacy budgets, on a set that counts its calls."""
+        """With all privacy budgets of the cell, on a set that counts its calls."""
         from dpregret.algorithms.bandits.base import BanditProblem
         from dpregret.algorithms.geometry import CountedSet
         from dpregret.algorithms.privacy import Budget
 
         budgets = [Budget(math.inf)]
         if learner_class.card.private:
-            budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
-        stream = problem.stream
-        lipschitz, linear = (1.0, False) if stream is None else (stream.lipschitz, stream.linear)
-        told = BanditProblem(CountedSet(problem.domain), cell.horizon, lipschitz, linear)
+            asked = experiment.epsilon if cell.epsilon is None else (cell.epsilon,)
+            budgets = [Budget(epsilon, experiment.delta) for epsilon in asked]
+        lipschitz, traits = 1.0, frozenset[str]()
+        if problem.stream is not None:
+            lipschitz, traits = problem.stream.lipschitz, problem.stream.traits
+        told = BanditProblem(CountedSet(problem.domain), cell.horizon, lipschitz, "linear" in traits, "arms" in traits)
         learner: BanditLearner = learner_class(told, budgets, experiment.together, variant)
         return learner
 
@@ -180,8 +186,9 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         )
 
     def describe(self, cell: Cell) -> str:
-        """Stream, set, dimension and horizon."""
-        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}"
+        """Stream, set, dimension and horizon, and the epsilon that the stream is aimed at."""
+        aim = "" if cell.epsilon is None else f", epsilon = {cell.epsilon:g}"
+        return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}{aim}"
 
     def blame_learner(self, error: BaseException, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
         """Learners refuse horizons: too short ones, or those that are no squares."""
@@ -191,8 +198,9 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """A round moves (settings, runs, d) numbers, but only the about sqrt(T) batches ask an oracle."""
         from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
 
-        many, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
+        budgets, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
         for cell in self.cells(experiment, learner_class.card):
+            many = budgets if cell.epsilon is None else 1
             state = many * experiment.together * cell.dimension
             parts.append(Counts(math.sqrt(cell.horizon), state * cell.horizon, NOISE_BLOCK * state / MEGABYTE))
         return Counts.total(parts)

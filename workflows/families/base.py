@@ -182,6 +182,11 @@ class Family(ABC, Generic[E, C, P]):
         """
         return None
 
+    def needs(self, learner_class: type[Any]) -> frozenset[str]:
+        """Traits that a learner asks of a stream."""
+        needs: frozenset[str] = learner_class.card.all_needs
+        return needs
+
     def steps(self, cell: C) -> int:
         """What `play` tells its `advance` in all."""
         return 1

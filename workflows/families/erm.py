@@ -1,4 +1,4 @@
-"""Empirical risk minimisation: a learner sees all records and releases one point."""
+"""Risk minimisation: a learner sees all records, or each fresh one once, and releases one point."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from dpregret.algorithms.erm.base import ErmLearner
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Card
+    from dpregret.algorithms.privacy import Budget
     from dpregret.core.arrays import Array
     from dpregret.datasets.base import Source
-    from dpregret.datasets.risk_base import EmpiricalRisk
+    from dpregret.datasets.risk_base import RiskSource
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
@@ -135,21 +136,26 @@ class RiskOnSet:
     """A constraint set and a risk on it."""
 
     domain: ConstraintSet
-    risk: EmpiricalRisk
+    risk: RiskSource
 
 
 class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
-    """Learners of algorithms/erm on empirical risks."""
+    """Learners of algorithms/erm on empirical risks, or on those of a population."""
 
     name = "erm"
     experiment = ErmExperiment
     seed_word = "risks"  # the family's name when the first audits were drawn
 
     def source(self) -> type[Source]:
-        """Empirical risks."""
-        from dpregret.datasets.risk_base import EmpiricalRisk
+        """Risks."""
+        from dpregret.datasets.risk_base import RiskSource
 
-        return EmpiricalRisk
+        return RiskSource
+
+    def needs(self, learner_class: type[Any]) -> frozenset[str]:
+        """Those on its card, and which records it reads."""
+        needs: frozenset[str] = super().needs(learner_class) | learner_class.reads
+        return needs
 
     def cells(self, experiment: ErmExperiment, card: Card) -> Iterator[Cell]:
         """Every combination of set, risk, number of records, dimension and option."""
@@ -161,7 +167,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
                     yield Cell(set_name, risk, dimension, samples, options, of_set)
 
     def problem(self, cell: Cell, experiment: ErmExperiment, draws: Draws) -> RiskOnSet:
-        """The set, and the risk of one data set a run."""
+        """The set, and the risk of one data set a run, or of a population."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.risks import make_risk
 
@@ -181,17 +187,18 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         budgets = [Budget(math.inf)]
         if learner_class.card.private:
             budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
-        told = ErmProblem(CountedSet(problem.domain), problem.risk)
+        told = ErmProblem(CountedSet(problem.domain), facing(problem.risk, budgets))
         learner: ErmLearner = learner_class(told, budgets, experiment.together, variant)
         return learner
 
     def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
         """One row per (setting, run)."""
-        risk, budgets, runs = problem.risk, learner.budgets, draws.runs
+        budgets, runs = learner.budgets, draws.runs
+        risk = facing(problem.risk, budgets)
         domain = cast("CountedSet", learner.domain)
         optimum, _, gaps = risk.optimum()
         started = process_time()
-        with untouched(set=problem.domain, risk=risk):
+        with untouched(set=problem.domain, risk=problem.risk):
             points = learner.fit(draws.generators("noise"))
         per_run = runs * len(budgets)
         seconds = (process_time() - started) / per_run
@@ -213,7 +220,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
                 "regret": excess.ravel(),
                 "trivial_regret": np.broadcast_to(trivial, excess.shape).ravel(),
                 "comparator_gap": np.broadcast_to(gaps, excess.shape).ravel(),
-                "bound": finite("bound", learner.bound(), (len(budgets),), unknown=True)[setting],
+                "bound": _bounds(learner, risk)[setting],
                 "iterations": finite("iterations", learner.iterations(), (len(budgets),), 0.0)[setting],
                 **{name: values[setting] for name, values in _ledger(learner).items()},
             }
@@ -293,10 +300,31 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         special: Special,
         seed: Sequence[int],
     ) -> Audited:
-        """Twenty records; one turns."""
+        """Twenty records, or 37 fresh ones; one turns."""
+        from dpregret.algorithms.erm.base import OnePassLearner
         from dpregret.workflows.audits.erm import AuditedRisk
+        from dpregret.workflows.audits.one_pass import AuditedPopulation
 
+        if issubclass(learner_class, OnePassLearner):
+            return AuditedPopulation(learner_class, variant, epsilon, delta, seed)
         return AuditedRisk(learner_class, variant, epsilon, delta, seed)
+
+
+def _bounds(learner: ErmLearner, risk: Any) -> Array:
+    """One a setting; NaN where a learner bounds the excess of the average loss and is judged by the population's."""
+    from dpregret.datasets.risk_population import PopulationRisk
+
+    bounds = finite("bound", learner.bound(), (len(learner.budgets),), unknown=True)
+    stored = "stored" in learner.reads and isinstance(risk, PopulationRisk)
+    return np.full_like(bounds, math.nan) if stored else bounds
+
+
+def facing(risk: Any, budgets: Sequence[Budget]) -> Any:
+    """The risk that learners with these budgets are put to: a population may be made hard for each of them."""
+    from dpregret.algorithms.privacy import gaussian_mu
+    from dpregret.datasets.risk_population import PopulationRisk
+
+    return risk.facing([gaussian_mu(each) for each in budgets]) if isinstance(risk, PopulationRisk) else risk
 
 
 @cache
@@ -305,17 +333,18 @@ def _iterations(cell: Cell, learner_class: Any, variant: str, epsilons: tuple[fl
     from dpregret.algorithms.geometry import make_set
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.catalogue import UnreadDataError, sources
-    from dpregret.datasets.risk_base import EmpiricalRisk
+    from dpregret.datasets.risk_base import RiskSource
     from dpregret.datasets.risks import make_risk
 
     domain = make_set(cell.set_name, cell.dimension, **dict(cell.set_options))
-    records = min(cell.samples, FEW) if sources(EmpiricalRisk)[cell.risk].costly else cell.samples
+    records = min(cell.samples, FEW) if sources(RiskSource)[cell.risk].costly else cell.samples
     try:
         risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
     except UnreadDataError:
         return float(len(epsilons))
     risk.samples = cell.samples
-    built = learner_class(ErmProblem(domain, risk), [Budget(epsilon, delta) for epsilon in epsilons], 1, variant)
+    budgets = [Budget(epsilon, delta) for epsilon in epsilons]
+    built = learner_class(ErmProblem(domain, facing(risk, budgets)), budgets, 1, variant)
     return float(sum(max(1, steps) for steps in built.iterations()))
 
 

@@ -121,7 +121,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
             )
         except UnreadDataError:
             return StreamOfExperts(ExpertProblem(np.ones(cell.experts), cell.horizon, cell.best_loss), None)
-        return StreamOfExperts(ExpertProblem(stream.sizes, cell.horizon, stream.best_loss), stream)
+        return StreamOfExperts(ExpertProblem(stream.sizes, cell.horizon, stream.best_loss, gap=stream.gap), stream)
 
     def learner(
         self,
@@ -147,7 +147,8 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         comparator = stream.comparator(draws.generators(cell.label))
         started = process_time()
         with untouched(stream=stream):
-            play = learner.play(stream.blocks(draws.generators(cell.label)), draws.generators("noise"))
+            rounds = stream.epochs if learner.by_epochs else stream.blocks
+            play = learner.play(rounds(draws.generators(cell.label)), draws.generators("noise"))
         seconds = process_time() - started
         most = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         regret = numbers("losses", play.losses, (runs,), -TOLERANCE * most, most) - comparator.best
@@ -195,16 +196,23 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         return keys.get(first, ("options",))
 
     def work(self, experiment: ExpertExperiment, learner_class: type[Any], variant: str) -> Counts:
-        """Streams of phases are played phase by phase, others round by round with about ten numbers a run."""
+        """Streams of phases are played phase by phase, others round by round with about ten numbers a run.
+
+        Of a stream that tells epochs, a learner by epochs moves about ten numbers a sum.
+        """
         parts = []
         for cell in self.cells(experiment, learner_class.card):
             groups = len(self.problem(cell, experiment, Draws(0, 1)).told.sizes)
-            phases = "phases" in self.streams[cell.stream].traits
-            moved = float(cell.horizon * (groups if phases else 10 * experiment.together))
+            traits, rounds = self.streams[cell.stream].traits, cell.horizon
+            phases = "phases" in traits
+            moved = float(rounds * (groups if phases else 10 * experiment.together))
+            if learner_class.by_epochs and "epochs" in traits:
+                rounds = cell.horizon.bit_length()
+                moved = 10.0 * rounds * groups * experiment.together
             if learner_class.eventful:
                 moved = experiment.together * (groups + 2)
             held = 6 * min(cell.horizon * groups * experiment.together, 2**22)
-            parts.append(Counts(START + (0 if phases else cell.horizon), moved, held / MEGABYTE))
+            parts.append(Counts(START + (0 if phases else rounds), moved, held / MEGABYTE))
         return Counts.total(parts)
 
     def neighbours(

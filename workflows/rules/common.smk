@@ -55,6 +55,17 @@ TRUST_CAPTIONS = {
         "intervals of runs that stop",
     ),
 }
+WINNERS = [
+    "winners.csv",
+    "winners.md",
+    *[f"winners/{name}.csv" for name in ("cells", "times")],
+    *[
+        f"winners/{name}.{form}"
+        for name in ("profiles", "pairs", "coverage")
+        for form in ("csv", "md", "html")
+    ],
+    *[f"winners/profiles.{form}" for form in ("png", "pdf")],
+]
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)
 EXEC = "exec " if os.name == "posix" else ""  # signals for the shell then reach the job
@@ -181,6 +192,7 @@ def shown_files(wildcards):
     """What the report shows: tables and figures of all papers with their runs, audit and validation, and speed where known."""
     parts = paper_outputs, paper_runs, paper_costs
     files = [name for paper in CONFIG.papers for part in parts for name in part(paper)]
+    files += [f"{RESULTS}/{name}" for name in WINNERS]
     files += [f"{RESULTS}/{name}" for name in AUDIT_TABLES if CONFIG.audit]
     files += [f"{RESULTS}/{name}" for name in VALIDATION_TABLES if CONFIG.validation]
     folders = [Path(RESULTS), Path("results") / "reference"]

@@ -100,6 +100,29 @@ rule figures:
         )
 
 
+# In every setting the learner of least regret under the same guarantee, and what that says of others.
+rule winners:
+    input:
+        runs=[path for paper in CONFIG.papers for path in paper_runs(paper)],
+        audit=[f"{RESULTS}/audit/audit.csv"] if CONFIG.audit else [],
+        exact=f"{RESULTS}/audit/exact_losses.csv",
+    output:
+        [f"{RESULTS}/{name}" for name in WINNERS],
+    log:
+        f"{RESULTS}/log/winners.log",
+    conda:
+        "../envs/bench.yaml"
+    params:
+        settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
+        facts=fingerprint.module_fingerprint("dpregret.workflows.winners", "winners.py"),
+        code=fingerprint.figures_fingerprint("winners.py"),
+    shell:
+        task(
+            "winners",
+            f"--settings {SETTINGS} --runs {{input.runs:q}} --audit {{input.audit:q}} --exact {{input.exact:q}}",
+        )
+
+
 rule errata_page:
     input:
         [

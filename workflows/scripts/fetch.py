@@ -3,7 +3,8 @@
 import logging
 
 from dpregret.core.errors import one_line
-from dpregret.datasets.fetch import convert, fetch, find_source
+from dpregret.datasets.fetch import convert, fetch
+from dpregret.datasets.sources import find_source
 from dpregret.workflows.task import Asked
 
 

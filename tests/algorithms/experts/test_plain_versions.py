@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from tiny_streams import generators, varying
 
-from dpregret.algorithms.experts import shrinking_dartboard, sparse_vector
+from dpregret.algorithms.experts import batched_dartboard, shrinking_dartboard, sparse_vector
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
@@ -63,16 +63,17 @@ def test_sparse_vector_by_the_box_and_by_events(rounds: int, sizes: list[int], b
     assert p_value(events, outcomes) > 1e-4
 
 
-def dartboard_law(losses: np.ndarray, keep_away: float, eta: float, most: int) -> dict[Hashable, float]:
-    """Probability of every sequence of played experts, by its recursion."""
-    rounds, experts = losses.shape
+def dartboard_law(losses: np.ndarray, keep_away: float, eta: float, most: int, batch: int = 1) -> dict[Hashable, float]:
+    """Probability of every sequence of played experts, by its recursion; one number a batch."""
+    experts = losses.shape[1]
+    sums = np.add.reduceat(losses, np.arange(0, len(losses), batch), axis=0)
     laws: dict[tuple[tuple[int, ...], int], float] = {((x,), 0): 1 / experts for x in range(experts)}
-    for now in range(rounds - 1):
-        weights = np.exp(-eta * losses[: now + 1].sum(axis=0))
+    for now in range(len(sums) - 1):
+        weights = np.exp(-eta * sums[: now + 1].sum(axis=0))
         fresh = weights / weights.sum()
         after: dict[tuple[tuple[int, ...], int], float] = defaultdict(float)
         for (played, draws), chance in laws.items():
-            keep = (1 - keep_away) * np.exp(-eta * losses[now, played[-1]]) if draws < most else 1.0
+            keep = (1 - keep_away) * np.exp(-eta * sums[now, played[-1]]) if draws < most else 1.0
             after[((*played, played[-1]), draws)] += chance * float(keep)
             for expert, share in enumerate(fresh):
                 after[((*played, expert), draws + 1)] += chance * float((1 - keep) * share)
@@ -90,6 +91,23 @@ def test_dartboard_by_the_box(most: int) -> None:
     wanted = dartboard_law(losses, 0.3, 0.8, most)
     plays = (shrinking_dartboard.play_by_the_box(losses, 0.3, 0.8, most, each) for each in generators(RUNS))
     assert p_value(Counter(tuple(played) for played in plays), wanted) > 1e-4
+
+
+@pytest.mark.parametrize(("batch", "most"), [(2, 1), (3, 9)])
+def test_batched_dartboard_by_the_box(batch: int, most: int) -> None:
+    """Seven rounds of three experts, the last batch cut: sequences have their exact law, and its expected loss."""
+    losses, tuning = np.random.default_rng(4).random((7, 3)), batched_dartboard.Tuning(batch, 0.3, 0.8)
+    wanted = dartboard_law(losses, 0.3, 0.8, most, batch)
+    plays = [batched_dartboard.play_by_the_box(losses, tuning, most, each) for each in generators(RUNS // 5)]
+    assert all(len(set(played[:batch])) == 1 for played in plays)
+    assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
+    sums = np.add.reduceat(losses, np.arange(0, 7, batch), axis=0)
+    expected = sum(
+        chance * sums[np.arange(len(sums)), list(played)].sum()
+        for played, chance in dartboard_law(losses, 0.3, 0.8, 9, batch).items()
+    )
+    closed = hedge_losses([varying(losses[:, None])], np.ones(3), 0.8, batch)
+    assert closed == pytest.approx(np.array([expected]), rel=1e-12)
 
 
 @pytest.mark.parametrize(("rounds", "experts"), [(5, 3), (7, 2), (1, 5)])

@@ -44,8 +44,8 @@ def test_the_inner_ball_is_inside_and_touches(domain: ConstraintSet) -> None:
 
 
 def test_sets_without_a_known_ball_say_so() -> None:
-    with pytest.raises(UnsupportedSet, match="no ball inside the set 'polytope' is known"):
-        make_set("polytope", 3).inner_radius()
+    with pytest.raises(UnsupportedSet, match="no ball inside the set 'sign-polytope' is known"):
+        make_set("sign-polytope", 3).inner_radius()
 
 
 def orders_of(domain: ConstraintSet) -> Array:

@@ -1,0 +1,159 @@
+"""EXP3 on batches: a private bandit for K arms that looks at each loss once.
+
+Algorithm   After Asi, Raman & Talwar 2025: a bandit algorithm is told the noisy mean loss of a batch. Beneath it EXP3
+            (Auer, Cesa-Bianchi, Freund & Schapire 2002) with exploration gamma.
+            line 1  tau = ceil(1/eps), M = ceil(T/tau) batches, b = 1/(tau eps); eta and gamma as below; S = 0
+            line 2  for every batch
+            line 3    draw an arm A from p = (1 - gamma) q + gamma/K, q proportional to exp(-eta S)
+            line 4    play A in all rounds of the batch
+            line 5    v = mean of the losses, clipped to [0, 1], plus Laplace(b)
+            line 6    S_A = S_A + v/p_A
+Privacy     Unit: one round; neighbours: its loss is replaced by any other one. It enters one mean and moves it by 1/tau
+            at most, Laplace(1/(tau eps)) is the noise of that; arms are post-processing of the v. Pure eps-DP, whatever
+            T, without composition. The mean of the last batch is never used.
+Guarantee   For any k in (0, 1), with gamma = eta b K/k and c = 1/2 + b^2/(1 - k^2), expected regret is at most
+            tau ( (1 - gamma) ln(K)/eta + eta c K M + gamma M ): line 1 takes eta = sqrt( ln K / ((c + b/k) K M) ), at
+            most k/(b K), and the k of least c + b/k. Since b <= 1 that is at most 3.87 tau sqrt(K M ln K), of the
+            order of sqrt(K T ln(K) max(1, 1/eps)); the proof is in docs/private_bandit_bound.md.
+Deviations  The paper's base algorithm has no logarithm of K. every-round: tau = 1, so b = 1/eps (noise on every
+            observed loss, even locally private; the reduction of Agarwal & Singh 2017). unmixed: gamma = 0, and eta as
+            if losses with noise were non-negative ones of the same second moment. No bound is known: one v below zero
+            over a small p_A makes a bad arm look best, again and again.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.kernels import play_arms
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.core.arrays import Array
+from dpregret.core.elementary import exp
+from dpregret.core.losses import AFFINE, LossBatch, LossRule
+
+BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
+SHARES = np.arange(1, 100) / 100  # values of k that are tried
+
+
+class BatchedArms(BanditLearner):
+    """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs)."""
+
+    card = Card(
+        name="batched-arms",
+        title="batched private bandit, K arms",
+        paper="Asi, Raman & Talwar 2025",
+        reference="batches of 1/eps rounds, EXP3 beneath",
+        variants={
+            "corrected": "batches of 1/eps rounds, exploration that bounds what noise can do",
+            "every-round": "the same with batches of one round: noise on every observed loss",
+            "unmixed": "batches of 1/eps rounds, EXP3 without exploration",
+        },
+        needs=frozenset({"arms"}),
+        anytime=False,
+    )
+
+    def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        self.size = self.domain.dimension
+        longest = 1 if variant == "every-round" else self.horizon
+        lengths = [max(1, math.ceil(min(longest, 1 / budget.epsilon))) for budget in budgets]
+        self.lengths = np.array(lengths)  # line 1
+        self.scales = np.array(
+            [calibrate("laplace", budget, 1 / length, 1) for budget, length in zip(budgets, lengths, strict=True)]
+        )
+        self.batches = -(-self.horizon // self.lengths)
+        self.etas, self.mixes, self.squares = self._constants()
+
+    def _constants(self) -> tuple[Array, Array, Array]:
+        """eta, gamma and c of every setting."""
+        noise = self.scales
+        square, price = 0.5 + np.square(noise), np.zeros_like(noise)
+        if self.variant != "unmixed":
+            tried = 0.5 + np.square(noise)[:, None] / (1 - np.square(SHARES))
+            best = (tried + noise[:, None] / SHARES).argmin(axis=1)
+            square, price = tried[np.arange(len(best)), best], noise / SHARES[best]
+        eta = np.sqrt(math.log(self.size) / ((square + price) * self.size * self.batches))
+        mix = np.minimum(1.0, eta * price * self.size)
+        return np.where(mix < 1, eta, 1 / np.maximum(price * self.size, 1e-300)), mix, square
+
+    @property
+    def pure(self) -> bool:
+        """Always."""
+        return True
+
+    def ledger(self) -> Sequence[Release]:
+        """A mean is released once."""
+        return [
+            Release("laplace", float(scale), 1 / float(length), 1)
+            for scale, length in zip(self.scales, self.lengths, strict=True)
+        ]
+
+    def play(
+        self,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """A round by the definition, the others by the compiled loop where losses have a rule.
+
+        Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
+        """
+        shape = (len(self.budgets), self.runs)
+        self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
+        self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
+        done, ahead = 0, 1
+        while done < self.horizon:
+            place = done % BLOCK
+            if place == 0:
+                coins = np.stack([generator.random(BLOCK) for generator in directions])
+                units = unit_noise("laplace", noise, BLOCK, 1)[..., 0].T.copy()
+            rounds = min(ahead, BLOCK - place, self.horizon - done)
+            batch, now = losses(rounds), slice(place, place + rounds)
+            rule: LossRule | None = getattr(batch, "rule", None)
+            if rule is not None and rule.kind == AFFINE and done > 0:
+                play_arms(
+                    rule.costs, rule.offsets, coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas,
+                    self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+                )  # fmt: skip
+            else:
+                self.play_plainly(batch, coins[:, place], units[:, place], done)
+            ahead = 1 if rule is None or rule.kind != AFFINE else BLOCK
+            done += rounds
+            advance(rounds)
+        return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
+
+    def play_plainly(self, losses: LossBatch, coins: Array, units: Array, done: int) -> None:
+        """One round, after `done`: lines 3 to 6. coins, units: uniform and Laplace(1) numbers, (runs,)."""
+        for setting in np.flatnonzero(done % self.lengths == 0).tolist():  # line 3
+            drawn, chance = self.draw(setting, coins)
+            self.arms[setting], self.chances[setting], self.heard[setting] = drawn, chance, 0.0
+        values = losses.value(np.eye(self.size)[self.arms][:, :, None])[..., 0]  # line 4
+        kept = np.clip(values, 0.0, 1.0)
+        self.total += values
+        self.clipped += kept != values
+        self.heard += kept
+        for setting in np.flatnonzero((done + 1) % self.lengths == 0).tolist():
+            mean = self.heard[setting] / self.lengths[setting] + self.scales[setting] * units  # line 5
+            self.sums[setting, np.arange(self.runs), self.arms[setting]] += mean / self.chances[setting]  # line 6
+
+    def draw(self, setting: int, coins: Array) -> tuple[Array, Array]:
+        """The arms whose share of [0, 1] the coins fall into, and p of them; (runs,) each."""
+        least, mix = self.sums[setting].min(axis=-1, keepdims=True), self.mixes[setting]
+        weights = exp(-self.etas[setting] * (self.sums[setting] - least))
+        below = np.cumsum(weights, axis=-1)
+        shares = (1 - mix) * (below / below[:, -1:]) + mix * (np.arange(1, self.size + 1) / self.size)
+        arms = np.minimum((shares <= coins[:, None]).sum(axis=-1), self.size - 1)
+        own = weights[np.arange(self.runs), arms] / below[:, -1]
+        return arms, (1 - mix) * own + mix / self.size
+
+    def bound(self) -> list[float]:
+        """tau ( (1 - gamma) ln(K)/eta + eta c K M + gamma M ), or T; unmixed with noise: none is known."""
+        first = (1 - self.mixes) * math.log(self.size) / self.etas
+        total = first + self.batches * (self.etas * self.squares * self.size + self.mixes)
+        found = np.minimum(self.lengths * total, self.horizon)
+        unknown = (self.variant == "unmixed") & (self.scales > 0)
+        return [float(each) for each in np.where(unknown, np.nan, found)]

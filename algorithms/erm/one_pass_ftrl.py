@@ -1,0 +1,110 @@
+"""DP-FTRL in one pass over fresh records: private prefix sums of gradients, and the average of the points played.
+
+Problem     min over a convex set of F(theta) = E loss(theta; z), met through n fresh records; losses convex and
+            L-Lipschitz in l2. They need not be smooth.
+Algorithm   Kairouz et al. 2021, Alg. 1, each record a round; the average is the usual step from regret to risk.
+            line 1  x_1 = x_0, the center of the set; lambda; a mechanism for the prefixes 1..n-1
+            line 2  for t = 1..n: meet a fresh record z_t
+            line 3    s_t = sum_{s<=t} grad loss(x_s; z_s)
+            line 4    x_{t+1} = Proj(x_0 - (s_t + b_t) / lambda), b_t the mechanism's noise
+            line 5  release the average of x_1..x_n
+Privacy     Unit: one record; neighbours: it is replaced by another. Its gradient moves by at most 2 L whatever was
+            released before, and enters the mechanism once: exact Gaussian DP of the mechanism.
+Guarantee   With D0 the largest distance of the set to x_0 and V_t = E|b_t|^2, the regret against a fixed point is at
+            most lambda D0^2/2 + n L^2/(2 lambda) + L sum_{t<n} sqrt(V_t)/lambda. x_t does not depend on z_t, so
+            E F(released) - min F is at most the n-th part of that: of the order of
+            sqrt(1/n) + p^(1/4) sqrt(ln n / (mu n)), beside phased SGD's sqrt(1/n) + sqrt(p)/(mu n).
+Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that mechanism in place of the tree's.
+"""
+
+from collections.abc import Callable, Sequence
+from time import process_time
+
+import numpy as np
+
+from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.mirror_descent import count_projections
+from dpregret.algorithms.learner import Card
+from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, Release, calibrate, horizon_sums
+from dpregret.core.arrays import Array
+
+Follow = Callable[[Array, Array, Array, Array, Array], Array]
+
+
+class OnePassLeader(OnePassLearner):
+    """Follows the regularised leader of private sums; `regularisation` is lambda, one a setting."""
+
+    noise_plan: NoisePlan
+    card = Card(
+        name="one-pass-ftrl",
+        title="DP-FTRL, one pass",
+        paper="Kairouz et al. 2021",
+        reference="Alg. 1",
+        variants={"corrected": "a binary tree, exact noise; lambda that minimises the guarantee", **ALTERNATIVES},
+    )
+
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        steep, rounds = self.fresh.lipschitz, self.fresh.samples
+        if rounds < 2:
+            raise ValueError(f"{self.card.name} needs at least two records")
+        sums = horizon_sums(variant, rounds)  # line 1
+        scales = [calibrate("gaussian", budget, 2.0 * steep, sums.nodes_per_item) for budget in budgets]
+        mechanisms = [sums] * len(budgets)
+        self.noise_plan = NoisePlan("gaussian", mechanisms, scales, 2.0 * steep, self.domain.dimension)
+        spread = self.noise_plan.expected_norm(rounds - 1).sum(axis=1)  # of sqrt(V_t)
+        self._drift = 0.5 * rounds * steep**2 + steep * spread
+        self._reach = self.domain.reach(self.domain.center())
+        self.regularisation: Array = np.sqrt(2.0 * self._drift) / self._reach
+
+    def fit(self, generators: Sequence[np.random.Generator]) -> Array:
+        """Released points (settings, runs, p). Settings share records and unit noises (common random numbers)."""
+        points = np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
+        gradients, sums = np.zeros_like(points), np.zeros_like(points)
+        records, follow = self.fresh.stream(), self._compiled() or self._follow
+        for noise in self.noise_plan.blocks(generators):
+            count = min(len(noise), records.left)  # line 2
+            points = follow(records.take(count), noise[:count], points, gradients, sums)
+            if not records.left:
+                break
+        released: Array = sums / self.fresh.samples  # line 5
+        if not np.isfinite(released).all():
+            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
+        return released
+
+    def _follow(self, records: Array, noise: Array, points: Array, gradients: Array, sums: Array) -> Array:
+        """Some rounds; adds up gradients and points in place."""
+        start, weight = self.domain.center(), self.regularisation[:, None, None]
+        for record, own in zip(np.moveaxis(records, 2, 0), noise, strict=True):
+            sums += points
+            gradients += self.fresh.gradients(points, record)  # line 3
+            points = self.domain.project(start - (gradients + own) / weight)  # line 4
+        return points
+
+    def _compiled(self) -> Follow | None:
+        """`_follow` as a compiled loop, for a population and a set that have a rule."""
+        rule = self.one_pass_rule()
+        if rule is None:
+            return None
+        from dpregret.algorithms.erm.one_pass_kernels import follow_once
+
+        start, weights = self.domain.center(), self.regularisation
+
+        def follow_by_rule(records: Array, noise: Array, points: Array, gradients: Array, sums: Array) -> Array:
+            started, moved = process_time(), points.copy()
+            follow_once(*rule, records, noise, weights, start, moved, gradients, sums)
+            rows = records.shape[2] * points.shape[0] * points.shape[1]
+            count_projections(self.domain, rows, process_time() - started)
+            return moved
+
+        return follow_by_rule
+
+    def ledger(self) -> list[Release]:
+        """What the mechanism costs, one line a setting."""
+        return self.noise_plan.releases()
+
+    def bound(self) -> list[float]:
+        """(lambda D0^2/2 + (n L^2/2 + L sum sqrt(V_t)) / lambda) / n."""
+        weight = self.regularisation
+        total: list[float] = (0.5 * weight * self._reach**2 + self._drift / weight).tolist()
+        return [each / self.fresh.samples for each in total]

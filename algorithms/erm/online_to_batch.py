@@ -1,0 +1,217 @@
+"""Private online-to-batch: an online learner of the suite, fed noisy sums, becomes a private stochastic method.
+
+Problem     F(x) = E f(x; z) on a convex set of diameter D, met through n fresh records; f(.; z) convex, L-Lipschitz
+            and beta-smooth.
+Algorithm   Zhang, Tran & Cutkosky 2022, with weights t. Learner: any of algorithms/online, without noise of its own.
+            line 1  x_1 = w_1, the learner's first point
+            line 2  for t = 1..n-1
+            line 3    delta_t = t grad f(x_t; z_t) - (t-1) grad f(x_{t-1}; z_t)
+            line 4    g_t = delta_1 + ... + delta_t + noise_t, by a mechanism for prefix sums
+            line 5    the learner is charged <g_t, w> and answers w_{t+1}
+            line 6    x_{t+1} = x_t + (2/(t+2)) (w_{t+1} - x_t), the mean of w_1..w_{t+1} with weights 1..t+1
+            line 7  release x_n
+Privacy     Unit: one record; neighbours: it is replaced by another. x_t and x_{t-1} are functions of g_1..g_{t-1}, and
+            |x_t - x_{t-1}| <= 2 D/(t+1); so |delta_t| <= L + (t-1) 2 beta D/(t+1) <= M = L + 2 beta D, and it moves by
+            at most 2 M, whatever t. Sums of adaptively chosen items under Gaussian noise, priced exactly; g_1..g_{n-1}
+            are paid for, hence all w_t and x_t: each of them may be shown, not the last one alone.
+Guarantee   E F(x_n) - F* <= (2/(n (n+1))) (E regret on the g_t + R sum_{t<=n} (M sqrt(t-1) + E|noise_t|)), R the
+            largest distance to the center c: for weights t, (n (n+1)/2) (F(x_n) - F*) <= sum_t t <grad F(x_t),
+            w_t - x*>; S_t = delta_1 + .. + delta_t - t grad F(x_t) is a martingale of steps |.| <= M, w_t knows S_{t-1}
+            only, and x* - c is fixed, so E<S_t, x* - w_t> = E<S_{t-1}, c - w_t> <= R M sqrt(t-1).
+            Regret: the learner is told the root mean square over t of G_t >= sqrt(E|g_t|^2), G_t = min(t L + M sqrt(t),
+            t M) + sqrt(E|noise_t|^2), as its Lipschitz constant. That is enough where its bound adds up a_t |g_t|^2
+            and a_t |g_t| with a_t that do not grow (Chebyshev's sum inequality, G_t grows): `proved`. Others: NaN.
+Deviations  Losses are divided by that constant, so that one learner serves all budgets. One that asks for
+            curvature is charged <g_t, w> + (lambda/2) |w - c|^2 in these units, lambda = sqrt((1 + ln n)/n)/R, at the
+            price of n lambda R^2/2. The mechanism is for n rounds, and record n is never used.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
+from dpregret.algorithms.online import (
+    adaptive_descent,
+    dp_ftrl_lipschitz,
+    gradient_descent,
+    pocp,
+    scofw,
+    wdp_cocol,
+)
+from dpregret.algorithms.privacy import Budget, NoisePlan, Release, calibrate, horizon_sums
+from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An online learner and its variant, and the mechanism of `horizon_sums`. proved: its bound may be used."""
+
+    kind: type[Learner]
+    variant: str
+    says: str
+    sums: str = "root"
+    proved: bool = False
+
+
+CHOICES: Mapping[str, Choice] = MappingProxyType(
+    {
+        "descent": Choice(
+            adaptive_descent.AdaptiveDescent, "plain", "gradient descent with adaptive steps", proved=True
+        ),
+        "descent-tree": Choice(
+            adaptive_descent.AdaptiveDescent, "plain", "the same, sums by the tree", "tree", proved=True
+        ),
+        "descent-buffers": Choice(
+            adaptive_descent.AdaptiveDescent, "plain", "the same, sums by buffers", "buffers", proved=True
+        ),
+        "leader": Choice(dp_ftrl_lipschitz.LipschitzLeader, "corrected", "follow the regularised leader", proved=True),
+        "shrinking": Choice(
+            gradient_descent.OnlineGradientDescent, "plain", "gradient descent, steps 1/(lambda t)", proved=True
+        ),
+        "implicit": Choice(pocp.PocpIgd, "corrected", "implicit gradient descent"),
+        "oracle": Choice(scofw.StronglyConvexFrankWolfe, "plain", "online Frank-Wolfe, one call of the linear oracle"),
+        "local-oracle": Choice(
+            wdp_cocol.LocalOracleFtal, "practical", "approximate leader, one call of the local oracle"
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Charge:
+    """<slope, w> + (ridge/2) |w - center|^2; slope (settings, runs, d)."""
+
+    slope: Array
+    ridge: float
+    center: Array
+
+    def value(self, points: Array) -> Array:
+        """(settings, runs)."""
+        apart = points - self.center
+        value: Array = vecdot(self.slope, points) + 0.5 * self.ridge * vecdot(apart, apart)
+        return value
+
+    def gradient(self, points: Array) -> Array:
+        """(settings, runs, d)."""
+        slope: Array = self.slope + self.ridge * (points - self.center)
+        return slope
+
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """Both."""
+        return self.value(points), self.gradient(points)
+
+    def prox(self, points: Array, step: float) -> Array:
+        """argmin of step times the charge + |w - point|^2/2."""
+        moved: Array = (points - step * (self.slope - self.ridge * self.center)) / (1 + step * self.ridge)
+        return moved
+
+
+class OnlineToBatch(OnePassLearner):
+    """Raises ValueError for losses with kinks and what the online learner refuses, as a set without a local oracle."""
+
+    card = Card(
+        name="online-to-batch",
+        title="private online-to-batch",
+        paper="Zhang, Tran & Cutkosky 2022",
+        reference="weights t, constant sensitivity",
+        variants={name: choice.says for name, choice in CHOICES.items()},
+        needs=frozenset({"smooth"}),
+    )
+
+    noise_plan: NoisePlan
+
+    def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
+        super().__init__(problem, budgets, runs, variant)
+        self.choice, self.rounds = self.choices()[variant], self.fresh.samples
+        domain, dimension = self.domain, self.domain.dimension
+        self.radius = domain.reach(domain.center())
+        self.moved = self.risk.lipschitz + 2 * self.risk.smoothness * domain.diameter  # M
+        sums = horizon_sums(self.choice.sums, self.rounds)
+        scales = [calibrate("gaussian", budget, 2 * self.moved, sums.nodes_per_item) for budget in budgets]
+        self.noise_plan = NoisePlan("gaussian", [sums] * len(budgets), scales, 2 * self.moved, dimension)
+        self.units = np.sqrt(np.square(self._sizes()).mean(axis=1))
+        self.ridge = 0.0
+        card = self.choice.kind.card
+        if not card.convex or "smooth" in card.needs:
+            self.ridge = math.sqrt((1 + math.log(self.rounds)) / self.rounds) / self.radius
+        self.learner()  # refuses what it cannot serve before any work
+
+    @classmethod
+    def choices(cls) -> Mapping[str, Choice]:
+        """What each variant plays."""
+        return CHOICES
+
+    def learner(self) -> Learner:
+        """The online learner in round 0, without privacy of its own."""
+        told = Problem(self.domain, self.rounds, 1 + self.ridge * self.radius, self.ridge, self.ridge)
+        settings = [Setting(self.rounds, Budget(math.inf, each.delta)) for each in self.budgets]
+        return self.choice.kind(told, settings, self.runs, self.choice.variant)
+
+    def fit(self, generators: Sequence[np.random.Generator]) -> Array:
+        """Released points (settings, runs, d)."""
+        learner, center = self.learner(), self.domain.center()
+        records, noises = self._records(), self._noise(generators)
+        silent = None if learner.noise_plan is None else np.zeros_like(learner.point)
+        point = before = learner.point.copy()  # line 1
+        total, units = np.zeros_like(point), self.units[:, None, None]
+        for t in range(1, self.rounds):  # line 2
+            record = next(records)
+            now, then = (self.fresh.gradients(each, record) for each in (point, before))
+            total += t * now - (t - 1) * then  # line 3
+            released = (total + next(noises)) / units  # line 4
+            charge = Charge(released, self.ridge, center)
+            learner.round = t
+            learner.observe(charge, charge.gradient(learner.point), silent)  # line 5
+            before, point = point, point + 2 / (t + 2) * (learner.point - point)  # line 6
+        return point  # line 7
+
+    def _records(self) -> Iterator[Array]:
+        """One record at a time, (settings or 1, runs, columns), taken in blocks of the size of noise."""
+        stream = self.fresh.stream()
+        while stream.left:
+            block = stream.take(min(stream.left, 64))
+            for place in range(block.shape[2]):
+                yield block[:, :, place]
+
+    def _noise(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
+        """noise_t, (settings, runs, d), for t = 1, 2, ..."""
+        for block in self.noise_plan.blocks(generators):
+            yield from block
+
+    def _noise_sizes(self) -> Array:
+        """sqrt(E|noise_t|^2) for t = 1..n, (settings, n); g_n is only in the proof, its noise as that before."""
+        sizes = self.noise_plan.expected_norm(max(1, self.rounds - 1))
+        return np.concatenate([sizes, sizes[:, -1:]], axis=1)[:, : self.rounds]
+
+    def _sizes(self) -> Array:
+        """G_t, (settings, n)."""
+        times = np.arange(1.0, self.rounds + 1)
+        sums = np.minimum(times * self.risk.lipschitz + self.moved * np.sqrt(times), times * self.moved)
+        sizes: Array = sums + self._noise_sizes()
+        return sizes
+
+    @property
+    def gaussian(self) -> bool:
+        """Prefix sums under Gaussian noise."""
+        return True
+
+    def ledger(self) -> list[Release]:
+        """Of a record in all sums, one line a setting."""
+        return self.noise_plan.releases()
+
+    def bound(self) -> list[float]:
+        """The guarantee of the module; NaN for a learner without a bound that serves."""
+        if not self.choice.proved:
+            return super().bound()
+        n = self.rounds
+        regret = self.learner().bound(n)[:, -1] + 0.5 * n * self.ridge * self.radius**2
+        drift = self.moved * np.sqrt(np.arange(float(n))).sum()
+        errors = self.radius * (drift + self._noise_sizes().sum(axis=1))
+        bounds = 2 / (n * (n + 1)) * (self.units * regret + errors)
+        return [float(each) for each in bounds]

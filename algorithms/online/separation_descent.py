@@ -1,0 +1,97 @@
+"""Descent that is pulled back along violated hyperplanes: a separation oracle in place of projections.
+
+Algorithm   After Garber & Kretzu 2022, simplified, with constants of our own. The set holds a ball of radius r around
+            its center and lies within R of it, both within its affine hull.
+            line 1  y_1 the center, eta = R / (B sqrt(T)), delta = min(1, R / (r sqrt(T)))
+            line 2  for t = 1..T: play y_t, release hat g_t = grad f_t(y_t) + xi_t (plain: xi_t = 0)
+            line 3    y = y_t - eta hat g_t, of which the part within the hull counts
+            line 4    while the oracle says that y lies outside, and separates it by a hyperplane of normal nu:
+            line 5      y <- y - delta r nu / |nu|
+            line 6    y_{t+1} = y
+Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves a gradient by at most
+            2 L. hat g_t is the one Gaussian release of an item (projected_descent.py), the rest is post-processing.
+Guarantee   The set shrunk by 1 - delta lies at least delta r behind the hyperplane, so that a pull takes at least
+            (delta r)^2 from the squared distance to each of its points; they cost delta R L a round more than those
+            of the set. Hence E[regret] <= R^2/(2 eta) + eta t B^2/2 + delta R L t: (B + (R/r) L) R sqrt(T) after T
+            rounds, where B^2 = L^2 + d' sigma^2, d' the dimension of the hull, for losses chosen in advance.
+            Calls: a step raises the squared distance to the shrunk set, at most (delta R)^2 before, by
+            2 delta R eta |hat g| + (eta |hat g|)^2: where delta < 1 at most 2 R/r + 1 pulls a round in the mean.
+Deviations  Our delta and eta; one gradient a step where the paper has blocks. The private version is ours.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpregret.algorithms.learner import Card, Problem, Setting
+from dpregret.algorithms.online.gradients import GradientDescent, columns
+from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
+
+
+class SeparationDescent(GradientDescent):
+    """A separation oracle, a few times a round."""
+
+    card = Card(
+        name="separation-descent",
+        title="separation descent",
+        paper="Garber & Kretzu 2022",
+        reference="New projection-free algorithms for online convex optimization, separation oracle, simplified",
+        variants={"plain": "eta = R / (L sqrt(T)), delta = R / (r sqrt(T))"},
+        private=False,
+        anytime=False,
+        convex=True,
+    )
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        self.separation = problem.domain.separation()
+        self.inner = problem.domain.inner_radius()
+        self.shrinking = min(1.0, self.reach / (self.inner * np.sqrt(self.horizon)))  # line 1
+
+    @property
+    def step(self) -> Array:
+        """R / (B sqrt(T))."""
+        eta: Array = self.reach / (self.size * np.sqrt(self.horizon))
+        return eta
+
+    @property
+    def most_calls(self) -> float:
+        """2 R/r + 2; NaN where the horizon is too short."""
+        return 2 * self.reach / self.inner + 2 if self.shrinking < 1.0 else np.nan
+
+    def descend(self, released: Array) -> None:  # line 2
+        """One step, then pulls until the point is in the set again."""
+        moved = self.point - self.center - columns(self.step) * self.domain.along_hull(released)  # line 3
+        rows = moved.reshape(-1, moved.shape[-1])
+        left = np.arange(len(rows))
+        while len(left):  # line 4
+            normals = self.separation(rows[left])
+            lengths = np.sqrt(vecdot(normals, normals))
+            outside = lengths > 0.0
+            left, normals = left[outside], normals[outside] / lengths[outside, None]
+            rows[left] -= self.shrinking * self.inner * normals  # line 5
+        self.point = self.center + rows.reshape(moved.shape)  # line 6
+
+    def bound(self, rounds: int) -> Array:
+        """R^2/(2 eta) + eta t B^2/2 + delta R L t."""
+        times = np.arange(1.0, rounds + 1)
+        eta, square = self.step[:, None], np.square(self.size)[:, None]
+        shrunk = self.shrinking * self.reach * self.lipschitz * times
+        bound: Array = self.reach**2 / (2 * eta) + eta * square * times / 2 + shrunk
+        return bound
+
+
+class PrivateSeparationDescent(SeparationDescent):
+    """Every gradient noised once."""
+
+    card = replace(
+        SeparationDescent.card,
+        name="private-separation-descent",
+        title="separation descent, every gradient noised",
+        paper="dpregret",
+        reference="separation descent on noisy gradients",
+        variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
+        private=True,
+    )

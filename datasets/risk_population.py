@@ -1,0 +1,183 @@
+"""Population risks: F(theta) = E loss(theta; z) of a known distribution, of which a learner meets n fresh records."""
+
+from __future__ import annotations
+
+import copy
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+from dpregret.core.sums import vecdot
+from dpregret.datasets.risk_base import FRESH, Optimum, RiskDomain, RiskSource
+
+Generators = Sequence[np.random.Generator]
+
+
+class Pass:
+    """The n records of every run in their order, each handed out once."""
+
+    def __init__(self, draw: Callable[[int], Array], samples: int) -> None:
+        self._draw, self.left = draw, samples
+
+    def take(self, count: int) -> Array:
+        """The next records, (settings or 1, runs, count, p). Raises ValueError where there are not so many left."""
+        if not 0 <= count <= self.left:
+            raise ValueError(f"asked for {count} records, {self.left} are left")
+        self.left -= count
+        return self._draw(count)
+
+
+class PopulationRisk(RiskSource):
+    """E loss(theta; z), z independent from record to record; points (..., settings, runs, p).
+
+    Records are not stored: each pass draws them again from the seeds of the runs, so memory does not grow with n, and
+    the same ones whatever the counts in which they are asked for. Setting: a privacy budget. Where the distribution
+    depends on it (`facing`), settings share the random numbers behind their records. ``affine``: the gradient of a
+    record's loss as a pair (a, b), a theta + b z; None where it is none.
+    """
+
+    traits = frozenset({FRESH})
+    affine: tuple[float, float] | None = None
+
+    def __init__(
+        self, domain: RiskDomain, samples: int, generators: Generators, *, lipschitz: float, **constants: Any
+    ) -> None:
+        super().__init__(domain, samples, len(generators), lipschitz=lipschitz, **constants)
+        self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
+
+    def facing(self, mus: Sequence[float]) -> Self:
+        """The risk that is put to budgets of mu-GDP, one a setting: itself, unless one is made for each."""
+        return self
+
+    def stream(self) -> Pass:
+        """A pass over the records, from the first one."""
+        generators = [np.random.default_rng(seed) for seed in self._seeds]
+        return Pass(lambda count: self._drawn(generators, count), self.samples)
+
+    @abstractmethod
+    def _drawn(self, generators: Generators, count: int) -> Array:
+        """The next records of each generator, (settings or 1, runs, count, p)."""
+
+    @abstractmethod
+    def gradients(self, points: Array, records: Array) -> Array:
+        """(Sub)gradients of one record's loss a row: points (settings, runs, p), records (settings or 1, runs, p)."""
+
+
+class LinearPopulation(PopulationRisk):
+    """Loss <theta, z>, z in {-1, 1}^p / sqrt(p) with independent coordinates of mean length q: L = 1, smooth.
+
+    E z = q (1, .., 1) / sqrt(p), so F(theta) = <theta, E z> and its minimum is that of the linear oracle; on the unit
+    ball it is -q, and q is the excess of the trivial point. Which q is hard depends on n and on the budget:
+
+        q = min(1, strength max(1 / sqrt(n), (sqrt(p) / (mu n))^power)),
+
+    with strength 1 and power 1 the length at which n records, or their mean released with mu-GDP, tell a direction from
+    no direction, so that whoever releases a point has excess of the order of q. power 1/2: the length at which
+    learners fail that pay p^(1/4) / sqrt(mu n) for their privacy. A setting is a distribution of its own. Tight.
+    """
+
+    name = "linear-population"
+    tight = True
+    affine = 0.0, 1.0
+
+    def __init__(
+        self, domain: RiskDomain, samples: int, generators: Generators, strength: float = 1.0, power: float = 1.0
+    ) -> None:
+        if not (np.isfinite(strength) and strength > 0.0):
+            raise ValueError(f"option strength must be positive and finite, got {strength}")
+        if not 0.0 < power <= 1.0:
+            raise ValueError(f"option power must lie in (0, 1], got {power}")
+        unit = 1.0 / float(np.sqrt(domain.dimension))
+        super().__init__(
+            domain, samples, generators, lipschitz=1.0, lipschitz_l1=unit, smoothness=0.0, curvature=0.0, hessian_rank=0
+        )
+        self.strength, self.power = strength, power
+        self.direction = np.full(self.dimension, unit)
+        self.lengths = self._hard_lengths((np.inf,))
+
+    def _hard_lengths(self, mus: Sequence[float]) -> Array:
+        private = (np.sqrt(self.dimension) / (np.array(mus) * self.samples)) ** self.power
+        lengths: Array = np.minimum(1.0, self.strength * np.maximum(1.0 / np.sqrt(self.samples), private))
+        return lengths
+
+    def facing(self, mus: Sequence[float]) -> Self:
+        """One distribution for each budget, of the length that is hard for it."""
+        other = copy.copy(self)
+        other.lengths = self._hard_lengths(mus)
+        return other
+
+    def _drawn(self, generators: Generators, count: int) -> Array:
+        uniform = np.empty((len(generators), count, self.dimension))
+        for own, generator in zip(uniform, generators, strict=True):
+            generator.random(out=own)
+        unit = self.direction[0]
+        positive = uniform < (0.5 * (1.0 + self.lengths))[:, None, None, None]  # a coordinate's mean is q / sqrt(p)
+        records: Array = np.where(positive, unit, -unit)
+        return records
+
+    def value(self, points: Array) -> Array:
+        """q <theta, (1, .., 1)> / sqrt(p), (..., settings, runs)."""
+        value: Array = self.lengths[:, None] * vecdot(points, self.direction)
+        return value
+
+    def gradients(self, points: Array, records: Array) -> Array:
+        """The records."""
+        return np.broadcast_arrays(records, points)[0]
+
+    def optimum(self) -> Optimum:
+        """The linear oracle; values (settings, runs)."""
+        return self._same_for_all(self.domain.linear_oracle(self.direction))
+
+
+class QuadraticPopulation(PopulationRisk):
+    """Loss (beta/2) |theta - z|^2, z = theta0 + spread s / sqrt(p) with uniform signs s, theta0 = `domain.target()`.
+
+    F(theta) = (beta/2) (|theta - theta0|^2 + spread^2): beta-smooth and beta-strongly convex, minimal at theta0.
+    Admissible are all records within `spread` of theta0, hence L = beta (reach(theta0) + spread). One distribution for
+    all settings.
+    """
+
+    name = "quadratic-population"
+
+    def __init__(
+        self, domain: RiskDomain, samples: int, generators: Generators, beta: float = 1.0, spread: float = 0.5
+    ) -> None:
+        if not (np.isfinite(beta) and beta > 0.0 and np.isfinite(spread) and spread > 0.0):
+            raise ValueError(f"options beta and spread must be positive and finite, got {beta} and {spread}")
+        anchor = domain.target()
+        super().__init__(
+            domain,
+            samples,
+            generators,
+            lipschitz=beta * (domain.reach(anchor) + spread),
+            smoothness=beta,
+            curvature=beta * domain.diameter**2,
+            strong_convexity=beta,
+            hessian_rank=domain.dimension,
+        )
+        self.anchor, self.beta, self.spread = anchor, beta, spread
+        self.affine = beta, -beta
+
+    def _drawn(self, generators: Generators, count: int) -> Array:
+        side = self.spread / np.sqrt(self.dimension)
+        uniform = np.stack([generator.random((count, self.dimension)) for generator in generators])
+        records: Array = self.anchor + np.where(uniform < 0.5, side, -side)
+        return records[None]
+
+    def value(self, points: Array) -> Array:
+        """(beta/2) (|theta - theta0|^2 + spread^2), (..., runs)."""
+        apart = points - self.anchor
+        value: Array = 0.5 * self.beta * (vecdot(apart, apart) + self.spread**2)
+        return value
+
+    def gradients(self, points: Array, records: Array) -> Array:
+        """beta (theta - z)."""
+        slope: Array = self.beta * (points - records)
+        return slope
+
+    def optimum(self) -> Optimum:
+        """theta0."""
+        return self._same_for_all(self.anchor)

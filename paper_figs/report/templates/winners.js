@@ -1,0 +1,54 @@
+"use strict";
+// the table of winners: one list a column; what is chosen in one narrows the others
+(() => {
+  const holder = document.getElementById("winners-data");
+  if (!holder) return;
+  const { shown, filters, columns } = JSON.parse(holder.textContent);
+  const form = document.querySelector(".winners-filter"), body = document.querySelector("#winners-table tbody");
+  const count = form.querySelector(".count"), MOST = 400;
+  const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
+  const cell = (name, row) => columns[name].words[columns[name].codes[row]];
+  const element = (name, properties) => Object.assign(document.createElement(name), properties);
+  const order = (one, other) => (isNaN(one) || isNaN(other) ? one.localeCompare(other) : one - other);
+
+  const selects = Object.entries(filters).map(([name, label]) => {
+    const select = element("select", { name });
+    const holder = element("label", { textContent: `${label} ` });
+    holder.append(select);
+    form.querySelector(".filters").append(holder);
+    return select;
+  });
+  const words = form.elements.words, contested = form.elements.contested;
+
+  const matching = (without) => {
+    const chosen = selects.filter((select) => select !== without && select.value).map((select) => {
+      const { words, codes } = columns[select.name], wanted = words.indexOf(select.value);
+      return (row) => codes[row] === wanted;
+    });
+    if (contested.checked) chosen.push((row) => cell("contested", row) === "yes");
+    const parts = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    if (parts.length) chosen.push((row) => { const text = shown.map((name) => cell(name, row)).join(" ").toLowerCase(); return parts.every((part) => text.includes(part)); });
+    return every.filter((row) => chosen.every((fits) => fits(row)));
+  };
+
+  const apply = () => {
+    for (const select of selects) {
+      const there = [...new Set(matching(select).map((row) => cell(select.name, row)))].sort(order), before = select.value;
+      if (before && !there.includes(before)) there.push(before);
+      select.replaceChildren(element("option", { value: "", textContent: "any" }), ...there.map((value) => element("option", { value, textContent: value })));
+      select.value = before;
+    }
+    const rows = matching();
+    count.textContent = `${rows.length} of ${size} settings${rows.length > MOST ? `, the first ${MOST} shown` : ""}`;
+    body.replaceChildren(...rows.slice(0, MOST).map((row) => {
+      const line = document.createElement("tr");
+      line.append(...shown.map((name) => element("td", { textContent: cell(name, row) })));
+      return line;
+    }));
+  };
+  selects.forEach((select) => select.append(element("option", { value: "", textContent: "any" })));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", apply);
+  form.elements.reset.addEventListener("click", () => { selects.forEach((select) => (select.value = "")); words.value = ""; apply(); });
+  apply();
+})();

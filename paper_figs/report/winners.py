@@ -1,0 +1,109 @@
+"""The page `winners`: the table of winners as data for its filters, its contested part as rows, and what goes along."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from dpregret.paper_figs import formats
+from dpregret.paper_figs.report.sections import embedded
+from dpregret.paper_figs.report.texts import TextTable, read_captioned
+from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
+from dpregret.paper_figs.winners.table import VERDICTS
+from dpregret.paper_figs.winners.write import FOLDER, TABLE
+
+FILTERS: Final = {
+    "feedback": "feedback", "kind": "losses are", "losses": "loss class", "stream": "stream", "set": "set",
+    "dimension": "dimension", "rounds": "T (or n)", "window": "window W", "epsilon": "eps", "delta": "delta",
+    "verdict": "verdict",
+}  # fmt: skip
+"""Column -> what its filter is called."""
+SHOWN: Final = {
+    "stream": "stream", "set": "set", "dimension": "d", "rounds": "T or n", "window": "W", "epsilon": "eps",
+    "delta": "delta", "winner": "least regret", "regret": "regret", "of_constant": "of the constant point's",
+    "second": "second", "ratio": "second / least", "verdict": "verdict", "p_holm": "p (Holm)",
+    "bound_of": "least bound", "bound_over_regret": "bound / least regret", "bound_gap": "its regret / least",
+    "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
+}  # fmt: skip
+"""Column -> head of the page's table."""
+PARTS: Final = {
+    "profiles": "Performance profiles",
+    "pairs": "Pairs of learners that differ",
+    "coverage": "Predicted regret",
+}
+_INTERVALS: Final = {
+    "regret": ("low", "high"), "ratio": ("ratio_low", "ratio_high"), "bound_gap": ("bound_gap_low", "bound_gap_high"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WinnersView:
+    """columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    settings: int
+    data: dict[str, Any]
+    counts: TextTable
+    parts: tuple[TextTable, ...]
+    figure: tuple[str, tuple[int, int]]
+    verdicts: dict[str, str]
+
+
+def winners_view(results: Path) -> WinnersView | None:
+    """What is known of who wins below a folder of results; None where there is no table of winners."""
+    if not (results / TABLE).exists():
+        return None
+    table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
+    table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
+    shown = pd.DataFrame({name: _worded(table, name) for name in {**FILTERS, **SHOWN}})
+    keys = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
+    longest = table["rounds"] == table.groupby(keys, dropna=False)["rounds"].transform("max")
+    contested = table["algorithms"] > 1
+    folder = results / FOLDER
+    return WinnersView(
+        tuple(SHOWN.values()), tuple(map(tuple, shown.loc[longest & contested, list(SHOWN)].to_numpy())), len(table),
+        _packed(shown.assign(contested=contested.map({True: "yes", False: ""}))),
+        read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
+        tuple(read_captioned(path, title) for name, title in PARTS.items() if (path := folder / f"{name}.md").exists()),
+        embedded(folder / "profiles.png"), dict(VERDICTS),
+    )  # fmt: skip
+
+
+def _worded(table: pd.DataFrame, name: str) -> pd.Series:
+    """A column as text, with its interval where it has one."""
+    values = table[name]
+    if name == "stream":
+        return values + table["options"].map(lambda text: f" ({text})" if text else "")
+    if name == "window":
+        return values.map(lambda window: "all" if window == 0 else f"{window:.10g}")
+    if name == "delta":
+        return values.map(lambda delta: "0" if delta == 0 else f"{delta:g}")
+    if name in ("dimension", "rounds", "epsilon"):
+        return values.map(lambda value: value if isinstance(value, str) else f"{value:.10g}")
+    if not pd.api.types.is_numeric_dtype(values):
+        return values.astype("str")
+    texts = values.map(formats.significant)
+    if name in _INTERVALS:
+        low, high = (table[end].map(formats.significant) for end in _INTERVALS[name])
+        ends = " [" + low + ", " + high + "]"
+        texts = texts + ends.where(table[_INTERVALS[name][0]].notna(), "")
+    return texts
+
+
+def _packed(shown: pd.DataFrame) -> dict[str, Any]:
+    """Columns as lists of distinct words and numbers of these: texts repeat a lot."""
+    columns = {}
+    for name in shown:
+        codes, words = pd.factorize(shown[name])
+        columns[str(name)] = {"words": [str(word) for word in words], "codes": codes.tolist()}
+    return {"shown": list(SHOWN), "filters": FILTERS, "columns": columns}
+
+
+def script_json(data: Any) -> str:
+    """JSON that can stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

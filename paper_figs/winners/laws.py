@@ -1,0 +1,226 @@
+"""Regret that was not measured, from cells that were: a power law with what it leaves over, interpolated.
+
+For one learner on one stream, set and kind of privacy let x = (ln T, ln d, ln eps, ln(1 + log2 W)) (experts:
+ln(1 + log2 d) for ln d; without a window W = T, and the last coordinate is left out where a learner never has one) and
+y = ln(mean regret). Then
+
+    y(x) = b0 + <b, x> + g(x) + noise,   b ~ N(m, diag(s)^2),   g a Gaussian process of covariance
+    v^2 exp(-|x - x'|^2 / (2 l^2)),      noise of variance (s.e. / mean)^2 + q^2:
+
+the law C T^a d^b eps^c ..., and its residuals interpolated over a distance l. The prediction is the mean of y(x) given
+the cells (kriging), the interval +-1.96 of its standard deviation, times the root mean square of standardised
+leave-one-out residuals where that is above one; a distance D beyond the measured range adds (BEND D)^2 to its square,
+since a power may change there. v, l and q are those of a small grid with the largest likelihood. The
+prior PRIOR decides only powers that were not measured: a parameter with one value has b ~ N(m, s^2), and an interval
+that shows it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from scipy import linalg
+
+from dpregret.core.arrays import Array
+
+PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
+PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5, 0.5), "window": (0.5, 0.75)}
+"""Power of a parameter: mean and standard deviation. Excess risk is an average, its power of n is lower by one."""
+LEVEL: Final = 10.0
+"""Standard deviation of b0."""
+LENGTHS, SPREADS, NUGGETS = (1.0, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0), (0.003, 0.03, 0.15)
+_SAME: Final = 1e-9
+FEWEST: Final = 3
+"""Cells of which a law is made."""
+QUANTILE: Final = 1.96
+BEND: Final = 0.05
+"""Standard deviation of what a power changes by beyond the measured range."""
+GROUP: Final = ("feedback", "learner", "stream", "set", "options", "pure")
+"""Columns whose cells share a law."""
+
+
+def coordinates(cells: pd.DataFrame, feedback: str) -> pd.DataFrame:
+    """x of cells, one column a parameter; window 0 is the whole sequence."""
+    rounds = cells["rounds"].to_numpy(dtype=float)
+    window = cells["window"].to_numpy(dtype=float)
+    dimension = np.log(cells["dimension"].to_numpy(dtype=float))
+    return pd.DataFrame(
+        {
+            "rounds": np.log(rounds),
+            "dimension": np.log1p(dimension / np.log(2)) if feedback == "experts" else dimension,
+            "epsilon": np.log(cells["epsilon"].to_numpy(dtype=float)),
+            "window": np.log1p(np.log2(np.where(window > 0, window, rounds))),
+        },
+        index=cells.index,
+    )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Mean regret with its 95 % interval. beyond: parameter -> what was measured, for those that are out of range."""
+
+    regret: float
+    low: float
+    high: float
+    beyond: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a grid point gives: factor of the covariance, weights of the residuals, log likelihood."""
+
+    length: float
+    spread: float
+    nugget: float
+    factor: Any
+    weights: Array
+    likelihood: float
+
+
+def used_by(cells: pd.DataFrame) -> list[str]:
+    """Parameters that the law of these cells has: no window where there never is one, no eps without privacy."""
+    idle = {"window"} if not (cells["window"] > 0).any() else set()
+    idle |= {"epsilon"} if not np.isfinite(cells["epsilon"]).all() else set()
+    return [name for name in PARAMETERS if name not in idle]
+
+
+def beyond(cells: pd.DataFrame, asked: pd.DataFrame) -> dict[str, str]:
+    """Parameters of a setting (one row) outside what was measured, with the range."""
+    found, feedback = {}, str(cells["feedback"].iloc[0])
+    values, measured = coordinates(asked, feedback).iloc[0], coordinates(cells, feedback)
+    for name in used_by(cells):
+        if not measured[name].min() - _SAME <= values[name] <= measured[name].max() + _SAME:
+            own = cells[name].where(cells[name] > 0, cells["rounds"])
+            least, most = own.min(), own.max()
+            found[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
+    return found
+
+
+def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) -> pd.DataFrame:
+    """One row to be predicted; window 0 is the whole sequence."""
+    return pd.DataFrame([{"rounds": rounds, "dimension": dimension, "epsilon": epsilon, "window": window}])
+
+
+class Law:
+    """The law of one learner on one problem's cells (rows of `Measured.cells`, of one GROUP)."""
+
+    def __init__(self, cells: pd.DataFrame):
+        self.feedback = str(cells["feedback"].iloc[0])
+        self.cells = cells.loc[cells["regret"] > 0]
+        if len(self.cells) < FEWEST:
+            raise ValueError(f"{len(self.cells)} cells with a positive regret, fewer than {FEWEST}")
+        self.used = used_by(self.cells)
+        self.points = coordinates(self.cells, self.feedback)[self.used].to_numpy()
+        means = self.cells["regret"].to_numpy(dtype=float)
+        self.noise = (self.cells["error"].to_numpy(dtype=float) / means) ** 2
+        self.start = self.points.mean(axis=0)
+        self.response = np.log(means)
+        self.middle = float(self.response.mean())
+        self.fit = max(self._fits(), key=lambda each: each.likelihood)
+
+    @cached_property
+    def prior(self) -> tuple[Array, Array]:
+        """Means and standard deviations of the powers."""
+        pairs = [PRIOR[name] for name in self.used]
+        mean, deviation = (np.array(part) for part in zip(*pairs, strict=True))
+        if self.feedback == "erm":
+            mean = mean - np.array([name == "rounds" for name in self.used])
+        return mean, deviation
+
+    def _trend(self, one: Array, other: Array) -> Array:
+        """Covariance of b0 + <b, x>."""
+        deviation = self.prior[1]
+        product: Array = ((one - self.start) * deviation) @ ((other - self.start) * deviation).T
+        return product + LEVEL**2
+
+    def _smooth(self, one: Array, other: Array, length: float, spread: float) -> Array:
+        square = ((one[:, None, :] - other[None, :, :]) ** 2).sum(axis=2)
+        found: Array = spread**2 * np.exp(-square / (2 * length**2))
+        return found
+
+    def _expected(self, points: Array) -> Array:
+        expected: Array = self.middle + (points - self.start) @ self.prior[0]
+        return expected
+
+    def _fits(self) -> Iterator[Fit]:
+        trend, apart = self._trend(self.points, self.points), self.response - self._expected(self.points)
+        for length, spread in itertools.product(LENGTHS, SPREADS):
+            smooth = trend + self._smooth(self.points, self.points, length, spread)
+            for nugget in NUGGETS:
+                factor = linalg.cho_factor(smooth + np.diag(self.noise + nugget**2), lower=True)
+                weights = linalg.cho_solve(factor, apart)
+                likelihood = -0.5 * float(apart @ weights) - float(np.log(np.diag(factor[0])).sum())
+                yield Fit(length, spread, nugget, factor, weights, likelihood)
+
+    @cached_property
+    def left_out(self) -> tuple[Array, Array]:
+        """Residual of every cell from what the others predict, and its standard deviation (the cell's noise in it)."""
+        inverse = np.diag(linalg.cho_solve(self.fit.factor, np.eye(len(self.points))))
+        return self.fit.weights / inverse, 1 / np.sqrt(inverse)
+
+    @cached_property
+    def caution(self) -> float:
+        """Factor of intervals: root mean square of standardised leave-one-out residuals, at least one."""
+        residuals, deviations = self.left_out
+        return float(max(1.0, np.sqrt(np.mean((residuals / deviations) ** 2))))
+
+    def predicted(self, cells: pd.DataFrame) -> tuple[Array, Array]:
+        """ln(mean regret) at other settings, and its standard deviation, caution included."""
+        points, fit = coordinates(cells, self.feedback)[self.used].to_numpy(), self.fit
+        across = self._trend(points, self.points) + self._smooth(points, self.points, fit.length, fit.spread)
+        own = np.diag(self._trend(points, points)) + fit.spread**2 + fit.nugget**2
+        left = own - np.einsum("ij,ji->i", across, linalg.cho_solve(fit.factor, across.T))
+        outside = np.maximum(self.points.min(axis=0) - points, 0) + np.maximum(points - self.points.max(axis=0), 0)
+        bend = BEND**2 * (outside**2).sum(axis=1)
+        mean: Array = self._expected(points) + across @ fit.weights
+        return mean, self.caution * np.sqrt(np.maximum(left, fit.nugget**2) + bend)
+
+    def predict(self, asked: pd.DataFrame) -> Prediction:
+        """At one setting (a row)."""
+        mean, deviation = (float(each[0]) for each in self.predicted(asked))
+        reach = QUANTILE * deviation
+        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, asked))
+
+
+def laws(cells: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], Law]]:
+    """Of all private learners with enough cells, by GROUP."""
+    private = cells.loc[cells["private"]]
+    for key, own in private.assign(pure=private["delta"] == 0).groupby(list(GROUP), sort=True):
+        if (own["regret"] > 0).sum() >= FEWEST:
+            yield key, Law(own)
+
+
+def coverage(cells: pd.DataFrame) -> pd.DataFrame:
+    """How often 95 % intervals hold a cell that was left out, a row a feedback and kind of test.
+
+    each cell: every cell from the others of its law. largest T: all cells of the largest number of rounds from the
+    rest, where at least FEWEST cells and two values of T remain. error: median of |ln(predicted / measured)|.
+    """
+    rows = []
+    for key, law in laws(cells):
+        residuals, deviations = law.left_out
+        if len(residuals) > FEWEST:
+            rows += _tested(key[0], "each cell", residuals, law.caution * deviations)
+        ends = law.cells["rounds"] == law.cells["rounds"].max()
+        rest = law.cells.loc[~ends]
+        if len(rest) >= FEWEST and rest["rounds"].nunique() >= 2:
+            shorter = Law(rest)
+            mean, deviation = shorter.predicted(law.cells.loc[ends])
+            own = np.sqrt(deviation**2 + law.noise[ends.to_numpy()])
+            rows += _tested(key[0], "largest T", law.response[ends.to_numpy()] - mean, own)
+    columns = ["feedback", "left_out", "error", "held", "width"]
+    tested = pd.DataFrame(rows, columns=columns).groupby(["feedback", "left_out"], sort=True)
+    return tested.agg(
+        cells=("held", "size"), held=("held", "mean"), error=("error", "median"), width=("width", "median")
+    ).reset_index()  # fmt: skip
+
+
+def _tested(feedback: str, what: str, residuals: Array, deviations: Array) -> list[tuple[str, str, float, bool, float]]:
+    reach = QUANTILE * deviations
+    return [(feedback, what, abs(one), abs(one) <= most, most) for one, most in zip(residuals, reach, strict=True)]

@@ -1,0 +1,142 @@
+"""Performance profiles (Dolan & More 2002): the share of problems that a learner solves within a factor of the best.
+
+    rho_s(tau) = share of the problems on which s competed with regret_s <= tau min over learners of the regret.
+
+A problem here is a setting of the table of winners with at least two algorithms (variants of one are no rivals) that
+keep the same guarantee, at its largest T: shorter horizons are mostly the same plays. A learner that was not measured
+on a problem has not failed on it, so shares are of its own problems, whose number stands beside them; two learners are
+compared on the problems that both have, by Wilcoxon's signed-rank test on ln(regret_a / regret_b), with Holm's
+correction over the pairs of a class. The problems were chosen by us and share losses, so neither shares nor tests speak
+of problems in general.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy import stats
+
+from dpregret.core.arrays import Array
+from dpregret.paper_figs.figure_style import DASHED, HEIGHT, WIDTH, colours, look, panels, readable_log
+from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
+from dpregret.paper_figs.winners.table import LEVEL, holm
+
+FACTORS: Final = (1.0, 1.1, 1.5, 2.0, 5.0, 10.0)
+FEWEST: Final = 6
+"""Problems below which nothing is tested: with five no two-sided signed-rank test is below 5 %."""
+EXACT: Final = 50
+"""Most problems of an exact test; it has no ties either, else the normal approximation is taken."""
+DRAWN: Final = 7
+"""Learners of a panel."""
+WIDEST: Final = 100.0
+CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)"}
+"""Feedback -> title of its panel."""
+_SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
+
+
+def ratios(cells: pd.DataFrame) -> pd.DataFrame:
+    """Regret over the least of its problem: feedback, problem (a number), learner, ratio.
+
+    Problems whose least regret is not positive have no ratios and are left out.
+    """
+    competing = cells.loc[cells["private"] & (cells["barred"] == "")]
+    keys = [*_SETTING, "rounds"]
+    competing = competing.assign(algorithm=competing["learner"].str.split(".").str[0])
+    competing = competing.loc[competing.groupby(keys)["algorithm"].transform("nunique") > 1]
+    longest = competing.groupby(_SETTING)["rounds"].transform("max")
+    competing = competing.loc[competing["rounds"] == longest]
+    least = competing.groupby(_SETTING)["regret"].transform("min")
+    found = competing.assign(ratio=competing["regret"] / least, problem=competing.groupby(_SETTING).ngroup())
+    return found.loc[least > 0, ["feedback", "problem", "learner", "ratio"]].reset_index(drop=True)
+
+
+def profiles(found: pd.DataFrame) -> pd.DataFrame:
+    """One row a learner: number of its problems, share within each of FACTORS, median ratio; the best first."""
+    rows = []
+    for (feedback, learner), own in found.groupby(["feedback", "learner"], sort=True):
+        shares = {f"within {tau:g}": float((own["ratio"] <= tau * (1 + 1e-9)).mean()) for tau in FACTORS}
+        rows.append({"feedback": feedback, "learner": learner, "problems": len(own), **shares,
+                     "median ratio": float(own["ratio"].median())})  # fmt: skip
+    shares_of = (f"within {tau:g}" for tau in FACTORS)
+    table = pd.DataFrame(rows, columns=["feedback", "learner", "problems", *shares_of, "median ratio"])
+    return table.sort_values(["feedback", "problems", "learner"], ascending=[True, False, True], ignore_index=True)
+
+
+def pairs(found: pd.DataFrame) -> pd.DataFrame:
+    """One row two learners with at least FEWEST problems in common; `p_holm` over the pairs of a feedback class.
+
+    median_ratio: of the first one's regret over the second's; the first is the better of the two by it.
+    """
+    rows = []
+    for feedback, own in found.groupby("feedback", sort=True):
+        wide = own.pivot_table(index="problem", columns="learner", values="ratio", sort=True)
+        for one, other in itertools.combinations(wide.columns, 2):
+            both = wide[[one, other]].dropna()
+            if len(both) < FEWEST:
+                continue
+            apart = np.log(both[one].to_numpy() / both[other].to_numpy())
+            first, second = (one, other) if np.median(apart) <= 0 else (other, one)
+            apart = apart if first == one else -apart
+            rows.append({"feedback": feedback, "better": first, "worse": second, "problems": len(both),
+                         "won": int((apart < 0).sum()), "median_ratio": float(np.exp(np.median(apart))),
+                         "p": _signed_rank(apart)})  # fmt: skip
+    columns = ["feedback", "better", "worse", "problems", "won", "median_ratio", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    corrected = table.groupby("feedback")["p"].transform(lambda p: holm(p.to_numpy()))
+    return table.assign(p_holm=corrected, significant=corrected < LEVEL)
+
+
+def _signed_rank(apart: Array) -> float:
+    """Two-sided p of Wilcoxon's test; differences of rounding are none, and without any difference it is one."""
+    rounded = np.where(np.abs(apart) < 1e-9, 0.0, apart)
+    if not rounded.any():
+        return 1.0
+    exact = len(np.unique(np.abs(rounded))) == len(rounded) <= EXACT
+    return float(stats.wilcoxon(rounded, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
+
+
+def profile_figure(found: pd.DataFrame) -> Figure:
+    """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
+    classes = [name for name in (*CLASSES, *sorted(set(found["feedback"]) - set(CLASSES)))
+               if name in set(found["feedback"])]  # fmt: skip
+    across, down = max(1, min(2, len(classes))), max(1, -(-len(classes) // 2))
+    with look():
+        figure, axes = panels(across, down)
+        figure.set_size_inches(1.25 * WIDTH * across, 1.35 * HEIGHT * down)
+        if not classes:
+            axes[0].set_title("no two algorithms were measured under the same guarantee")
+        for axis, name in zip(axes, classes, strict=False):
+            own = found.loc[found["feedback"] == name]
+            shown = _shown(own)
+            paint = colours(shown)
+            for place, learner in enumerate(shown):
+                taus, shares, count = _curve(own.loc[own["learner"] == learner, "ratio"].to_numpy())
+                axis.step(taus, shares, where="post", color=paint[learner], linewidth=1.5,
+                          linestyle=("-", DASHED, ":")[place % 3], label=f"{learner} ({count})")  # fmt: skip
+            widest = min(WIDEST, 1.1 * own.loc[own["learner"].isin(shown), "ratio"].max())
+            axis.set(xscale="log", xlim=(1.0, max(1.5, widest)), ylim=(0.0, 1.02))
+            axis.set(xlabel="factor tau of the least regret", ylabel="share of its problems")
+            axis.set_title(f"{CLASSES.get(name, name)}, {own['problem'].nunique()} problems")
+            readable_log(axis.xaxis)
+            axis.legend(loc="lower right", title="learner (its problems)", title_fontsize=7.5)
+        for axis in axes[max(1, len(classes)) :]:
+            axis.set_visible(False)
+    return figure
+
+
+def _shown(own: pd.DataFrame) -> list[str]:
+    """The learners with most problems, those of the least median ratio first."""
+    by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
+    by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]
+    return [str(name) for name in by.head(DRAWN).sort_values("median", kind="stable").index]
+
+
+def _curve(values: Array) -> tuple[Array, Array, int]:
+    """Steps of a profile from 1 to WIDEST."""
+    taus = np.unique(np.concatenate([[1.0], np.maximum(values, 1.0), [WIDEST]]))
+    shares = np.searchsorted(np.sort(values), taus * (1 + 1e-9), side="right") / len(values)
+    return taus[taus <= WIDEST], shares[taus <= WIDEST], len(values)

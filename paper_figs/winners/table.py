@@ -1,0 +1,237 @@
+"""The table of winners: in every setting the private learner of least mean regret, and how sure that is.
+
+For a setting with k learners of the same guarantee, the winner w and a rival j, run by run on the same losses (where
+runs differ: on their own), d = regret_j - regret_w has a one-sided t test with p_j = P(t_{n-1} > mean d / s.e.). To
+say that w is the best all rivals have to be beaten (intersection-union test), and w was chosen by looking:
+
+    p = min(1, k max_j p_j),
+
+Bonferroni over who might have been chosen; for k = 2 it is the two-sided test. Holm's correction over all contested
+settings keeps the probability of one wrong "wins" in the whole table at 5 %, whatever the settings share. A ratio of
+means has the interval exp(ln ratio +- t s), s the standard error of the difference of the two relative deviations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from dpregret.core.arrays import Array
+from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM, Measured
+
+LEVEL: Final = 0.05
+WINS, LEADS, TIED, ALONE = "wins", "leads", "tied", "alone"
+VERDICTS: Final[Mapping[str, str]] = {
+    WINS: "beats every rival; 5 % is the chance that one such word in the table is wrong",
+    LEADS: "least mean, not significantly",
+    TIED: "the two least means are equal",
+    ALONE: "nobody else was measured under this guarantee",
+}
+COLUMNS: Final = (
+    "kind", "losses", "learners", "algorithms", "runs", "winner", "regret", "low", "high", "of_constant", "second",
+    "ratio", "ratio_low", "ratio_high", "p", "least_bound", "bound_of", "bound_over_regret", "bound_gap",
+    "bound_gap_low", "bound_gap_high", "reference", "price", "barred",
+)  # fmt: skip
+"""What a row says of its setting; `p_holm` and `verdict` follow."""
+_SAME: Final = 1e-9
+Cell = dict[str, Any]
+"""A row of `Measured.cells`, with its `sample`."""
+
+
+class Ratio(NamedTuple):
+    """Of two mean regrets, with its 95 % interval; NaN where a mean is not positive."""
+
+    value: float
+    low: float
+    high: float
+
+
+_UNKNOWN: Final = Ratio(np.nan, np.nan, np.nan)
+
+
+class Sample(NamedTuple):
+    """Regret and regret of the constant point, by run."""
+
+    runs: np.ndarray
+    regret: Array
+    trivial: Array
+
+
+def quantile(free: float) -> float:
+    """The 97.5 % quantile of t, for 95 % intervals."""
+    return float(special.stdtrit(free, 0.975))
+
+
+def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
+    """Regrets on the runs that both have, if the losses were the same (the constant point's regret tells); or None."""
+    if np.array_equal(one.runs, other.runs):
+        first = second = np.arange(len(one.runs))
+    else:
+        _, first, second = np.intersect1d(one.runs, other.runs, assume_unique=True, return_indices=True)
+    if len(first) < 2:
+        return None
+    apart = np.abs(one.trivial[first] - other.trivial[second])
+    if (apart > _SAME * np.maximum(1.0, np.abs(one.trivial[first]))).any():
+        return None
+    return one.regret[first], other.regret[second]
+
+
+def ratio(rival: Sample, winner: Sample) -> Ratio:
+    """Mean regret of the rival over the winner's."""
+    both = paired(rival, winner)
+    over, under = both or (rival.regret, winner.regret)
+    means = float(over.mean()), float(under.mean())
+    if min(means) <= 0:
+        return _UNKNOWN
+    value = means[0] / means[1]
+    if min(len(over), len(under)) < 2:
+        return Ratio(value, np.nan, np.nan)
+    parts = [over / means[0], under / means[1]]
+    if both:
+        error, free = float(np.std(parts[0] - parts[1], ddof=1)) / np.sqrt(len(over)), float(len(over) - 1)
+    else:
+        error, free = _welch(parts[0], parts[1])
+    reach = quantile(free) * error
+    return Ratio(value, value * np.exp(-reach), value * np.exp(reach))
+
+
+def _welch(one: Array, other: Array) -> tuple[float, float]:
+    """Standard error of a difference of means, and its degrees of freedom."""
+    parts = [float(np.var(each, ddof=1)) / len(each) for each in (one, other)]
+    total = parts[0] + parts[1]
+    if not total:
+        return 0.0, float(min(len(one), len(other)) - 1)
+    spent = sum(part**2 / (len(each) - 1) for part, each in zip(parts, (one, other), strict=True))
+    return float(np.sqrt(total)), total**2 / spent
+
+
+def beaten(rival: Sample, winner: Sample) -> float:
+    """One-sided p of `the winner's mean regret is not below the rival's`; without any spread 0, a half if equal."""
+    both = paired(rival, winner)
+    if both:
+        apart = both[0] - both[1]
+        mean, free = float(apart.mean()), float(len(apart) - 1)
+        error = float(np.std(apart, ddof=1)) / np.sqrt(len(apart))
+    elif min(len(rival.regret), len(winner.regret)) < 2:
+        return 1.0
+    else:
+        mean = float(rival.regret.mean() - winner.regret.mean())
+        error, free = _welch(rival.regret, winner.regret)
+    if error <= _SAME * abs(mean):
+        return 0.5 if mean == 0 else float(mean < 0)
+    return float(special.stdtr(free, -mean / error))
+
+
+def holm(p: Array) -> Array:
+    """Holm's step-down adjustment: the largest of (m - i + 1) p_(i) so far, in ascending order; NaN stays."""
+    known = np.flatnonzero(~np.isnan(p))
+    adjusted = p.astype(float).copy()
+    order = known[np.argsort(p[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
+    return adjusted
+
+
+def winners(measured: Measured) -> pd.DataFrame:
+    """One row a setting (problem and guarantee) with a learner that keeps its guarantee; columns as in docs/winners.md.
+
+    Barred learners do not compete; that with the least regret is named where it would have won. Learners without
+    privacy are the reference on the same problem.
+    """
+    samples, settings = _samples(measured), defaultdict(list)
+    private = set(measured.cells.loc[measured.cells["private"], "learner"])
+    reference: dict[tuple[Any, ...], Cell] = {}
+    for number, cell in enumerate(measured.cells.to_dict("records")):
+        own: Cell = {
+            **{str(name): value for name, value in cell.items()},
+            "sample": samples[number],
+            "could_be_private": cell["learner"] in private,
+        }
+        problem = tuple(own[name] for name in PROBLEM)
+        if own["private"]:
+            settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
+        elif problem not in reference or own["regret"] < reference[problem]["regret"]:
+            reference[problem] = own
+    rows = []
+    for (problem, guarantee), cells in sorted(settings.items(), key=lambda each: each[0]):
+        ranked = sorted(cells, key=lambda cell: (cell["regret"], cell["learner"]))
+        competing = [cell for cell in ranked if not cell["barred"]]
+        if competing:
+            barred = [cell for cell in ranked if cell["barred"] and cell["regret"] < competing[0]["regret"]]
+            key = dict(zip((*PROBLEM, *GUARANTEE), (*problem, *guarantee), strict=True))
+            rows.append(key | _setting(competing, barred, reference.get(problem)))
+    table = pd.DataFrame(rows, columns=[*PROBLEM, *GUARANTEE, *COLUMNS])
+    table["p_holm"] = holm(table["p"].to_numpy(dtype=float))
+    told = zip(table["learners"], table["ratio"], table["p_holm"], strict=True)
+    return table.assign(verdict=[_verdict(*each) for each in told])
+
+
+def _samples(measured: Measured) -> list[Sample]:
+    rows = measured.rows.sort_values(["cell", "run"], kind="stable")
+    cuts = np.flatnonzero(np.diff(rows["cell"].to_numpy())) + 1
+    parts = (np.split(rows[name].to_numpy(), cuts) for name in ("run", "regret", "trivial_regret"))
+    return [Sample(*each) for each in zip(*parts, strict=True)]
+
+
+def _setting(competing: list[Cell], barred: list[Cell], reference: Cell | None) -> dict[str, Any]:
+    """Columns of a setting; both lists by mean regret."""
+    winner, rivals = competing[0], competing[1:]
+    own, regret = winner["sample"], winner["regret"]
+    second = ratio(rivals[0]["sample"], own) if rivals else _UNKNOWN
+    p = min(1.0, len(competing) * max(beaten(each["sample"], own) for each in rivals)) if rivals else np.nan
+    proved = min((cell for cell in competing if cell["bound"] > 0), key=lambda cell: cell["bound"], default=None)
+    gap = ratio(proved["sample"], own) if proved else _UNKNOWN
+    reach = quantile(max(1, winner["runs"] - 1)) * winner["error"]
+    return {
+        **{name: winner[name] for name in ("kind", "losses", "runs", "regret")},
+        "learners": len(competing), "algorithms": len({cell["learner"].split(".")[0] for cell in competing}),
+        "winner": winner["learner"], "low": regret - reach, "high": regret + reach,
+        "of_constant": _over(regret, winner["trivial"]),
+        "second": rivals[0]["learner"] if rivals else "",
+        "ratio": second.value, "ratio_low": second.low, "ratio_high": second.high, "p": p,
+        "least_bound": proved["bound"] if proved else np.nan, "bound_of": proved["learner"] if proved else "",
+        "bound_over_regret": _over(proved["bound"], regret) if proved else np.nan,
+        "bound_gap": gap.value, "bound_gap_low": gap.low, "bound_gap_high": gap.high,
+        "reference": _named(reference) if reference else "",
+        "price": _over(regret, reference["regret"]) if reference else np.nan,
+        "barred": "".join(f"{cell['learner']}: {cell['barred']}" for cell in barred[:1]),
+    }  # fmt: skip
+
+
+def _named(reference: Cell) -> str:
+    """A learner without privacy: never private, or the same one without noise."""
+    return f"{reference['learner']} without noise" if reference["could_be_private"] else str(reference["learner"])
+
+
+def _over(one: float, other: float) -> float:
+    return float(one / other) if one > 0 and other > 0 else float("nan")
+
+
+def _verdict(learners: int, value: float, p: float) -> str:
+    if learners == 1:
+        return ALONE
+    if abs(value - 1) <= _SAME:
+        return TIED
+    return WINS if p < LEVEL else LEADS
+
+
+def counts(table: pd.DataFrame) -> pd.DataFrame:
+    """In how many settings each winner wins, leads or is tied against another algorithm, or only its own variants.
+
+    useless: settings in which its regret is above that of the constant point, which protects everything for nothing.
+    """
+    rows = []
+    for (feedback, learner), own in table.groupby(["feedback", "winner"], sort=True):
+        among = own.loc[own["algorithms"] > 1, "verdict"].value_counts()
+        rows.append({
+            "feedback": feedback, "learner": learner, **{word: int(among.get(word, 0)) for word in (WINS, LEADS, TIED)},
+            "own variants only": int(((own["learners"] > 1) & (own["algorithms"] == 1)).sum()),
+            ALONE: int((own["learners"] == 1).sum()), "useless": int((own["of_constant"] > 1).sum()),
+        })  # fmt: skip
+    columns = ["feedback", "learner", WINS, LEADS, TIED, "own variants only", ALONE, "useless"]
+    return pd.DataFrame(rows, columns=columns)

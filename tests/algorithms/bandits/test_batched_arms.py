@@ -1,0 +1,176 @@
+"""K arms in batches: the box against the compiled loop, the laws of arms and estimates, each step of the bound."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.batched_arms import BatchedArms
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.bandit_streams import make_bandit_stream
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+
+EPSILONS = (math.inf, 3.0, 1.0, 0.3, 0.07)
+
+
+def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    return [np.random.default_rng([seed, run]) for run in range(runs)]
+
+
+def make(epsilons: Sequence[float], horizon: int, size: int = 5, runs: int = 4, variant: str = "corrected") -> Any:
+    problem = BanditProblem(make_set("simplex", size), horizon, 1.0, linear=True, arms=True)
+    return BatchedArms(problem, [Budget(epsilon) for epsilon in epsilons], runs, variant)
+
+
+def told(values: Any) -> Callable[[int], Any]:
+    """Losses (rounds, K) without a rule."""
+    rows = iter(np.asarray(values, dtype=float))
+
+    def following(rounds: int) -> Any:
+        block = np.array([next(rows) for _ in range(rounds)])
+        return SimpleNamespace(rounds=rounds, value=lambda points: (points * block).sum(axis=-1))
+
+    return following
+
+
+@pytest.mark.parametrize("variant", BatchedArms.card.variants)
+def test_the_compiled_loop_is_the_box(variant: str) -> None:
+    """To the last bit, for batches that end anywhere; the last one is short."""
+    horizon, runs, stream = 623, 3, make_bandit_stream("arms", make_set("simplex", 5), gap=0.4)
+    played = []
+    for plainly in (False, True):
+        learner, source = make(EPSILONS, horizon, runs=runs, variant=variant), stream.source(generators(runs, 3))
+        if plainly:
+            ruled = source
+            source = lambda rounds, ruled=ruled: SimpleNamespace(rounds=rounds, value=ruled(rounds).value)  # noqa: E731
+        record = learner.play(source, generators(runs, 1), generators(runs, 2))
+        played.append((record.losses, record.clipped, learner.sums, learner.arms, learner.chances))
+    for compiled, defined in zip(*played, strict=True):
+        np.testing.assert_array_equal(compiled, defined)
+    assert (played[0][2] != 0).any(axis=-1).all()
+
+
+def test_settings_and_runs_do_not_look_at_each_other() -> None:
+    stream = make_bandit_stream("arms", make_set("simplex", 5))
+    many = make(EPSILONS, 300, runs=4).play(stream.source(generators(4, 3)), generators(4, 1), generators(4, 2))
+    one = make(EPSILONS[3:4], 300, runs=2).play(stream.source(generators(2, 3)), generators(2, 1), generators(2, 2))
+    np.testing.assert_array_equal(one.losses[0], many.losses[3, :2])
+
+
+def test_arms_are_drawn_by_exponential_weights_with_exploration() -> None:
+    runs = 40_000
+    learner = make([0.5], 500, 3, runs)
+    learner.sums, sums = np.zeros((1, runs, 3)), np.array([4.0, -30.0, 0.0])
+    learner.sums[:] = sums
+    learner.etas, learner.mixes = np.array([0.05]), np.array([0.2])
+    arms, chances = learner.draw(0, np.random.default_rng(0).random(runs))
+    weights = np.exp(-0.05 * sums)
+    wanted = 0.8 * weights / weights.sum() + 0.2 / 3
+    np.testing.assert_allclose(chances, wanted[arms], rtol=1e-12)
+    assert stats.chisquare(np.bincount(arms, minlength=3), runs * wanted).pvalue > 1e-6
+
+
+def test_a_loss_enters_one_mean_and_the_noise_is_that_of_a_mean() -> None:
+    """Estimates are without bias, and one loss, clipped to [0, 1], moves one of them by 1/(tau p)."""
+    runs, means = 6000, np.array([0.2, 0.9])
+    learner = make([0.4], 4, 2, runs)  # batches of three rounds, and a short one that is never learnt from
+    learner.play(told(np.tile(means, (4, 1))), generators(runs, 1), generators(runs, 2))
+    found = learner.sums[0]
+    assert (np.abs(found.mean(axis=0) - means) < 5 * found.std(axis=0) / math.sqrt(runs)).all()
+    (seen,) = np.nonzero(found[:, 0])
+    noise = (0.5 * found[seen, 0] - means[0]) * 3 * 0.4
+    assert stats.kstest(noise, stats.laplace.cdf).pvalue > 1e-6
+    ends = []
+    for end in (-1e6, 1e6):
+        losses = np.full((30, 2), 0.5)
+        losses[7] = end
+        learner = make([0.4], 30, 2, 1)
+        learner.draw = lambda setting, coins: (np.zeros(1, dtype=np.int64), np.full(1, 0.5))
+        record = learner.play(told(losses), generators(1, 1), generators(1, 2))
+        assert record.clipped.tolist() == [[1 / 30]]
+        ends.append(learner.sums[0, 0])
+    assert (ends[1] - ends[0]).tolist() == pytest.approx([1 / 3 / 0.5, 0.0])
+    assert learner.ledger()[0].sensitivity == pytest.approx(1 / 3)
+    assert learner.delivered_epsilon() == [pytest.approx(0.4)]
+    assert learner.pure
+
+
+@pytest.mark.parametrize("epsilon", [2.0, 1.0, 0.3])
+def test_every_step_of_the_proof_holds(epsilon: float) -> None:
+    """E ln( sum of q exp(-eta estimate) ) <= -eta <q, m> + eta^2 c K/(1 - gamma), by quadrature over Laplace noise."""
+    learner = make([epsilon], 4000, 4)
+    constants = learner.etas, learner.mixes, learner.squares, learner.scales
+    eta, mix, square, scale = (float(each[0]) for each in constants)
+    generator = np.random.default_rng(5)
+    grid = stats.laplace.ppf((np.arange(20_000) + 0.5) / 20_000, scale=scale)
+    for sharp in (0.0, 1.0, 30.0):  # from even weights to all on one arm
+        weights, losses = generator.standard_exponential(4) ** (1 + sharp), generator.random(4)
+        q = weights / weights.sum()
+        p = (1 - mix) * q + mix / 4
+        steps = [np.log1p(q[arm] * np.expm1(-eta * (losses[arm] + grid) / p[arm])).mean() for arm in range(4)]
+        assert p @ steps <= -eta * q @ losses + eta**2 * square * 4 / (1 - mix) + 1e-9
+    assert eta * scale * 4 / mix < 1  # so that the exponential moment of the noise is finite
+
+
+def test_the_bound_is_the_least_of_its_kind() -> None:
+    """Over k and eta; without noise it is that of EXP3, sqrt(2 K T ln K)."""
+    size, horizon = 6, 10**5
+    learner = make(EPSILONS, horizon, size)
+    found = learner.bound()
+    assert found[0] == pytest.approx(math.sqrt(2 * size * horizon * math.log(size)))
+    shares, etas = np.arange(1, 100)[:, None] / 100, np.geomspace(1e-5, 1e-2, 3000)[None]
+    for bound, length, scale in zip(found[1:], learner.lengths[1:], learner.scales[1:], strict=True):
+        batches = math.ceil(horizon / length)
+        mix = etas * scale * size / shares
+        tried = math.log(size) / etas + (etas * (0.5 + scale**2 / (1 - shares**2)) * size + mix) * batches
+        assert bound <= length * tried[:, etas[0] > 0].min() * (1 + 1e-4)  # which leaves out the factor 1 - gamma
+        assert bound <= 3.87 * length * math.sqrt(size * batches * math.log(size))
+    assert np.isnan(make([0.3], horizon, size, variant="unmixed").bound()).all()
+    assert make([1e-9], 50, size).bound() == [50.0]
+
+
+def test_exploration_is_what_holds_the_noise() -> None:
+    """At a fixed gap: without exploration above the bound of losses with the same second moment, with it below."""
+    horizon, runs, regret = 2**15, 24, {}
+    stream = make_bandit_stream("arms", make_set("simplex", 2), gap=0.5)
+    for variant in ("corrected", "unmixed"):
+        learner = make([0.25], horizon, 2, runs, variant)
+        losses = learner.play(stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2)).losses[0]
+        regret[variant] = (losses - stream.comparator(generators(runs, 3), horizon).losses).mean()
+    moment = 4 * 2 * math.sqrt(1.5 * 2 * horizon / 4 * math.log(2))
+    assert regret["corrected"] < moment < regret["unmixed"]
+
+
+def test_losses_of_other_points_are_refused() -> None:
+    with pytest.raises(ValueError, match="batched-arms needs arms losses"):
+        BatchedArms(BanditProblem(make_set("simplex", 3), 9, 1.0, linear=True), [Budget(1.0)], 1, "corrected")
+
+
+def test_a_stream_that_is_aimed_makes_a_cell_an_epsilon() -> None:
+    family: Any = FAMILIES["bandits"]
+    settings = family.experiment.model_validate({
+        "family": "bandits", "title": "t", "sweep": "none", "streams": ("hard-arms",), "set": "simplex", "runs": 3,
+        "dimension": (4,), "horizon": (2048,), "epsilon": (math.inf, 0.25), "delta": 1e-6,
+        "options": {"gap": 2.0}, "learners": {"batched-arms": ("corrected",)},
+    })  # fmt: skip
+    cells = list(family.cells(settings, BatchedArms.card))
+    assert [cell.epsilon for cell in cells] == [math.inf, 0.25]
+    gaps = []
+    for cell in cells:
+        problem = family.problem(cell, settings, Draws(1, 3))
+        gaps.append(problem.stream.gap)
+        learner = family.learner(BatchedArms, problem, cell, settings, "corrected")
+        rows = family.play(learner, problem, cell, Draws(1, 3), lambda rounds: None)
+        assert rows["epsilon"].tolist() == [cell.epsilon] * 3
+        assert (rows["trivial_regret"] > 0).all()
+        assert (rows["regret"] <= rows["bound"]).all()
+    assert gaps == pytest.approx([2 * math.sqrt(4 / 2048), 2 * math.sqrt(16 / 2048)])

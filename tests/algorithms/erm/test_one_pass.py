@@ -1,0 +1,157 @@
+"""Learners that meet every record once: boxes against plain loops, sensitivity, bounds, the numbers of a prototype."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
+from dpregret.algorithms.erm.phased_sgd import PhasedSgd
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.privacy import Budget, gaussian_mu, prefix_sums, unit_noise
+from dpregret.datasets.risks import make_risk
+from dpregret.workflows.families.erm import facing
+
+BUDGETS = [Budget(math.inf), Budget(8.0, 1e-6), Budget(0.5, 1e-6)]
+RUNS, SAMPLES = 2, 37
+LEARNERS = [(PhasedSgd, "corrected"), (OnePassLeader, "root"), (OnePassLeader, "corrected")]
+
+
+def _rngs(label: int, runs: int) -> list[np.random.Generator]:
+    return [np.random.default_rng([label, run]) for run in range(runs)]
+
+
+def _made(kind: Any, variant: str, risk: str, place: str = "ball", dimension: int = 5, **sizes: Any) -> Any:
+    sizes = {"samples": SAMPLES, "runs": RUNS, **sizes}
+    domain, runs, samples = make_set(place, dimension), sizes.pop("runs"), sizes.pop("samples")
+    made = facing(make_risk(risk, domain, samples, _rngs(1, runs), **sizes), BUDGETS)
+    return kind(ErmProblem(CountedSet(domain), made), BUDGETS, runs, variant)
+
+
+@pytest.mark.parametrize(("kind", "variant"), LEARNERS)
+@pytest.mark.parametrize(
+    ("risk", "place"),
+    [("linear-population", "ball"), ("quadratic-population", "l1-ball"), ("quadratic-population", "simplex")],
+)
+def test_compiled_steps_are_those_of_the_box(
+    kind: Any, variant: str, risk: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = _made(kind, variant, risk, place)
+    compiled = learner.fit(_rngs(2, RUNS))
+    monkeypatch.setattr(kind, "_compiled", lambda self: None)
+    defined = _made(kind, variant, risk, place)
+    assert np.abs(compiled - defined.fit(_rngs(2, RUNS))).max() < 1e-12
+    assert learner.domain.projections.rows == defined.domain.projections.rows
+
+
+def test_phased_sgd_line_by_line() -> None:
+    """Phases of 18, 9, 4, 2 and 1 of 37 records, one run and setting at a time."""
+    learner = _made(PhasedSgd, "corrected", "quadratic-population", beta=2.0)
+    records, noises = learner.fresh.stream().take(SAMPLES), unit_noise("gaussian", _rngs(2, RUNS), 5, 5)
+    released = learner.fit(_rngs(2, RUNS))
+    for place, (budget, eta) in enumerate(zip(BUDGETS, learner.steps, strict=True)):
+        for run in range(RUNS):
+            point, begun = learner.domain.center(), 0
+            for phase, length in enumerate([18, 9, 4, 2, 1], 1):
+                step, total = eta / 4**phase, np.zeros(5)
+                for record in records[0, run, begun : begun + length]:
+                    total += point
+                    point = learner.domain.project(point - step * 2.0 * (point - record))
+                begun += length
+                noise = 2 * learner.fresh.lipschitz * step / gaussian_mu(budget) * noises[phase - 1, run]
+                point = learner.domain.project(total / length + noise)
+            assert released[place, run] == pytest.approx(point, abs=1e-12)
+
+
+def test_ftrl_line_by_line() -> None:
+    learner = _made(OnePassLeader, "root", "quadratic-population")
+    records, released = learner.fresh.stream().take(SAMPLES), learner.fit(_rngs(2, RUNS))
+    noise = next(learner.noise_plan.blocks(_rngs(2, RUNS)))
+    for place, weight in enumerate(learner.regularisation):
+        for run in range(RUNS):
+            point, gradients, played = learner.domain.center(), np.zeros(5), []
+            for record, own in zip(records[0, run], noise[:, place, run], strict=False):
+                played.append(point)
+                gradients = gradients + point - record
+                point = learner.domain.project(learner.domain.center() - (gradients + own) / weight)
+            assert released[place, run] == pytest.approx(np.mean(played, axis=0), abs=1e-12)
+
+
+def _moved(learner: Any, eta: float, pairs: Any) -> list[float]:
+    """How far the average of a phase moves from the first to the second of each pair of records (2, count, p)."""
+    start, moved = np.zeros((3, 1, 5)), []
+    for pair in pairs:
+        sums = np.zeros((2, 3, 1, 5))
+        for records, own in zip(pair, sums, strict=True):
+            learner._descend(records[None, None], np.full(3, eta), start, own)
+        moved.append(float(np.linalg.norm(sums[0, 0] - sums[1, 0])) / len(pair[0]))
+    return moved
+
+
+@pytest.mark.parametrize("share", [0.3, 1.0])
+def test_a_replaced_record_moves_the_average_of_its_phase_by_2_l_eta_at_most(share: float) -> None:
+    """At the largest step 2 / beta and below it, wherever the record lies; by (m - 1) / m of that for linear losses."""
+    learner = _made(PhasedSgd, "corrected", "quadratic-population", runs=1, beta=3.0, spread=0.5)
+    random, length, eta = np.random.default_rng(5), 9, share * 2.0 / 3.0
+    pairs = random.normal(size=(90, 2, length, 5))
+    for place, pair in enumerate(pairs):
+        kept = np.arange(length) != place % length
+        pair[1, kept] = pair[0, kept]
+    pairs *= 0.5 / np.sqrt(np.square(pairs).sum(axis=-1, keepdims=True))
+    assert max(_moved(learner, eta, learner.fresh.anchor + pairs)) <= 2 * learner.fresh.lipschitz * eta
+    linear = _made(PhasedSgd, "corrected", "linear-population", runs=1)
+    opposite = np.full((1, 2, length, 5), 5**-0.5)
+    opposite[0, 1, 0] *= -1
+    assert _moved(linear, 0.01, opposite) == pytest.approx([2 * 0.01 * 8 / 9])
+
+
+def test_the_guarantee_of_phased_sgd_is_the_one_of_its_box() -> None:
+    """n a power of two: 4 D0^2 / (eta n) + eta L^2 (1/6 + 16 p / (mu^2 n)) and what is smaller by n; eta is best."""
+    learner = _made(PhasedSgd, "corrected", "linear-population", samples=2**14, dimension=16)
+    for budget, bound, eta, line in zip(BUDGETS, learner.bound(), learner.steps, learner.ledger(), strict=True):
+        mu, n = gaussian_mu(budget), 2.0**14
+        assert bound == pytest.approx(4 * math.sqrt(1 / (6 * n) + 16 * 16 / (mu * n) ** 2), rel=2e-3)
+        assert bound <= 1.64 / math.sqrt(n) + 16 * 4 / (mu * n)
+        assert line.mu() == pytest.approx(mu)
+        start, drift = learner._guarantee(1 / mu)
+        assert all(start / other + drift * other >= bound for other in (0.9 * eta, 1.1 * eta))
+    assert learner.delivered_epsilon() == pytest.approx([math.inf, 8.0, 0.5])
+    smooth = _made(PhasedSgd, "corrected", "quadratic-population", samples=16, beta=50.0)
+    assert smooth.steps.max() <= 8 / 50
+
+
+def test_the_guarantee_of_ftrl_is_a_regret_over_n() -> None:
+    learner = _made(OnePassLeader, "root", "linear-population", samples=101)
+    root = np.sqrt(learner.noise_plan.mechanisms[0].noisy_nodes(100) * 5)  # sqrt(V_t) of unit noise
+    for place, scale in enumerate(learner.noise_plan.scales):
+        drift = 101 / 2 + scale * root.sum()
+        assert learner.bound()[place] == pytest.approx(math.sqrt(2 * drift) / 101)
+    assert isinstance(learner.noise_plan.mechanisms[0], prefix_sums.PrefixSums)
+
+
+PROTOTYPE = {8.0: {256: 0.0501, 1024: 0.0228}, 0.5: {256: 0.1225, 1024: 0.0304}}
+
+
+@pytest.mark.parametrize("samples", [256, 1024])
+def test_numbers_of_a_prototype(samples: int) -> None:
+    """Phased SGD, p = 16, hardest distribution: means of another program's 32 runs, within three standard errors."""
+    runs = 128
+    learner = _made(PhasedSgd, "corrected", "linear-population", dimension=16, samples=samples, runs=runs)
+    excess = learner.fresh.value(learner.fit(_rngs(9, runs))) - learner.fresh.optimum()[0]
+    for budget, own in list(zip(BUDGETS, excess, strict=True))[1:]:
+        error = own.std(ddof=1) * math.sqrt(1 / 32 + 1 / runs)
+        assert abs(own.mean() - PROTOTYPE[budget.epsilon][samples]) < 3 * error
+
+
+@pytest.mark.parametrize(("kind", "variant"), LEARNERS[:2])
+def test_what_one_pass_learners_refuse(kind: type[OnePassLearner], variant: str) -> None:
+    domain = make_set("ball", 3)
+    stored = make_risk("quadratic-risk", domain, 9, _rngs(1, 1))
+    with pytest.raises(ValueError, match="needs a population, whose records are fresh"):
+        kind(ErmProblem(domain, stored), BUDGETS, 1, variant)
+    with pytest.raises(ValueError, match="needs at least two records"):
+        _made(kind, variant, "linear-population", samples=1)

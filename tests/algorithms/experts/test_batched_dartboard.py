@@ -1,0 +1,99 @@
+"""Batched dartboard: its price by brute force, its tuning, and what it guarantees beside its neighbours."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, Tuning, tuned
+from dpregret.algorithms.experts.composition_hedge import BatchedHedge
+from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, decision_price
+from dpregret.algorithms.privacy import Budget
+from dpregret.workflows.audits.switching import table_epsilon
+
+Transcript = tuple[tuple[int, ...], tuple[bool, ...]]
+
+
+def transcripts(losses: np.ndarray, tuning: Tuning, most: int) -> Mapping[Transcript, float]:
+    """Law of the experts of all batches, and of which decisions drew."""
+    batch, keep_away, eta = tuning
+    sums = np.add.reduceat(losses, np.arange(0, len(losses), batch), axis=0)
+    laws: dict[Transcript, float] = {((x,), ()): 1 / losses.shape[1] for x in range(losses.shape[1])}
+    for now in range(len(sums) - 1):
+        weights = np.exp(-eta * sums[: now + 1].sum(axis=0))
+        after: dict[Transcript, float] = defaultdict(float)
+        for (played, drew), chance in laws.items():
+            last = played[-1]
+            keep = 1.0 if sum(drew) == most else (1 - keep_away) * math.exp(-eta * sums[now, last])
+            after[(*played, last), (*drew, False)] += chance * keep
+            for expert, weight in enumerate(weights / weights.sum()):
+                after[(*played, expert), (*drew, True)] += chance * (1 - keep) * float(weight)
+        laws = after
+    return laws
+
+
+@pytest.mark.parametrize(("keep_away", "eta", "most"), [(0.05, 0.3, 1), (0.3, 0.7, 2), (0.97, 0.4, 3)])
+def test_a_changed_round_costs_one_decision_and_the_draws(keep_away: float, eta: float, most: int) -> None:
+    """All neighbours with losses 0 and 1 in the changed round, on four batches of two: purely, and at a delta."""
+    tuning, base = Tuning(2, keep_away, eta), np.array([[0.0, 1.0]] * 2 + [[1.0, 0.0]] * 2 + [[0.0, 0.0]] * 3)
+    pure, approximate = 0.0, 0.0
+    for place, first, second in itertools.product((0, 1, 2), *[list(itertools.product((0.0, 1.0), repeat=2))] * 2):
+        laws = []
+        for changed in (first, second):
+            losses = base.copy()
+            losses[place] = changed
+            laws.append(transcripts(losses, tuning, most))
+        one, other = (np.array([law[each] for each in laws[0] if laws[0][each] > 0]) for law in laws)
+        assert one.sum() == pytest.approx(1)
+        pure = max(pure, float(np.abs(np.log(one / other)).max()))
+        approximate = max(approximate, table_epsilon(one, other, 1e-3))
+    assert max(eta, decision_price(keep_away, eta) / 2) < pure <= decision_price(keep_away, eta) + 2 * eta * most
+    rho = most * eta**2 / 2
+    assert approximate <= decision_price(keep_away, eta) + rho + 2 * math.sqrt(rho * math.log(1e3))
+
+
+@pytest.mark.parametrize("horizon", [10, 333, 2**14])
+def test_running_out_of_draws_is_rare(horizon: int) -> None:
+    """However long a batch is and whatever was lost in it: more than K draws have probability 1/T^2 at most."""
+    for batch, eta in itertools.product((1, 7, 64), (0.001, 0.2)):
+        tuning = Tuning(batch, 0.05, eta)
+        worst = 1 - (1 - 0.05) * math.exp(-eta * batch)
+        decisions, most = math.ceil(horizon / batch), tuning.most_draws(horizon)
+        assert stats.binom.sf(most, decisions, worst) <= horizon**-2.0
+        assert most < 3 or stats.binom.sf(most - 2, decisions, worst) > horizon**-2.0
+
+
+@pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1), (2**12, 3.0)])
+def test_the_tuner_skips_only_what_cannot_win(horizon: int, epsilon: float) -> None:
+    """Against all batches, every fourth p and a grid of eta."""
+    found = tuned(horizon, 100, epsilon, 1e-6)
+    assert found is not None
+    assert not found.too_dear(horizon, epsilon, 1e-6)
+    least = found.guarantee(horizon, 100)
+    for k, keep_away in itertools.product(range(horizon.bit_length()), np.logspace(-6, 0, 25)):
+        best = math.sqrt(8 * math.log(100) / (horizon << k))
+        tried = [Tuning(2**k, float(keep_away), best * share) for share in (1.0, 0.5, 0.2, 0.05)]
+        better = [each for each in tried if each.guarantee(horizon, 100) < least * (1 - 1e-8)]
+        assert all(each.too_dear(horizon, epsilon, 1e-6) for each in better)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "logarithm", "wanted"),
+    [(0.1, 14, (8911, 3519, 3682)), (0.1, 18, (21547, 9543, 14728)), (0.1, 22, (53311, 26563, 58911)),
+     (1.0, 18, (2563, 2336, 4924))],
+)  # fmt: skip
+def test_guarantees_are_those_of_a_prototype(epsilon: float, logarithm: int, wanted: tuple[int, int, int]) -> None:
+    """Dartboard, batched dartboard, batched Hedge with 1024 experts; ours are tuned, and priced, a little better."""
+    problem, budget = ExpertProblem(np.ones(1024), 2**logarithm), Budget(epsilon, 1e-6)
+    kinds = (ShrinkingDartboard, BatchedDartboard, BatchedHedge)
+    found = [kind(problem, budget, 1, "zcdp").bound()[0] for kind in kinds]
+    for ours, theirs in zip(found, wanted, strict=True):
+        assert 0.97 * theirs < ours < 1.002 * theirs
+    assert min(found) == found[1]

@@ -1,0 +1,102 @@
+"""A server on this machine that does whatever the path asks for, and a place to which it is downloaded."""
+
+from __future__ import annotations
+
+import bz2
+import hashlib
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+import yaml
+
+from dpregret.datasets import fetch
+
+CONTENT = b"-1 1:0.5 3:2\n+1 2:1\n-1 1:-1 2:0.25 3:1\n"
+CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
+
+
+VOUCHERS = ["https://mirror/one: the file", "https://mirror/another: the digest"]
+BOMB = bz2.compress(b"1" * 10**7)
+BAD_URLS = [
+    "ftp://a/b", "file:///etc/passwd", "http://elsewhere/b", "https://a/", "https://a", "https://a/../b", "https://a/..",
+    "https://a/b/./c", "https://a//b", "https://a/b?c=d", "https://a/b#c", "https://a/%2e%2e", "https://a/b c",
+    "https://a/b\\c", "https://u:p@a/b", "https://a/.hidden", "https://a/b\n", "https://a/\u202eb", "",
+]  # fmt: skip
+LONGER = {"cut": 7, "truncated": 7, "surplus": -7, "huge": 10**12 - len(CONTENT)}
+TARGETS = {"file": "file:///etc/passwd", "ftp": "ftp://127.0.0.1/tiny.txt", "http": "http://elsewhere.invalid/tiny.txt"}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """What the first part of the path asks for, of the file that the last one names."""
+
+    over = threading.Event()
+    files: ClassVar[dict[str, bytes]] = {}
+
+    def do_GET(self) -> None:
+        with suppress(OSError):  # the client has had enough
+            self.answer(self.path.split("/")[1])
+
+    def answer(self, how: str) -> None:
+        if how == "missing":
+            return self.send_error(404)
+        if how == "silent":
+            return void(self.over.wait(5))
+        self.send_response(302 if how in TARGETS or how in ("circle", "moved") else 200)
+        if how in ("endless", "dripping"):
+            self.end_headers()
+            while not self.over.wait(0.01 if how == "dripping" else 0):
+                self.wfile.write(b"1" if how == "dripping" else CONTENT * 1000)
+            return None
+        if how in TARGETS or how == "circle":
+            self.send_header("Location", TARGETS.get(how, self.path))
+        if how == "moved":
+            self.send_header("Location", self.path.replace("/moved/", "/data/"))
+        if how == "packed":
+            self.send_header("Content-Encoding", "gzip")
+        right = self.files.get(self.path.split("/")[-1], CONTENT)
+        wrong = right[:-1] + bytes([right[-1] ^ 1])
+        body = {"page": b"<!DOCTYPE html>", "bomb": BOMB, "wrong": wrong, "cut": right[:-7]}.get(how, right)
+        if how != "unannounced":
+            self.send_header("Content-Length", str(len(body) + LONGER.get(how, 0)))
+        self.end_headers()
+        self.wfile.write(body)
+        return None
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def void(_: object) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Place:
+    url: str
+    folder: Path
+    sources: Path
+
+    def declare(self, path: str = "data/tiny.txt", /, **changes: object) -> None:
+        entry = {"url": f"{self.url}/{path}", "licence": "none", "sha256": CHECKSUM, "rows": 3, "columns": 4}
+        entry["vouched_by"] = VOUCHERS
+        self.sources.write_text(yaml.safe_dump({"tiny": entry | changes}))
+
+    def run(self, *extra: str) -> int:
+        return fetch.main(["tiny", "--to", str(self.folder), "--sources", str(self.sources), *extra])
+
+    def contents(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> str:
+    """The single line on standard error."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
