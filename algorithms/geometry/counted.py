@@ -72,15 +72,20 @@ class CountedSet(ConstraintSet):
         """All of them."""
         return self.projections, self.linear_oracles, self.local_oracles, self.gauges, self.separations
 
-    def further_costs(self) -> dict[str, float]:
-        """Vectors and seconds of gauge and separation oracle, by columns of a run; none of what was not called."""
-        served = {"gauge": self.gauges, "separation": self.separations}
-        return {
-            column: value
-            for name, tally in served.items()
-            if tally.rows
-            for column, value in ((f"{name}s", tally.rows), (f"seconds_{name}", tally.seconds))
-        }
+    def calls(self) -> dict[str, int]:
+        """Vectors served, by columns of a run; gauge and separation oracle where they were called."""
+        return {f"{name}s": tally.rows for name, tally in self._named().items()}
+
+    def seconds(self) -> dict[str, float]:
+        """CPU seconds of the same."""
+        return {f"seconds_{name}": tally.seconds for name, tally in self._named().items()}
+
+    def _named(self) -> dict[str, Tally]:
+        always = {
+            "projection": self.projections, "linear_oracle": self.linear_oracles, "local_oracle": self.local_oracles,
+        }  # fmt: skip
+        further = {"gauge": self.gauges, "separation": self.separations}
+        return always | {name: tally for name, tally in further.items() if tally.rows}
 
     def reset(self) -> None:
         """Start all tallies from zero."""

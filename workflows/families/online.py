@@ -185,14 +185,9 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             tight=stream.tight,
             violation=np.repeat(record.violation, draws.runs * len(cell.checkpoints)),
             seconds=record.seconds / per_round,
-            projections=domain.projections.rows / per_round,
-            linear_oracles=domain.linear_oracles.rows / per_round,
-            local_oracles=domain.local_oracles.rows / per_round,
+            **{name: rows / per_round for name, rows in domain.calls().items()},
             solves=solves / per_round,
-            seconds_projection=domain.projections.seconds / per_round,
-            seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
-            seconds_local_oracle=domain.local_oracles.seconds / per_round,
-            **{name: value / per_round for name, value in domain.further_costs().items()},
+            **{name: seconds / per_round for name, seconds in domain.seconds().items()},
             **({} if math.isnan(learner.most_calls) else {"most_calls": learner.most_calls}),
         )
 
