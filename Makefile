@@ -159,10 +159,13 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
-	@cp results/errata.md results/reference/errata.md
+	@cp results/errata.md results/winners.md results/reference
+	@mkdir -p results/reference/winners && cp results/winners/{cells,times}.csv results/winners/{profiles,pairs,coverage}.md results/reference/winners
+	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
 	@$(PY) dpregret.paper_figs.readme README.md results/reference
+	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
 endif

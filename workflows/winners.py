@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from dpregret.paper_figs.runs import OPTIONS
-from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
+from dpregret.paper_figs.winners.cells import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
 from dpregret.workflows.config import Config
 from dpregret.workflows.families import FAMILIES
 
 FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
 """Family -> what its learners see, in one word; a new family goes by its own name."""
-STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
-"""Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""
 WORDS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": ""}
 """Trait of a stream -> its word; nothing where it says how losses are computed, not what they are."""
 
@@ -39,7 +37,9 @@ def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
             experiments[paper, name] = ExperimentFacts(feedback, fixed)
             for stream in each.streams:
                 streams[feedback, stream] = stream_facts(each.family, FAMILIES[each.family].streams[stream])
-    return Facts(experiments, streams, refuted)
+    learners = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
+    only = frozenset(name for name, each in learners.items() if each.stochastic_only)
+    return Facts(experiments, streams, refuted, only)
 
 
 def stream_facts(family: str, stream: Any) -> StreamFacts:

@@ -27,6 +27,8 @@ from dpregret.paper_figs.runs import OPTIONS, RunsError
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
 CALLS: Final = ("projections", "linear_oracles", "local_oracles", "solves")
+STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
+"""Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""
 LEAST_ROUNDS: Final = 64
 SLACK: Final = 1e-6
 """Relative error of a ledger."""
@@ -52,11 +54,15 @@ class StreamFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What rows do not say. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted."""
+    """What rows do not say. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
+
+    stochastic_only: learners (without variant) whose bounds hold for stochastic losses alone.
+    """
 
     experiments: Mapping[tuple[str, str], ExperimentFacts]
     streams: Mapping[tuple[str, str], StreamFacts]
     refuted: Mapping[str, str] = field(default_factory=dict)
+    stochastic_only: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -180,6 +186,8 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     ]
     about = [facts.streams[each] for each in zip(cells["feedback"], cells["stream"], strict=True)]
     cells = cells.assign(losses=[each.losses for each in about], kind=[each.kind for each in about])
+    promised = (cells["kind"] == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
+    cells["bound"] = cells["bound"].where(promised)
     kept = [name for name in ("cell", "run", "regret", "trivial_regret", "seconds") if name in rows]
     return Measured(rows[kept], cells.reset_index(drop=True))
 

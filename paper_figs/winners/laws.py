@@ -35,6 +35,7 @@ PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5,
 LEVEL: Final = 10.0
 """Standard deviation of b0."""
 LENGTHS, SPREADS, NUGGETS = (1.0, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0), (0.003, 0.03, 0.15)
+_SAME: Final = 1e-9
 FEWEST: Final = 3
 """Cells of which a law is made."""
 QUANTILE: Final = 1.96
@@ -82,16 +83,39 @@ class Fit:
     likelihood: float
 
 
+def used_by(cells: pd.DataFrame) -> list[str]:
+    """Parameters that the law of these cells has: no window where there never is one, no eps without privacy."""
+    idle = {"window"} if not (cells["window"] > 0).any() else set()
+    idle |= {"epsilon"} if not np.isfinite(cells["epsilon"]).all() else set()
+    return [name for name in PARAMETERS if name not in idle]
+
+
+def beyond(cells: pd.DataFrame, asked: pd.DataFrame) -> dict[str, str]:
+    """Parameters of a setting (one row) outside what was measured, with the range."""
+    found, feedback = {}, str(cells["feedback"].iloc[0])
+    values, measured = coordinates(asked, feedback).iloc[0], coordinates(cells, feedback)
+    for name in used_by(cells):
+        if not measured[name].min() - _SAME <= values[name] <= measured[name].max() + _SAME:
+            own = cells[name].where(cells[name] > 0, cells["rounds"])
+            least, most = own.min(), own.max()
+            found[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
+    return found
+
+
+def setting(rounds: float, dimension: float, epsilon: float, window: float = 0) -> pd.DataFrame:
+    """One row to be predicted; window 0 is the whole sequence."""
+    return pd.DataFrame([{"rounds": rounds, "dimension": dimension, "epsilon": epsilon, "window": window}])
+
+
 class Law:
-    """The law of one learner on one problem's cells (rows of `Measured.cells`, private, of one GROUP)."""
+    """The law of one learner on one problem's cells (rows of `Measured.cells`, of one GROUP)."""
 
     def __init__(self, cells: pd.DataFrame):
         self.feedback = str(cells["feedback"].iloc[0])
         self.cells = cells.loc[cells["regret"] > 0]
         if len(self.cells) < FEWEST:
             raise ValueError(f"{len(self.cells)} cells with a positive regret, fewer than {FEWEST}")
-        self.windowed = bool((self.cells["window"] > 0).any())
-        self.used = [name for name in PARAMETERS if name != "window" or self.windowed]
+        self.used = used_by(self.cells)
         self.points = coordinates(self.cells, self.feedback)[self.used].to_numpy()
         means = self.cells["regret"].to_numpy(dtype=float)
         self.noise = (self.cells["error"].to_numpy(dtype=float) / means) ** 2
@@ -157,24 +181,11 @@ class Law:
         mean: Array = self._expected(points) + across @ fit.weights
         return mean, self.caution * np.sqrt(np.maximum(left, fit.nugget**2) + bend)
 
-    def predict(self, rounds: float, dimension: float, epsilon: float, window: float = 0) -> Prediction:
-        """At one setting; window 0 is the whole sequence."""
-        asked = pd.DataFrame([{"rounds": rounds, "dimension": dimension, "epsilon": epsilon, "window": window}])
+    def predict(self, asked: pd.DataFrame) -> Prediction:
+        """At one setting (a row)."""
         mean, deviation = (float(each[0]) for each in self.predicted(asked))
         reach = QUANTILE * deviation
-        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), self.beyond(asked))
-
-    def beyond(self, asked: pd.DataFrame) -> dict[str, str]:
-        """Parameters outside what was measured, with the range."""
-        values, found = coordinates(asked, self.feedback).iloc[0], {}
-        measured = coordinates(self.cells, self.feedback)
-        for name in self.used:
-            low, high = float(measured[name].min()), float(measured[name].max())
-            if not low - 1e-9 <= values[name] <= high + 1e-9:
-                own = self.cells[name].where(self.cells[name] > 0, self.cells["rounds"])
-                least, most = own.min(), own.max()
-                found[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"
-        return found
+        return Prediction(np.exp(mean), np.exp(mean - reach), np.exp(mean + reach), beyond(self.cells, asked))
 
 
 def laws(cells: pd.DataFrame) -> Iterator[tuple[tuple[Any, ...], Law]]:
