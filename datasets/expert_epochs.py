@@ -26,6 +26,7 @@ class Gap(ExpertStream):
     """
 
     name = "gap"
+    stochastic = True
     traits = frozenset({"epochs"})
     most = 2**20  # every one has losses of its own
 
