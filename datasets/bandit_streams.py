@@ -353,7 +353,10 @@ class Completion(EntryStream):
 
 
 class DigitsCompletion(EntryStream):
-    """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear)."""
+    """Mean image of odd digits minus that of even ones, 8 x 8, scaled into the ball: real data (nuclear).
+
+    The image is what losses hide; its scale is a statistic of the data, which no budget pays for.
+    """
 
     name = "digits-completion"
     data = "digits"

@@ -63,8 +63,9 @@ class Comparator:
     @classmethod
     def joined(cls, parts: Sequence[Comparator]) -> Comparator:
         """Of groups of runs."""
-        columns = ([getattr(part, each.name) for part in parts] for each in fields(cls))
-        return cls(*(None if column[0] is None else np.concatenate(column, axis=1) for column in columns))
+        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        joined = {name: np.concatenate(column, axis=1) for name, column in columns.items() if column[0] is not None}
+        return cls(**joined)
 
 
 class Source:

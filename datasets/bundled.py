@@ -1,7 +1,8 @@
 """Real data in the form the streams want: an .npz of ``features`` (n, d) and ``labels`` (n,).
 
 scikit-learn takes two seconds to import, so its bundled sets are converted once and the sweep jobs read the copy.
-Preprocessing uses the data themselves and is not covered by any privacy guarantee of a learner.
+Their preparation uses means, deviations and the largest norm of the data themselves, which no budget pays for; that of
+fetched sets (``prepared``) uses public constants only. docs/data.md says what the former would cost.
 """
 
 from __future__ import annotations

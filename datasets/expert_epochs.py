@@ -67,12 +67,14 @@ class Gap(ExpertStream):
 
 
 class HardGap(Gap):
-    """The gap is sqrt(ln(d)/T), at most 1: T rounds hardly tell the best expert."""
+    """The gap is 4 sqrt(ln(d)/T), at most 1: it takes a constant share of the rounds to tell the best expert."""
 
     name = "gap-hard"
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
-        super().__init__(experts, horizon, epsilon, best_loss, min(1.0, math.sqrt(math.log(experts) / max(1, horizon))))
+        super().__init__(
+            experts, horizon, epsilon, best_loss, min(1.0, 4 * math.sqrt(math.log(experts) / max(1, horizon)))
+        )
 
 
 class LeaderSwap(ExpertStream):

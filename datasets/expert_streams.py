@@ -242,7 +242,7 @@ class ErrorTable(ExpertStream):
     """Experts are classifiers: the loss is the 0/1 error on a sample.
 
     Every run sees all samples once per pass, in an order of its own. best_loss is a declaration; the data decide what
-    the best expert loses.
+    the best expert loses. Chosen after a look at the table it is side information, which no budget pays for.
     """
 
     real = True

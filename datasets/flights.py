@@ -203,7 +203,8 @@ def load_flights(cache_dir: Path) -> Flights:
     arrays = read_arrays(path, "flights", *_COLUMNS)
     if any(each.shape != (ARRIVED,) or each.dtype != np.uint16 for each in arrays):
         raise ValueError(f"{path}: not the {ARRIVED} flights of {PACKAGE}")
-    return Flights(*(each.astype(np.int64) for each in arrays[:-1]), arrays[-1] == 1)
+    day, hour, origin, destination, carrier, distance = (each.astype(np.int64) for each in arrays[:-1])
+    return Flights(day, hour, origin, destination, carrier, distance, late=arrays[-1] == 1)
 
 
 def load_weather(cache_dir: Path) -> tuple[Array, Array]:

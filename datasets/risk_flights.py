@@ -87,7 +87,8 @@ def pair_counts(ones: np.ndarray) -> Array:
 
 
 def _label_sums(ones: np.ndarray, labels: Array) -> Array:
-    return np.sum([np.bincount(each, weights=labels, minlength=SPARSE) for each in ones.T], axis=0)
+    sums: Array = np.sum([np.bincount(each, weights=labels, minlength=SPARSE) for each in ones.T], axis=0)
+    return sums
 
 
 class WeatherRisk(SquaredRisk):

@@ -98,10 +98,9 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "log_slope":
         rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
     rows["response"] = _response(rows, frame, claim)
-    if claim.response == "noise" and claim.bound == "explicit":
-        rows["bound"] = rows["noise_floor"] if "noise_floor" in rows.columns else np.nan
-    if claim.response == "calls":
-        rows["bound"] = rows["most_calls"] * rows["checkpoint"] if "most_calls" in rows.columns else np.nan
+    if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
+        most = rows.get("most_calls", np.nan) * rows["checkpoint"]
+        rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
     return _pivot(quantiles(rows) if claim.parameter == "beta" else rows, claim)
 
 
@@ -238,7 +237,7 @@ def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
     if claim.response == "noise":
         return rows["noise_norm"].to_numpy(dtype=float)
     if claim.response == "calls":
-        return np.asarray(rows[[*ORACLES]].sum(axis=1) * rows["checkpoint"], dtype=np.float64)
+        return np.asarray(rows.filter(ORACLES).sum(axis=1) * rows["checkpoint"], dtype=np.float64)
     regret = rows["regret"].to_numpy(dtype=float)
     if claim.counterpart is not None:
         regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart)
@@ -321,8 +320,7 @@ def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> 
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
-    too_small = mean["window"] < claim.asymptotic_from.smallest_window
-    if rounds < early or too_small:
+    if rounds < early or mean["window"] < claim.asymptotic_from.smallest_window:
         return EARLY, float(needed)
     cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.type == "below")
     return (CAPPED if cut else USED), float(needed)

@@ -55,7 +55,7 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     unit = labels_of(claims.response).unit
     timed = runs.loc[runs["seconds"].notna()]
     first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
-    called = CALLS | {name: columns for name, columns in FURTHER.items() if timed[columns[0]].notna().any()}
+    called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
     rows = [record for row in claims.rows if first[row.learner, row.variant] is row
             for record in _row_costs(timed, row, unit, called)]  # fmt: skip
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]

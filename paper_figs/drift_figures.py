@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -24,9 +24,10 @@ def drift_figure(runs: pd.DataFrame, experiment: str) -> Figure:
     """Loss over the year, regret against how often a learner forgets, and what privacy adds; raises NotRun.
 
     Left: loss a round in each step between horizons, above the point that is best for all rounds; of learners that
-    never forget, and of the block length of least final regret at the largest budget. Middle: final regret a round against
-    the block length. Right: what privacy adds to it, against the rounds after which privacy expires (filled) or the
-    learner forgets (open), with the size of the window tree's noise (dashed). Grey is without privacy, bars are 95 %.
+    never forget, and of the block length of least final regret at the largest budget. Middle: final regret a round
+    against the block length. Right: what privacy adds to it, against the rounds after which privacy expires (filled)
+    or the learner forgets (open), with the size of the window tree's noise (dashed). Grey is without privacy, bars are
+    95 %.
     """
     rows = rows_of(runs, experiment)
     if "regret_last" not in rows or not {FORGETS, EXPIRES, NEITHER} <= set(rows["learner"]):
@@ -72,13 +73,11 @@ def _over_time(axis: Axes, rows: pd.DataFrame, coloured: dict[float, tuple[float
     axis.legend(loc="lower left", fontsize=6.0)
 
 
-def _year(
-    axis: Axes, rows: pd.DataFrame, step: int, colour: tuple[float, float, float], line: object, label: str
-) -> None:
+def _year(axis: Axes, rows: pd.DataFrame, step: int, colour: tuple[float, float, float], line: Any, label: str) -> None:
     table = rows.pivot_table(index="run", columns="checkpoint", values="regret_last")
     means, reach = means_of(np.diff(table.to_numpy(dtype=float), axis=1, prepend=0.0) / step)
     ends = table.columns.to_numpy(dtype=float) / 1000
-    axis.plot(ends, means, color=colour, linestyle=line, linewidth=1.0, label=label)  # type: ignore[arg-type]
+    axis.plot(ends, means, color=colour, linestyle=line, linewidth=1.0, label=label)
     axis.fill_between(ends, means - reach, means + reach, color=colour, alpha=0.2, linewidth=0)
 
 

@@ -29,15 +29,16 @@ COLUMNS: Final[Mapping[str, str]] = {
 """Every column that a results file must have, and its kind. A size is whole, and a float where it may be 2^1000."""
 
 COST_COLUMNS: Final = (
-    "projections", "linear_oracles", "local_oracles", "solves", "gauges", "separations",
-    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle", "seconds_gauge",
-    "seconds_separation",
+    "projections", "linear_oracles", "local_oracles", "solves",
+    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle",
 )  # fmt: skip
 """Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
 that two equal runs do not share."""
 
+FURTHER_COSTS: Final = ("gauges", "separations", "seconds_gauge", "seconds_separation")
+"""The same of oracles that few learners call; files have them where one did."""
 ORACLES: Final = ("projections", "linear_oracles", "local_oracles", "gauges", "separations")
-"""Those of them that count calls of a set."""
+"""Those of both that count calls of a set."""
 
 SLOPE_SPAN: Final = 8
 """A log slope is taken between T / 8 and T: the last three doublings."""
@@ -47,7 +48,8 @@ OPTIONS: Final = (
 )  # fmt: skip
 """Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
 OPTIONAL: Final = (
-    *COST_COLUMNS, *OPTIONS, "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
+    *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
+    "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
     "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
 )  # fmt: skip
 """Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and

@@ -213,7 +213,7 @@ def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> p
 
 def counted_operations(rows: pd.DataFrame) -> str:
     """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
-    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items()}
+    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items() if column in rows}
     if np.isnan(list(counts.values())).all():
         return DASH
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"

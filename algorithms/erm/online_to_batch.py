@@ -37,7 +37,9 @@ from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online import (
     adaptive_descent,
+    blocked_descent,
     dp_ftrl_lipschitz,
+    gauge_descent,
     gradient_descent,
     pocp,
     scofw,
@@ -74,6 +76,8 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
         "shrinking": Choice(
             gradient_descent.OnlineGradientDescent, "plain", "gradient descent, steps 1/(lambda t)", proved=True
         ),
+        "gauge": Choice(gauge_descent.GaugeDescent, "plain", "gauge descent, one gauge a record", proved=True),
+        "blocked": Choice(blocked_descent.BlockedDescent, "plain", "blocked descent, a linear oracle", proved=True),
         "implicit": Choice(pocp.PocpIgd, "corrected", "implicit gradient descent"),
         "oracle": Choice(scofw.StronglyConvexFrankWolfe, "plain", "online Frank-Wolfe, one call of the linear oracle"),
         "local-oracle": Choice(

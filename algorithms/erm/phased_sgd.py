@@ -37,8 +37,8 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
-CHUNK = 256
-"""Records held at a time; no result depends on it."""
+CHUNK_ENTRIES = 1 << 20
+"""Coordinates of records held at a time; no result depends on it."""
 
 
 Meet = Callable[[Array, Array, Array, Array], Array]
@@ -75,7 +75,7 @@ class PhasedSgd(OnePassLearner):
         for length, fall, noise in zip(self.lengths, self.falls, noises, strict=True):
             steps, sums, left = fall * self.steps, np.zeros_like(points), length
             while left:
-                chunk = records.take(min(left, CHUNK))
+                chunk = records.take(max(1, min(left, CHUNK_ENTRIES // points.size)))
                 points = meet(chunk, steps, points, sums)  # line 3
                 left -= chunk.shape[2]
             average = sums / length  # line 4

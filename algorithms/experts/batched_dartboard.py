@@ -23,11 +23,11 @@ Guarantee   While the K draws last, x has exactly the law of Hedge on batches: i
             binomial(ceil(T/B), q). Running out is no loss of privacy and no part of delta: it costs regret, at
             most 1/T in expectation (T/2^52 beyond 2^26 rounds), which `bound` adds.
             Balanced: T^(2/5) ln(d)^(4/5) / eps^(3/5) up to powers of ln(1/delta), for ln(d)^3/eps < T < ln(d)^3/eps^6.
-Deviations  (B, p, eta) minimise the guarantee over powers of two and a grid of p.
+Deviations  (B, p, eta) minimise the guarantee over powers of sqrt(2) and a grid of p.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -93,15 +93,15 @@ def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.rand
 def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | None:
     """The (B, p, eta) of the smallest guarantee that the budget can pay for; None: it pays for no draw at all.
 
-    B is a power of two up to T, p on 97 points from 1e-6 to 1. At a given B the guarantee falls with eta up to `best`,
-    and what it is there grows with B; so larger B are left out once that is above what was found, and a p whose price
-    is too high at the eta that would beat it. Every eighth p first, so that this rules out nearly all others.
+    B is a rounded power of sqrt(2) up to T, p on 97 points from 1e-6 to 1. At a given B the guarantee falls with eta up
+    to `best`, and what it is there grows with B; so larger B are left out once that is above what was found, and a p
+    whose price is too high at the eta that would beat it. Every eighth p first, so that this rules out most others.
     """
     if math.isinf(epsilon):
         return Tuning(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
     grid = np.logspace(-6, 0, 97).tolist()
     found, least = None, math.inf
-    for batch in _powers_of_two(horizon):
+    for batch in _batches(horizon):
         best = math.sqrt(8 * math.log(experts) / (horizon * batch))
         if Tuning(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
@@ -114,8 +114,10 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
     return found
 
 
-def _powers_of_two(most: int) -> Iterator[int]:
-    yield from (2**k for k in range(most.bit_length()))
+def _batches(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2)."""
+    sizes = dict.fromkeys(round(2 ** (half / 2)) for half in range(2 * most.bit_length()))
+    return [size for size in sizes if size <= most]
 
 
 def _needed(slope: float, log_experts: float, least: float) -> float:

@@ -1,6 +1,7 @@
 """Epoch leader: play the noisy leader of the epoch before. For independent losses of one law only.
 
-Algorithm   Asi, Feldman, Koren & Talwar 2023 (stochastic adversary), in lines of our own:
+Algorithm   after Asi, Feldman, Koren & Talwar 2022 (COLT 2023, the paper of the dartboard), stochastic adversary; the
+            lines are ours:
             line 1  draw x uniformly and play it in round 1; S = l_1
             line 2  for epochs k = 1, 2, ...: rounds 2^k .. 2^(k+1) - 1
             line 3    draw x as argmin_i (S(i) - Gumbel(2/eps)), that is, P(x) ~ exp(-eps S(x) / 2)
@@ -18,7 +19,7 @@ Guarantee   Stochastic only: for rounds drawn independently from one law. With n
             the best of the law: sqrt(2 T ln d) or (d - 1) exp(-T gap^2/2)/gap.
             So O(sqrt(T ln d) + ln(d) ln(T)/eps), and O(ln(d)/gap + ln(d)/eps) with equal gaps, whatever T.
             Without independence there is none: on `leader-swap` regret is 2T/3.
-Deviations  The constants are ours; the paper's are not known to us.
+Deviations  Rule and constants are derived here from the rate that the paper states; its own box was not compared.
 """
 
 import math
@@ -42,7 +43,7 @@ class EpochLeader(ExpertLearner):
     card = Card(
         name="epoch-leader",
         title="epoch leader (stochastic only)",
-        paper="Asi et al. 2023",
+        paper="after Asi et al. 2022",
         reference="stochastic adversary",
         variants={"pure": "Gumbel noise, eps-DP; its guarantee is for independent losses of one law only"},
         anytime=False,

@@ -72,6 +72,21 @@ class CountedSet(ConstraintSet):
         """All of them."""
         return self.projections, self.linear_oracles, self.local_oracles, self.gauges, self.separations
 
+    def calls(self) -> dict[str, int]:
+        """Vectors served, by columns of a run; gauge and separation oracle where they were called."""
+        return {f"{name}s": tally.rows for name, tally in self._named().items()}
+
+    def seconds(self) -> dict[str, float]:
+        """CPU seconds of the same."""
+        return {f"seconds_{name}": tally.seconds for name, tally in self._named().items()}
+
+    def _named(self) -> dict[str, Tally]:
+        always = {
+            "projection": self.projections, "linear_oracle": self.linear_oracles, "local_oracle": self.local_oracles,
+        }  # fmt: skip
+        further = {"gauge": self.gauges, "separation": self.separations}
+        return always | {name: tally for name, tally in further.items() if tally.rows}
+
     def reset(self) -> None:
         """Start all tallies from zero."""
         for tally in self.tallies:

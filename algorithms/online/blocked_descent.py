@@ -14,8 +14,9 @@ Guarantee   By the gap <y - x, y - z> >= |x - y|^2 - e for z of the set, so line
             |x - y| <= sqrt(e) after it. Hence E[regret] <= D^2/(2 eta) + eta t B_K^2/2 + L t sqrt(e), where
             B_K^2 = K L^2 + s/K (per-gradient: + s), s = d' sigma^2, d' the dimension of the hull, for losses chosen
             in advance. After T rounds D B_K sqrt(T) + D L T^(3/4): without noise 2 D L T^(3/4) for square T.
-            Calls, without noise: y moves by at most sqrt(e) a block, so line 4 begins with at most 2 e to gain, and
-            a step gains at least e^2/(2 D^2): 1 + 4 D^2/e calls a block, 4 + 1/K a round.
+            Calls, without noise: y moves by at most m = D sqrt(K/T) a block, so line 4 begins with at most
+            (sqrt(e) + m)^2/2 to gain, and a step gains at least e^2/(2 D^2): at most 1 + (T^(1/4) + sqrt(K))^2 calls
+            a block, for square T 4 + 1/K a round.
 Deviations  One block length, e as in the proof. The private versions are ours; a block's noise is its last round's.
 """
 
@@ -67,8 +68,9 @@ class BlockedDescent(GradientDescent):
 
     @property
     def most_calls(self) -> float:
-        """4 + 1/K, without noise and for square T."""
-        return math.nan if self.card.private or self.length**2 != self.horizon else 4 + 1 / self.length
+        """(1 + (T^(1/4) + sqrt(K))^2) / K; NaN with noise."""
+        steps = (self.horizon**0.25 + math.sqrt(self.length)) ** 2
+        return math.nan if self.card.private else (1 + steps) / self.length
 
     def receive(self, gradient: Array, fresh: Array | None) -> None:
         """The sum of the block, released at its end."""

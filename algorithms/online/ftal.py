@@ -10,10 +10,12 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
             noise in G_t: be-the-leader with gradients at the played points, and a projection is a contraction.
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss
-from dpregret.algorithms.rounds import Leader
+from dpregret.algorithms.rounds import Leader, Step
 from dpregret.core.arrays import Array
 
 
@@ -28,7 +30,7 @@ class FollowTheApproximateLeader(Learner):
         variants={"plain": "as published"},
         private=False,
     )
-    kernel = Leader()
+    kernel: ClassVar[Step] = Leader()
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""

@@ -15,6 +15,7 @@ Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi
 """
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,14 +24,14 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
-from dpregret.algorithms.rounds import Restarted
+from dpregret.algorithms.rounds import Restarted, Step
 from dpregret.core.arrays import Array
 
 
 class RestartedLeader(FollowTheApproximateLeader):
     """State of a block: the sum of its points and gradients, the noise when it began, its rounds so far."""
 
-    kernel = Restarted()
+    kernel: ClassVar[Step] = Restarted()
     card = Card(
         name="restarted-ftal",
         title="FTAL, started anew every B rounds",

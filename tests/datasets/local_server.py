@@ -20,7 +20,7 @@ CONTENT = b"-1 1:0.5 3:2\n+1 2:1\n-1 1:-1 2:0.25 3:1\n"
 CHECKSUM = hashlib.sha256(CONTENT).hexdigest()
 
 
-VOUCHERS = ["https://host/one: the file", "https://host/another: the digest"]
+VOUCHERS = ["https://mirror/one: the file", "https://mirror/another: the digest"]
 BOMB = bz2.compress(b"1" * 10**7)
 BAD_URLS = [
     "ftp://a/b", "file:///etc/passwd", "http://elsewhere/b", "https://a/", "https://a", "https://a/../b", "https://a/..",

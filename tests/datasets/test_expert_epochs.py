@@ -64,7 +64,7 @@ def test_rounds_are_independent_draws_of_one_law() -> None:
 def test_the_hard_gap_shrinks_and_the_leader_of_an_epoch_loses_the_next() -> None:
     hard = make_expert_stream("gap-hard", 64, 10_000)
     assert isinstance(hard, Gap)
-    assert hard.gap == pytest.approx(np.sqrt(np.log(64) / 10_000))
+    assert hard.gap == pytest.approx(4 * np.sqrt(np.log(64) / 10_000))
     assert hard.means[1:] - hard.means[0] == pytest.approx(np.full(63, hard.gap))
     swap = make_expert_stream("leader-swap", 7, 1000)
     assert swap.sizes.tolist() == [4.0, 3.0]

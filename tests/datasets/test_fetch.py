@@ -180,7 +180,7 @@ def test_verified_but_unusable_files_are_named(
         ),
         ({"md5": "0" * 32}, "tiny.md5: unknown key"),
         ({"vouched_by": []}, "sources.yaml:7: tiny.vouched_by: two places, independent of each other and of the url's"),
-        ({"vouched_by": [VOUCHERS[0], "https://host/one/two: it"]}, "must have the digest; named: 1"),
+        ({"vouched_by": [VOUCHERS[0], "https://mirror/one/two: it"]}, "must have the digest; named: 1"),
         ({"vouched_by": [VOUCHERS[0], "https://a/b: it"], "url": "https://a/b"}, "must have the digest; named: 1"),
         ({"vouched_by": ["one", "another"]}, "'one' is not an address (https://HOST/OWNER...) and what is found there"),
         ({"format": "csv"}, "tiny.format: unknown format 'csv', allowed: adult, california-housing, covtype, libsvm"),

@@ -49,7 +49,7 @@ def _points(domain: ConstraintSet, runs: int = RUNS, count: int = 4) -> np.ndarr
     return domain.project(np.random.default_rng(8).normal(size=(count, runs, domain.dimension)))
 
 
-REAL_RISKS = {name: risk for name, risk in sources(EmpiricalRisk).items() if risk.real and risk.data}
+REAL_RISKS = {name: risk for name, risk in sources(EmpiricalRisk).items() if risk.data in bundled.BUNDLED}
 
 
 class Plain(SquaredRisk):

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.costs import costs_table
 from dpregret.paper_figs.formats import number, significant
 from dpregret.paper_figs.readme import MARK, ReadmeError, main, readme_text, update_readme
 from dpregret.paper_figs.runs import read_runs
@@ -79,6 +81,20 @@ def test_costs_count_calls_and_microseconds(tables: Path) -> None:
     row = costs.loc[costs["algorithm"] == "FTAL"].iloc[0]
     assert float(row["us per round"]) == pytest.approx(10)
     assert float(row["us per projection"]) == pytest.approx(2)
+
+
+def test_gauges_have_columns_where_somebody_calls_them(tables: Path, paper_runs: Path, repository: Path) -> None:
+    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
+    assert "gauges per round" not in pd.read_csv(tables / "costs.csv")
+    runs = read_runs(paper_runs)
+    own = (runs["learner"] == "ftal").to_numpy()
+    costs = costs_table(
+        runs.assign(gauges=np.where(own, 2.0, np.nan), seconds_gauge=np.where(own, 6e-6, np.nan)), claims
+    )
+    row = costs.loc[costs["algorithm"] == "FTAL"].iloc[0]
+    assert (row["gauges per round"], row["us per gauge"]) == ("2", "3.00")
+    others = costs.loc[costs["algorithm"] != "FTAL"]
+    assert (set(others["gauges per round"]), set(others["us per gauge"])) == ({"0"}, {"-"})
 
 
 def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Path, tmp_path: Path) -> None:

@@ -280,6 +280,18 @@ def test_rows_of_the_claims_table_are_whole() -> None:
     assert row["normalised"] == 0.0
 
 
+def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
+    frame = Sweep(root, bound_factor=0.1).frame()  # regret is above its own bound, which is another
+    frame = frame.assign(projections=2 * frame["checkpoint"] ** -0.5, gauges=frame["checkpoint"] ** -0.5)
+    found = judge(frame, make_claim(response="calls", rate="T^0.5"))
+    assert (found.verdict, round(found.fitted, 6)) == ("reproduced", 0.5)
+    assert judge(frame, make_claim(response="calls", rate="T^0.25")).verdict == "steeper"
+    below = make_claim(response="calls", type="below", rate=None, bound="explicit")
+    for most, verdict in ((0.2, "holds"), (0.01, "fails")):  # of T = 2^8 and more, 3/16 a round at most
+        assert judge(frame.loc[frame["checkpoint"] >= 256].assign(most_calls=most), below).verdict == verdict
+    assert "no explicit bound" in judge(frame, below).reason
+
+
 def test_verdicts_on_explicit_bounds_say_how_far_they_hold() -> None:
     claim = make_claim(type="below", bound="explicit", rate=None)
     holds = judge(Sweep(root, bound_factor=2).frame(), claim)

@@ -338,7 +338,7 @@ SOURCE = entry(
         "bytes": one(99),
         "sha256": DIGEST,
         "sha256_content": DIGEST,
-        "vouched_by": some("https://host/one: it", "https://host/another: it", "one"),
+        "vouched_by": some("https://mirror/one: it", "https://mirror/another: it", "one"),
     },
 )
 SOURCES = mostly(st.dictionaries(key("tiny", "a9a"), SOURCE, max_size=2), ODD)

@@ -32,7 +32,7 @@ def test_a_family_has_one_name_from_folder_to_configuration() -> None:
 def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     entry, data_dir = ONLINE[name], tmp_path_factory.mktemp("cache")
     assert issubclass(entry, Stream)
-    if entry.data is not None:
+    if entry.data in bundled.BUNDLED:
         bundled.prepare(entry.data, data_dir / f"{entry.data}.npz")
     stream = make_stream(name, make_set("ball", entry.columns or 4), data_dir=data_dir)
     assert ("smooth" in entry.traits) == math.isfinite(stream.smoothness)

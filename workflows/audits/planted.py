@@ -15,6 +15,8 @@ import pandas as pd
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.online.gauge_descent import corrected
 from dpregret.algorithms.privacy import (
     Budget,
     NoiseDistribution,
@@ -28,7 +30,7 @@ from dpregret.algorithms.privacy import (
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
-from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.core.arrays import Array
 from dpregret.workflows.audits.neighbours import along_tree
 
@@ -252,6 +254,33 @@ def ahead(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     return _phased(generator, runs, item, 1 if planted else 0, 1)
 
 
+def unsubtracted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Online-to-batch sums t g(x_t) and takes nothing back: the record of round 4 of 7 moves four times as far."""
+    sums = Root(8)
+    drawn = noise("gaussian", sums, _scale("gaussian", sums.nodes_per_item), 7, runs, generator)
+    return np.asarray(drawn + np.where(np.arange(7) >= 3, item * (4 if planted else 1), 0.0))
+
+
+def once(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Four leaves of a tree choose between scores of their root's records, at the price of one choice."""
+    scale = 4.0 / (PURE.epsilon / (1 if planted else 4))  # scores move by 2, a choice loses 2 times that over the scale
+    chance = 1 / (1 + np.exp(2 * item / scale))
+    return np.asarray((generator.random((runs, 4)) < chance).sum(axis=1, keepdims=True) * 1.0)
+
+
+def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
+    """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
+
+    What moves w is told, in 16 dimensions, where the correction may be R/r = 4 times as long as the gradient.
+    """
+    box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
+    gradient, normal = np.full(16, item / 4), box.gauge()(outer)
+    drawn = _scale("gaussian", 1) * generator.standard_normal((runs, 16))
+    if planted:
+        return corrected(gradient, outer, normal) + drawn
+    return corrected(gradient + drawn, outer, normal)
+
+
 def _nothing(count: int) -> Array:
     """Toeplitz mechanisms draw once a round."""
     raise ValueError(f"{count} further draws")
@@ -280,6 +309,9 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
         "records met again by later phases": Case(remet, MU),
         "noise of the next phase": Case(ahead, MU),
+        "weights without the subtraction": Case(unsubtracted, MU, size=2),
+        "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False, size=4),
+        "gradient used beside its release": Case(leaked, MU),
     }
 )
 

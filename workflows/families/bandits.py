@@ -198,8 +198,9 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """A round moves (settings, runs, d) numbers, but only the about sqrt(T) batches ask an oracle."""
         from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
 
-        many, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
+        budgets, parts = len(experiment.epsilon) if learner_class.card.private else 1, []
         for cell in self.cells(experiment, learner_class.card):
+            many = budgets if cell.epsilon is None else 1
             state = many * experiment.together * cell.dimension
             parts.append(Counts(math.sqrt(cell.horizon), state * cell.horizon, NOISE_BLOCK * state / MEGABYTE))
         return Counts.total(parts)

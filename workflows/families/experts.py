@@ -198,16 +198,17 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
     def work(self, experiment: ExpertExperiment, learner_class: type[Any], variant: str) -> Counts:
         """Streams of phases are played phase by phase, others round by round with about ten numbers a run.
 
-        Of a stream that tells epochs, a learner by epochs moves about as many numbers as there are sums.
+        Of a stream that tells epochs, a learner by epochs moves about ten numbers a sum.
         """
         parts = []
         for cell in self.cells(experiment, learner_class.card):
             groups = len(self.problem(cell, experiment, Draws(0, 1)).told.sizes)
             traits, rounds = self.streams[cell.stream].traits, cell.horizon
             phases = "phases" in traits
-            if learner_class.by_epochs and "epochs" in traits:
-                rounds = cell.horizon.bit_length() * groups
             moved = float(rounds * (groups if phases else 10 * experiment.together))
+            if learner_class.by_epochs and "epochs" in traits:
+                rounds = cell.horizon.bit_length()
+                moved = 10.0 * rounds * groups * experiment.together
             if learner_class.eventful:
                 moved = experiment.together * (groups + 2)
             held = 6 * min(cell.horizon * groups * experiment.together, 2**22)

@@ -36,9 +36,7 @@ if TYPE_CHECKING:
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 
-CALLS = ["projections", "linear_oracles", "local_oracles", "solves"]
-FURTHER_CALLS = ["gauges", "separations"]
-"""Columns that rows have where they were called."""
+CALLS = ("projections", "linear_oracles", "local_oracles", "solves", "gauges", "separations")
 GROUP_MB = 16
 """Most megabytes of a block of noise, or of losses, of all runs that advance together."""
 
@@ -187,19 +185,9 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
             tight=stream.tight,
             violation=np.repeat(record.violation, draws.runs * len(cell.checkpoints)),
             seconds=record.seconds / per_round,
-            projections=domain.projections.rows / per_round,
-            linear_oracles=domain.linear_oracles.rows / per_round,
-            local_oracles=domain.local_oracles.rows / per_round,
+            **{name: rows / per_round for name, rows in domain.calls().items()},
             solves=solves / per_round,
-            seconds_projection=domain.projections.seconds / per_round,
-            seconds_linear_oracle=domain.linear_oracles.seconds / per_round,
-            seconds_local_oracle=domain.local_oracles.seconds / per_round,
-            **{
-                column: value / per_round
-                for tally, name in ((domain.gauges, "gauge"), (domain.separations, "separation"))
-                if tally.rows
-                for column, value in ((f"{name}s", tally.rows), (f"seconds_{name}", tally.seconds))
-            },
+            **{name: seconds / per_round for name, seconds in domain.seconds().items()},
             **({} if math.isnan(learner.most_calls) else {"most_calls": learner.most_calls}),
         )
 
@@ -214,8 +202,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def taken(self, rows: pd.DataFrame, experiment: OnlineExperiment, card: HasTraits) -> pd.DataFrame | None:
         """By cell and setting.
 
-        Oracle calls are means over all settings of a play: unless these are whole numbers, as where every setting calls
-        alike, the other settings are in them.
+        Calls are means over a play's settings: unless whole, as where all settings call alike, others are in them.
         """
         parts = []
         for cell in self.cells(experiment, card):
@@ -223,8 +210,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
                       "horizon": cell.horizon, "strong_convexity": cell.strong_convexity}  # fmt: skip
             here = rows.loc[(rows[[*labels]] == pd.Series(labels)).all(axis=1)]
             pairs = pairs_of(experiment, card, cell.horizon)
-            called = [name for name in (*CALLS, *FURTHER_CALLS) if name in here]
-            if len(pairs) < len(here[["window", "epsilon"]].drop_duplicates()) and (here[called] % 1).any(axis=None):
+            several = len(here[["window", "epsilon"]].drop_duplicates()) > len(pairs)
+            if several and here.filter(CALLS).mod(1).any(axis=None):
                 return None
             parts += [here.loc[(here["window"] == window) & (here["epsilon"] == epsilon)] for window, epsilon in pairs]
         return pd.concat(parts, ignore_index=True)
