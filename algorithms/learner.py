@@ -104,7 +104,7 @@ class BaseLearner(ABC):
 
     card: ClassVar[Card]
     stochastic_only: ClassVar[bool] = False
-    """It promises nothing where losses are not drawn from one law."""
+    """The guarantee is for rounds that are independent draws of one law; elsewhere regret may be linear."""
 
     def __init__(self, problem: Any, budgets: Sequence[Budget], runs: int, variant: str):
         if variant not in self.card.variants:

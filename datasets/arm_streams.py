@@ -25,7 +25,7 @@ class Arms(BanditStream):
     name = "arms"
     traits = frozenset({"linear", "arms"})
     sets = ("simplex",)
-    tight = True
+    tight = stochastic = True
 
     def __init__(self, domain: BanditDomain, gap: float = 0.25) -> None:
         super().__init__(domain, 1.0)

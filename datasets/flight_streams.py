@@ -34,6 +34,8 @@ class TimeOrdered(PoolStream):
     seasons that comparators may follow, `Comparator.pieces`.
     """
 
+    stochastic = False
+
     def __init__(
         self, domain: Domain, strong_convexity: float, examples: Examples, order: np.ndarray, start: str, piece: int
     ) -> None:

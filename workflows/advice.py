@@ -28,11 +28,11 @@ import pandas as pd
 from dpregret.core.errors import ConfigError, nearest, one_line
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.winners.cells import CALLS, OBLIVIOUS, STOCHASTIC
-from dpregret.paper_figs.winners.laws import FEWEST, Law, Prediction, beyond, setting
+from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
 from dpregret.paper_figs.winners.write import CELLS, FOLDER, TIMES
 from dpregret.workflows.advice_bounds import Bounds
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.winners import FEEDBACK, family_of, stream_facts
+from dpregret.workflows.winners import FEEDBACK, POPULATION, family_of, stream_facts
 
 PROBLEM: Final = ["stream", "set", "options"]
 WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
@@ -180,7 +180,7 @@ def advise(request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: s
 
 
 def _feedbacks() -> list[str]:
-    return [FEEDBACK.get(name, name) for name in FAMILIES]
+    return [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
 
 
 def _problems(
@@ -298,7 +298,7 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
     """Regret of the constant point: linear in T, from the cells of the nearest dimension; excess risk as it is."""
     apart = np.abs(np.log(cells["dimension"] / request.dimension))
     near = cells.loc[apart <= apart.min() + 1e-9]
-    if request.feedback == "erm":
+    if request.feedback in AVERAGES:
         return float(near["trivial"].median())
     return float((near["trivial"] / near["rounds"]).median() * request.rounds)
 

@@ -19,23 +19,27 @@ from dpregret.core.errors import ConfigError, fault, one_line
 from dpregret.core.text import printable
 from dpregret.paper_figs.formats import DASH, significant, size, terminal
 from dpregret.paper_figs.winners.cells import OBLIVIOUS, STOCHASTIC
+from dpregret.paper_figs.winners.laws import AVERAGES
 from dpregret.workflows.advice import WORDS, Advice, Advised, Request, advise, read_cells
 from dpregret.workflows.advice_bounds import Bounds
 from dpregret.workflows.fingerprint import ROOT
-from dpregret.workflows.winners import FEEDBACK
+from dpregret.workflows.winners import FEEDBACK, POPULATION
 
 ABOUT = """\
-Which private learner for my problem? Learners are ranked by the regret (erm: excess risk) that measured cells predict,
-with a 95 % interval, beside their own proved bound. Numbers are those of one stream of losses, named in the answer: a
-measured instance, not the worst case. 'extrapolated' says which parameter lies outside of what was measured."""
+Which private learner for my problem? Learners are ranked by the regret (of records: excess risk) that measured cells
+predict, with a 95 % interval, beside their own proved bound. Numbers are those of one stream of losses, named in the
+answer: a measured instance, not the worst case. 'extrapolated' says which parameter lies outside of what was measured,
+and learners that were measured at one value only of a parameter come last: their power in it is a guess."""
 EXAMPLES = """\
 examples:
   python -m dpregret.advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
   python -m dpregret.advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
   python -m dpregret.advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
   python -m dpregret.advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
-CALL_WORDS = {"projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local oracle",
-              "solves": "solve"}  # fmt: skip
+CALL_WORDS = {
+    "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local oracle",
+    "solves": "solve", "gauges": "gauge", "separations": "separation",
+}  # fmt: skip
 
 
 class _Parser(argparse.ArgumentParser):
@@ -85,14 +89,18 @@ def parser() -> argparse.ArgumentParser:
     """The arguments."""
     made = _Parser(prog="python -m dpregret.advise", description=ABOUT, epilog=EXAMPLES,
                    formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    made.add_argument("--rounds", type=whole, required=True, metavar="T", help="number of rounds (erm: of records)")
+    made.add_argument(
+        "--rounds", type=whole, required=True, metavar="T", help="number of rounds (erm, population: of records)"
+    )
     made.add_argument(
         "--dimension", type=_dimension, required=True, metavar="d", help="dimension, or number of experts"
     )
     made.add_argument("--epsilon", type=_positive, required=True, help="privacy budget")
     made.add_argument("--delta", type=_probability, default=1e-6, help="0: pure privacy only (default: 1e-6)")
     made.add_argument("--window", type=whole, metavar="W", help="protect the last W rounds only (default: all)")
-    made.add_argument("--feedback", choices=[*FEEDBACK.values()], default="full", help="what is seen (default: full)")
+    made.add_argument(
+        "--feedback", choices=[*FEEDBACK.values(), POPULATION], default="full", help="what is seen (default: full)"
+    )
     made.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
     made.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
     kinds = made.add_mutually_exclusive_group()
@@ -161,19 +169,19 @@ def _extrapolated(ranges: Mapping[str, str]) -> str:
 
 def _text(found: Advice, why: bool) -> str:
     request = found.request
-    erm = request.feedback == "erm"
+    average = request.feedback in AVERAGES
     rows = [_line(place, each, found) for place, each in _ranked(found)]
     window = f"windows of {request.served} rounds" if request.served else "everything"
     kept = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
     title = (
-        f"{'n' if erm else 'T'} = {request.rounds}, d = {size(request.dimension)}, eps = {request.epsilon:g} ({kept}), "
-        f"protecting {window}"
+        f"{'n' if average else 'T'} = {request.rounds}, d = {size(request.dimension)}, eps = {request.epsilon:g} "
+        f"({kept}), protecting {window}"
     )
     options = f" ({found.options})" if found.options else ""
     lines = [terminal(pd.DataFrame(rows), title)]
     place = f"the stream {found.stream}{options}, set {found.set}: {found.losses}"
     lines.append(f"Predicted on {place}. From {found.source}.\n")
-    word = "an excess risk" if erm else "a regret"
+    word = "an excess risk" if average else "a regret"
     lines.append(f"A constant point, private for nothing, has {word} of about {significant(found.constant)}.\n")
     if found.others:
         lines.append(f"Also measured: {', '.join(found.others)} (--loss NAME).\n")
@@ -198,9 +206,9 @@ def _line(place: int | None, each: Advised, found: Advice) -> dict[str, str]:
     cost += [f"{each.microseconds:.3g} us"] if each.microseconds is not None else []
     return {
         "": "not private" if place is None else str(place), "learner": each.learner,
-        "excess risk" if found.request.feedback == "erm" else "regret": significant(each.regret),
+        "excess risk" if found.request.feedback in AVERAGES else "regret": significant(each.regret),
         "95 % interval": f"{significant(each.low)} to {significant(each.high)}",
         "proved bound": significant(each.bound) if each.bound is not None else DASH,
-        "cost of a fit" if found.request.feedback == "erm" else "cost of a round": ", ".join(cost) or DASH,
+        "cost of a fit" if found.request.feedback in AVERAGES else "cost of a round": ", ".join(cost) or DASH,
         "extrapolated": _extrapolated(each.extrapolated), "notes": "; ".join(notes),
     }  # fmt: skip

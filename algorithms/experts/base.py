@@ -168,8 +168,6 @@ class ExpertLearner(BaseLearner):
     """A play costs by draw, not by round."""
     by_epochs: ClassVar[bool] = False
     """Only the sums of losses over epochs, rounds [2^k, 2^(k+1)), decide what is played."""
-    stochastic_only: ClassVar[bool] = False
-    """The guarantee is for rounds that are independent draws of one law; elsewhere regret may be linear."""
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, [budget], runs, variant)

@@ -22,11 +22,11 @@ import pandas as pd
 from dpregret.core import stamped
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import formats
-from dpregret.paper_figs.runs import OPTIONS, RunsError
+from dpregret.paper_figs.runs import OPTIONS, ORACLES, RunsError
 
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")
-CALLS: Final = ("projections", "linear_oracles", "local_oracles", "solves")
+CALLS: Final = (*ORACLES, "solves")
 STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
 """Kinds of losses: drawn from one law (or one pool in random order); any other fixed sequence; a data set."""
 LEAST_ROUNDS: Final = 64
@@ -39,9 +39,9 @@ _READ: Final = (
 
 
 class ExperimentFacts(NamedTuple):
-    """feedback: what learners see. options: of the stream, as far as rows do not tell them."""
+    """feedback: stream -> what learners see. options: of the stream, as far as rows do not tell them."""
 
-    feedback: str
+    feedback: Mapping[str, str]
     options: Mapping[str, object]
 
 
@@ -133,7 +133,7 @@ def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
     named = {"anytime": "told", "checkpoint": "rounds"}
     options = [name for name in OPTIONS if name in taken]
     return taken.rename(columns=named).assign(
-        feedback=about.feedback,
+        feedback=taken["stream"].map(dict(about.feedback)),
         learner=taken["learner"] + "." + taken["variant"],
         private=private[kept],
         window=np.where(whole | ~private, 0, window)[kept],

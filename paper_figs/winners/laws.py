@@ -32,6 +32,8 @@ from dpregret.core.arrays import Array
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
 PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5, 0.5), "window": (0.5, 0.75)}
 """Power of a parameter: mean and standard deviation. Excess risk is an average, its power of n is lower by one."""
+AVERAGES: Final = ("erm", "population")
+"""Feedback whose regret is an excess risk."""
 LEVEL: Final = 10.0
 """Standard deviation of b0."""
 LENGTHS, SPREADS, NUGGETS = (1.0, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0), (0.003, 0.03, 0.15)
@@ -129,7 +131,7 @@ class Law:
         """Means and standard deviations of the powers."""
         pairs = [PRIOR[name] for name in self.used]
         mean, deviation = (np.array(part) for part in zip(*pairs, strict=True))
-        if self.feedback == "erm":
+        if self.feedback in AVERAGES:
             mean = mean - np.array([name == "rounds" for name in self.used])
         return mean, deviation
 

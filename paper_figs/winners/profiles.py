@@ -33,7 +33,8 @@ EXACT: Final = 50
 DRAWN: Final = 7
 """Learners of a panel."""
 WIDEST: Final = 100.0
-CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)"}
+CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
+           "population": "fresh records (population risk)"}  # fmt: skip
 """Feedback -> title of its panel."""
 _SETTING: Final = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
 

@@ -24,6 +24,8 @@ from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.report.sections import short
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
+from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
+from dpregret.paper_figs.winners.write import write_winners
 
 PAPER = "lou_cheung_2020"
 EXPERIMENTS = {name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon")}
@@ -42,6 +44,10 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
     stamped.write(frame, folder / PAPER / "oracles.parquet", stamped.Stamp("", ""))
+    about = ExperimentFacts({"norm-kink": "full", "ridge-logistic": "full"}, {})
+    facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
+        [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
+    write_winners(sorted(runs.rglob("*.parquet")), facts, folder)
     (folder / "audit").mkdir()
     (folder / "audit" / "audit.md").write_text("Privacy.\n\n| learner | eps |\n|:--|:--|\n| a\\|b | 1 |\n")
     for name, seconds in (("lou_cheung_2020/horizon/one", 60.0), ("report", 30.0)):
@@ -186,6 +192,18 @@ def test_short_names_of_papers(cite: str, expected: str) -> None:
 def test_a_table_below_its_caption_is_read_back(results: Path) -> None:
     table = read_captioned(results / "audit" / "audit.md", "Audit")
     assert (table.caption, table.columns, table.rows) == ("Privacy.", ("learner", "eps"), (("a|b", "1"),))
+
+
+def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    table = pd.read_csv(page.parent / "winners.csv")
+    packed = json.loads(text.split('id="winners-data">')[1].split("</script>")[0])
+    columns = {name: [each["words"][code] for code in each["codes"]] for name, each in packed["columns"].items()}
+    assert columns["winner"] == table["winner"].tolist()
+    assert set(packed["filters"]) | set(packed["shown"]) | {"contested"} == set(columns)
+    contested = table.loc[table["algorithms"] > 1]
+    assert len(contested) > 0
+    assert contested["winner"].iloc[-1] in text.split('id="winners-table"')[1].split("</table>")[0]
 
 
 # In a browser ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,267 @@
+"""Who wins: only the same guarantee is compared, on the same losses, and predicted regret holds what was left out."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from dpregret.paper_figs.winners import cells as measuring
+from dpregret.paper_figs.winners import page
+from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts
+from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
+from dpregret.paper_figs.winners.profiles import pairs, profile_figure, profiles, ratios
+from dpregret.paper_figs.winners.table import Sample, beaten, counts, holm, ratio, winners
+
+ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
+FACTS = Facts(
+    {("paper", "one"): ABOUT},
+    {("full", name): StreamFacts("kinked", "oblivious") for name in ("kink", "other")},
+    {"liar.printed": "loses eps = 2 where 1 is claimed"},
+    frozenset({"optimist"}),
+)
+RUNS = 8
+
+
+def played(learner: str, regret: Any, **changes: Any) -> pd.DataFrame:
+    """Rows of a learner in one setting, a regret a run."""
+    name, variant = learner.split(".")
+    row = {
+        "learner": name, "variant": variant, "stream": "kink", "set": "ball", "horizon": 1024, "anytime": False,
+        "dimension": 4, "window": 0, "checkpoint": 1024, "epsilon": 1.0, "delta": 1e-6, "trivial_regret": 500.0,
+        "bound": 1000.0, "delivered_epsilon": changes.get("epsilon", 1.0), "status": "ok", "seconds": 1e-6,
+    }  # fmt: skip
+    values = np.atleast_1d(np.asarray(regret, dtype=float))
+    frame = pd.DataFrame([row | changes] * len(values)).assign(regret=values, run=np.arange(len(values)))
+    return frame
+
+
+def measured(*frames: pd.DataFrame, facts: Facts = FACTS) -> Measured:
+    rows = [measuring.comparable(frame, ABOUT) for frame in frames]
+    return measuring.measure(pd.concat(rows, ignore_index=True), facts)
+
+
+def noisy(mean: float, spread: float = 0.1, seed: int = 0, runs: int = RUNS) -> np.ndarray:
+    return mean * (1 + spread * np.random.default_rng(seed).standard_normal(runs))
+
+
+def test_only_learners_of_the_same_guarantee_on_the_same_problem_compete() -> None:
+    best = dict.fromkeys(range(RUNS), 1.0)
+    others = [{"epsilon": 2.0}, {"delta": 0.0}, {"window": 16}, {"dimension": 8}, {"set": "box"}, {"stream": "other"}]
+    frames = [played("good.plain", noisy(10.0)), played("bad.plain", noisy(20.0, seed=1))]
+    frames += [played("cheap.plain", [*best.values()], **change) for change in others]
+    frames += [
+        played("free.plain", noisy(2.0), epsilon=np.inf),
+        played("fits.plain", [1.0] * RUNS, status="failed: no"),
+    ]
+    table = winners(measured(*frames))
+    assert len(table) == 1 + len(others)
+    row = table.loc[table["learners"] == 2].iloc[0]
+    named = row["winner"], row["second"], row["verdict"], row["reference"]
+    assert named == (
+        "good.plain",
+        "bad.plain",
+        "wins",
+        "free.plain",
+    )
+    assert set(table.loc[table["learners"] == 1, "verdict"]) == {"alone"}
+    np.testing.assert_allclose(row["price"], noisy(10.0).mean() / noisy(2.0).mean())
+
+
+def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
+    frames = [played("good.plain", noisy(10.0)), played("liar.printed", noisy(1.0)),
+              played("leaky.plain", noisy(2.0), delivered_epsilon=1.5), played("liar.corrected", noisy(30.0)),
+              played("lavish.plain", noisy(50.0), delivered_epsilon=0.1)]  # fmt: skip
+    row = winners(measured(*frames)).iloc[0]
+    assert (row["winner"], row["learners"]) == ("good.plain", 3)
+    assert row["barred"] == "liar.printed: loses eps = 2 where 1 is claimed"
+    frames[1]["delivered_epsilon"] = np.inf  # a private learner without a ledger
+    assert "inf only" in winners(measured(*frames)).iloc[0]["barred"]
+
+
+def test_refutations_come_from_the_audit_and_from_exact_losses() -> None:
+    said = ["violates its claim: 1.2 times is shown", "keeps its claim", "not proved: its ledger proves 2 times"]
+    audit = pd.DataFrame({"learner": ["a", "b", "c"], "variant": "v", "finding": said})
+    exact = pd.DataFrame({"name": ["d.v", "e.v"], "claimed": [1.0, 1.0], "attained": [1.5, 1.0]})
+    assert set(measuring.refutations(audit, exact)) == {"a.v", "d.v"}
+
+
+def test_windows_and_horizons_are_those_that_a_mechanism_was_made_for() -> None:
+    way = [played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=window, checkpoint=checkpoint)
+           for window, checkpoint in itertools.product((16, 4096), (32, 256, 512, 1024, 4096))]  # fmt: skip
+    told = [played("told.plain", noisy(1.0), horizon=4096, checkpoint=1024)]
+    free = [played("any.plain", noisy(1.0), anytime=True, horizon=4096, window=4096, epsilon=np.inf, checkpoint=256)]
+    cells = measured(*way, *told, *free).cells
+    assert {(row.rounds, row.window) for row in cells.loc[cells["private"]].itertuples()} == {
+        (256, 16), (1024, 16), (4096, 16), (4096, 0)}  # fmt: skip
+    assert cells.loc[~cells["private"], ["rounds", "window"]].to_numpy().tolist() == [[256, 0]]
+    assert not (cells["learner"] == "told.plain").any()
+
+
+def test_a_cell_of_two_experiments_counts_once_and_options_tell_problems_apart() -> None:
+    twice = [played("a.plain", noisy(3.0, runs=4)), played("a.plain", noisy(3.0, runs=4)),
+             played("a.plain", noisy(9.0), strong_convexity=0.5)]  # fmt: skip
+    cells = measured(*twice).cells
+    assert sorted(zip(cells["options"], cells["runs"], strict=True)) == [("", 4), ("strong_convexity=0.5", 8)]
+    rows = measuring.comparable(played("a.plain", [1.0]), ExperimentFacts({"kink": "full"}, {"period": 64}))
+    assert rows["options"].tolist() == ["period=64"]
+
+
+def test_ties_lone_runs_negative_regret_and_other_losses() -> None:
+    tied = winners(measured(played("a.plain", noisy(3.0)), played("b.plain", noisy(3.0)))).iloc[0]
+    assert (tied["verdict"], tied["winner"], tied["ratio"], tied["p"]) == ("tied", "a.plain", 1.0, 1.0)
+    one = winners(measured(played("a.plain", [3.0]), played("b.plain", [4.0]))).iloc[0]
+    assert one["verdict"] == "leads"
+    below = winners(measured(played("a.plain", noisy(-3.0)), played("b.plain", noisy(4.0)))).iloc[0]
+    assert below["verdict"] == "wins"
+    assert np.isnan(below["ratio"])
+    # the same runs on other losses are not paired: noise that both share no longer cancels
+    shared = noisy(10.0, 0.5)
+    same = played("a.plain", shared), played("b.plain", shared + 0.5 + noisy(0.01))
+    apart = same[0], same[1].assign(trivial_regret=400.0)
+    assert [winners(measured(*each)).iloc[0]["verdict"] for each in (same, apart)] == ["wins", "leads"]
+    assert ratio(*(Sample(np.arange(3), np.array(values), np.ones(3)) for values in ([2.0] * 3, [1.0] * 3))) == (
+        2,
+        2,
+        2,
+    )
+
+
+def test_bounds_of_learners_for_stochastic_losses_do_not_count_elsewhere() -> None:
+    frames = played("optimist.plain", noisy(1.0), bound=5.0), played("safe.plain", noisy(2.0), bound=50.0)
+    row = winners(measured(*frames)).iloc[0]
+    assert (row["winner"], row["bound_of"], row["least_bound"]) == ("optimist.plain", "safe.plain", 50.0)
+    np.testing.assert_allclose(row["bound_gap"], 2.0)
+    calm = Facts(FACTS.experiments, {("full", "kink"): StreamFacts("kinked", "stochastic")}, {}, FACTS.stochastic_only)
+    assert winners(measured(*frames, facts=calm)).iloc[0]["bound_of"] == "optimist.plain"
+
+
+def test_tests_are_those_of_scipy_and_holm_is_his() -> None:
+    own, rival = noisy(10.0, seed=3), noisy(10.5, seed=4)
+    samples = [Sample(np.arange(RUNS), values, np.ones(RUNS)) for values in (rival, own)]
+    np.testing.assert_allclose(beaten(*samples), stats.ttest_rel(rival, own, alternative="greater").pvalue)
+    other = samples[0]._replace(trivial=np.zeros(RUNS))
+    welch = stats.ttest_ind(rival, own, equal_var=False, alternative="greater").pvalue
+    np.testing.assert_allclose(beaten(other, samples[1]), welch)
+    values = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
+    np.testing.assert_allclose(holm(values), [0.03, np.nan, 0.06, 0.06, 0.02])
+
+
+def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
+    rng, wrong = np.random.default_rng(0), 0
+    for _ in range(60):
+        draws = rng.standard_normal((12, 4, RUNS))  # settings, learners, runs
+        p = np.array([min(1.0, 4 * max(
+            beaten(Sample(np.arange(RUNS), each[j], np.ones(RUNS)), Sample(np.arange(RUNS), each[w], np.ones(RUNS)))
+            for j in range(4) if j != w)) for each in draws for w in [int(each.mean(axis=1).argmin())]])  # fmt: skip
+        wrong += (holm(p) < 0.05).any()
+    assert wrong <= 5
+
+
+def test_profiles_are_shares_of_a_learners_own_problems() -> None:
+    means = {"a.plain": [1, 1, 4, 1], "b.plain": [2, 3, 1, 1], "b.other": [9, 9, 9, 9], "c.plain": [None, 1, None, 20]}
+    frames = [played(name, [value] * 2, dimension=2**place) for name, values in means.items()
+              for place, value in enumerate(values) if value]  # fmt: skip
+    frames += [played("a.plain", [5.0] * 2, checkpoint=256, horizon=256), played("a.plain", [1.0] * 2, dimension=64),
+               played("a.other", [1.0] * 2, dimension=64)]  # fmt: skip
+    found = ratios(measured(*frames).cells)
+    table = profiles(found).set_index("learner")
+    assert table["problems"].to_dict() == {"a.plain": 4, "b.other": 4, "b.plain": 4, "c.plain": 2}
+    assert table.loc["a.plain", ["within 1", "within 2", "within 5"]].tolist() == [0.75, 0.75, 1.0]
+    assert table.loc["b.plain", ["within 1", "within 2", "within 5"]].tolist() == [0.5, 0.75, 1.0]
+    assert table.loc["c.plain", "within 1"] == 0.5
+    assert pairs(found).empty
+    assert len(profile_figure(found).axes[0].lines) == 3  # those on as many problems as the most frequent one
+    assert profile_figure(found.iloc[:0]).axes[0].get_title().startswith("no two algorithms")
+
+
+def test_pairs_are_tested_on_common_problems_and_corrected() -> None:
+    rng = np.random.default_rng(1)
+    problem = np.arange(12)
+    logs = {"a": np.zeros(12), "b": 0.5 + 0.1 * rng.standard_normal(12), "c": 0.1 * rng.standard_normal(12)}
+    found = pd.concat([pd.DataFrame({"feedback": "full", "problem": problem, "learner": name, "ratio": np.exp(each)})
+                       for name, each in logs.items()], ignore_index=True)  # fmt: skip
+    found = found.loc[~((found["learner"] == "c") & (found["problem"] < 4))]
+    table = pairs(found).set_index(["better", "worse"])
+    assert table["problems"].tolist() == [12, 8, 8]
+    assert table.loc[("a", "b"), "p"] == stats.wilcoxon(logs["b"]).pvalue == 2 / 2**12
+    assert table.loc[("a", "b"), "p_holm"] == 3 * 2 / 2**12
+    assert table["significant"].sum() == 2
+
+
+def law_cells(noise: float = 0.0, seed: int = 0, runs: int = 16) -> pd.DataFrame:
+    """C T^0.5 d^0.25 / eps in sweeps of each parameter, with relative errors of means."""
+    rng = np.random.default_rng(seed)
+    points = [(4.0**k, 4.0, 1.0) for k in range(4, 9)] + [(4.0**6, 2.0**k, 1.0) for k in range(1, 7)]
+    points += [(4.0**6, 4.0, 2.0**k) for k in range(-2, 4)]
+    frame = pd.DataFrame(dict.fromkeys(points), index=["x"]).T.reset_index()
+    frame.columns = ["rounds", "dimension", "epsilon", "x"]
+    true = 3 * frame["rounds"] ** 0.5 * frame["dimension"] ** 0.25 / frame["epsilon"]
+    return frame.assign(
+        regret=true * np.exp(noise * rng.standard_normal(len(frame))), error=noise * true, runs=runs, window=0,
+        feedback="full", learner="a.plain", stream="kink", set="ball", options="", delta=0.0, private=True,
+    )  # fmt: skip
+
+
+def test_a_planted_law_is_found_where_nothing_was_measured() -> None:
+    law = Law(law_cells())
+    asked = setting(4.0**6 * 2, 32, 0.5)
+    found, true = law.predict(asked), 3 * (4.0**6 * 2) ** 0.5 * 32**0.25 / 0.5
+    np.testing.assert_allclose(found.regret, true, rtol=0.02)
+    assert found.low < true < found.high < 1.3 * true
+    assert found.beyond == {}
+    far = law.predict(setting(1e6, 4, 16))
+    assert far.beyond == {"rounds": "256 to 65536", "epsilon": "0.25 to 8"}
+    assert far.high / far.low > found.high / found.low
+    only = law_cells().loc[lambda rows: rows["dimension"] == 4]
+    guess = Law(only).predict(setting(4.0**6, 64, 1))
+    assert guess.beyond == {"dimension": "only 4"}
+    assert guess.high / guess.low > 10  # a power that nobody measured
+    with pytest.raises(ValueError, match="fewer than 3"):
+        Law(only.head(2))
+    assert beyond(only.assign(window=[16, *[32] * (len(only) - 1)]), setting(4.0**6, 4, 1, 64)) == {
+        "window": "16 to 32"
+    }
+
+
+def test_leaving_out_in_closed_form_is_leaving_out() -> None:
+    cells = law_cells(0.05)
+    law = Law(cells)
+    residuals, deviations = law.left_out
+    for place in (0, 7):
+        rest = Law(cells.drop(index=cells.index[place]))
+        rest.start, rest.middle = law.start, law.middle  # the prior is centred on all cells
+        covariance = rest._trend(rest.points, rest.points) + rest._smooth(
+            rest.points, rest.points, law.fit.length, law.fit.spread
+        )
+        covariance += np.diag(rest.noise + law.fit.nugget**2)
+        point = law.points[place : place + 1]
+        across = rest._trend(point, rest.points) + rest._smooth(point, rest.points, law.fit.length, law.fit.spread)
+        mean = rest._expected(point) + across @ np.linalg.solve(covariance, rest.response - rest._expected(rest.points))
+        own = law._trend(point, point)[0, 0] + law.fit.spread**2 + law.fit.nugget**2 + law.noise[place]
+        left = own - float((across @ np.linalg.solve(covariance, across.T))[0, 0])
+        np.testing.assert_allclose(residuals[place], law.response[place] - mean[0], rtol=1e-6)
+        np.testing.assert_allclose(deviations[place], np.sqrt(left), rtol=1e-6)
+
+
+def test_intervals_hold_what_was_left_out_of_planted_laws() -> None:
+    many = [law_cells(0.05, seed).assign(learner=f"l{seed}.plain") for seed in range(12)]
+    found = coverage(pd.concat(many, ignore_index=True)).set_index("left_out")
+    assert found.loc["each cell", "cells"] == 12 * len(law_cells())
+    assert 0.92 <= found.loc["each cell", "held"] <= 1.0
+    assert found.loc["largest T", "held"] >= 0.92
+    assert found.loc["each cell", "error"] < 0.06
+
+
+def test_counts_tell_rivals_from_variants(repository: Path) -> None:
+    table = winners(measured(played("a.plain", noisy(1.0)), played("a.other", noisy(2.0)),
+                             played("a.plain", noisy(1.0), epsilon=2.0), played("b.plain", noisy(2.0), epsilon=2.0),
+                             played("a.plain", noisy(900.0), epsilon=0.1)))  # fmt: skip
+    row = counts(table).iloc[0]
+    assert row[["wins", "own variants only", "alone", "useless"]].tolist() == [1, 1, 1, 1]
+    assert page.main([str(repository / "docs/winners.md"), str(repository / "results/reference"), "--check"]) == 0

@@ -1,0 +1,163 @@
+"""Advice on the terminal: from the committed reference on a fresh clone, with the learner's own bound, or one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
+from dpregret.workflows import advice_page
+from dpregret.workflows.advice import Request, advise, read_cells
+from dpregret.workflows.advice_bounds import Bounds
+from dpregret.workflows.advice_page import main, whole
+from dpregret.workflows.fingerprint import ROOT
+
+REFERENCE = ROOT / "results" / "reference"
+ASKED = ["--rounds", "1e5", "--dimension", "32", "--epsilon", "1"]
+
+
+FEW = ("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected", "pftal.corrected", "wdp-cocop-gamma.printed",
+       "ftal.plain")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    return read_cells(REFERENCE, ROOT)
+
+
+@pytest.fixture(scope="module")
+def few(tables: tuple[pd.DataFrame, pd.DataFrame, str]) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Some learners on two streams: laws of all take seconds."""
+    cells, times, source = tables
+    kept = cells["learner"].isin(FEW) & cells["stream"].isin(["norm-kink", "random-kink"]) & (cells["set"] == "ball")
+    kept &= (cells["options"] == "strong_convexity=1") & cells["rounds"].isin([2**10, 2**14])
+    return cells.loc[kept], times, source
+
+
+@pytest.fixture(scope="module")
+def bounds() -> Bounds:
+    return Bounds()
+
+
+def test_learners_are_ranked_and_each_says_how_far_it_was_measured(
+    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
+) -> None:
+    found = advise(Request(100_000, 32, 1.0, 1000), *few, bounds)
+    told = json.loads(advice_page._json(found, why=False))
+    assert (told["request"]["rounds"], told["source"], told["stream"]) == (100_000, str(REFERENCE), "norm-kink")
+    assert [each.guessed for each in found.learners] == sorted(each.guessed for each in found.learners)
+    known = [each.regret for each in found.learners if not each.guessed]
+    assert known == sorted(known)
+    assert {each.learner for each in found.learners} == {*FEW[:3]}
+    assert all(each.low <= each.regret <= each.high <= max(each.bound or np.inf, each.low) for each in found.learners)
+    assert found.free is not None
+    assert found.free.regret < min(known)
+    text = advice_page._text(found, why=True)
+    said = (
+        "not private",
+        "Not listed:",
+        "wdp-cocop-gamma.printed: not private as claimed",
+        "1024 serves 1000",
+        "norm-kink",
+    )
+    assert [word for word in said if word not in text] == []
+    assert advice_page._csv(found, why=False).startswith("rank,learner,protects,pure,regret,low,high,bound")
+
+
+def test_the_command_answers_on_a_fresh_clone(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--results", str(REFERENCE), "--rounds", "2^14", "--dimension", "3", "--epsilon", "4", "--delta", "0"]
+    assert main([*words, "--feedback", "bandit", "--set", "ball", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(each["pure"] for each in found["learners"])
+    assert found["learners"][0]["bound"] > found["learners"][0]["regret"]
+
+
+def test_the_bound_is_that_of_the_learner_as_it_was_played(
+    tables: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
+) -> None:
+    cells = tables[0]
+    known = cells.loc[
+        cells["private"] & cells["bound"].notna() & (cells["rounds"] <= 2**14) & (cells["dimension"] <= 64)
+    ]
+    for feedback, rows in known.groupby("feedback"):
+        row = rows.sort_values(["stream", "learner", "rounds"]).iloc[len(rows) // 2]
+        learner, variant = str(row["learner"]).split(".")
+        asked = Request(int(row["rounds"]), int(row["dimension"]), float(row["epsilon"]), delta=float(row["delta"]))
+        found = bounds.of(row, learner, variant, asked, int(row["window"]))
+        if found is not None:  # data that are not there
+            np.testing.assert_allclose(found, row["bound"], rtol=1e-4, err_msg=f"{feedback} {row['learner']}")
+
+
+def test_a_learner_for_stochastic_losses_is_not_advised_against_an_adversary(
+    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"{WdpCocopGaussian.card.name}.corrected"
+    requests = [Request(4096, 4, 1.0, 16, set="ball", kind=kind) for kind in (None, "oblivious", "stochastic")]
+    assert all(name in {each.learner for each in advise(request, *few, bounds).learners} for request in requests)
+    monkeypatch.setattr(WdpCocopGaussian, "stochastic_only", True)
+    found = [advise(request, *few, bounds) for request in requests]
+    assert [name in {each.learner for each in one.learners} for one in found] == [False, False, True]
+    assert "--stochastic" in found[0].left_out[name]
+
+
+def test_less_is_served_by_more_but_not_more_by_less(
+    few: tuple[pd.DataFrame, pd.DataFrame, str], bounds: Bounds
+) -> None:
+    whole_, pure = (advise(request, *few, bounds) for request in (
+        Request(4096, 4, 1.0, set="ball"), Request(4096, 4, 1.0, 16, delta=0.0, set="ball")))  # fmt: skip
+    assert all(each.protects == "all" for each in whole_.learners)
+    assert all(each.pure for each in pure.learners)
+    assert {"needs delta > 0"} <= set(pure.left_out.values())
+    cells, times, source = few
+    lying = cells.assign(barred=np.where(cells["learner"] == "wdp-cocop-gamma.corrected", "refuted", cells["barred"]))
+    refused = advise(Request(4096, 4, 1.0, 16, delta=0.0, set="ball"), lying, times, source, bounds)
+    assert refused.left_out["wdp-cocop-gamma.corrected"] == "not private as claimed: refuted"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rounds", "1.5", "--dimension", "4", "--epsilon", "1"], "give a whole number"),
+        (["--rounds", "64", "--dimension", "4", "--epsilon", "-1"], "give a positive number"),
+        (["--rounds", "64", "--dimension", "4", "--epsilon", "1", "--delta", "1"], "pure privacy"),
+        (["--rounds", "64", "--dimension", "4"], "--epsilon"),
+        (["--rounds", "64", "--dimension", "4", "--epsilon", "1", "--set", "bal"], "did you mean 'ball'"),
+        (["--rounds", "64", "--dimension", "4", "--epsilon", "1", "--loss", "smoth"], "did you mean 'smooth'"),
+        (["--rounds", "64", "--dimension", "4", "--epsilon", "1", "--feedback", "bandits"], "invalid choice"),
+        (["--rounds", "64", "--dimension", "5", "--epsilon", "1", "--loss", "real data"], "nothing that fits"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: object = main(["--results", str(REFERENCE), *words])
+    except SystemExit as stopped:
+        code = stopped.code
+    line = capsys.readouterr().err
+    assert code == 2
+    assert said in line
+    assert line.startswith("advise: ")
+    assert line.count("\n") == 1
+
+
+def test_a_folder_without_cells_or_with_damaged_ones_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--results", str(tmp_path), *ASKED]) == 2
+    (tmp_path / "winners").mkdir()
+    (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
+    assert main(["--results", str(tmp_path), *ASKED]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert "no winners/cells.csv" in lines[0]
+    assert "not a table of cells" in lines[1]
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e5", 100_000), ("2^17", 131_072), ("1000", 1000)])
+def test_whole_numbers_may_be_powers(text: str, value: int) -> None:
+    assert whole(text) == value
