@@ -19,7 +19,7 @@ def _risk(name: str, samples: int = SAMPLES, **options: Any) -> Any:
     return make_risk(name, make_set("ball", DIMENSION), samples, generators, **options).facing(MUS)
 
 
-@pytest.mark.parametrize("name", ["linear-population", "quadratic-population"])
+@pytest.mark.parametrize("name", ["lasso-population", "linear-population", "quadratic-population"])
 def test_value_is_the_mean_loss_of_fresh_records(name: str) -> None:
     """Within 5 standard errors; the mean gradient by differences of the value, which is least at the optimum."""
     risk = _risk(name)
@@ -73,3 +73,18 @@ def test_a_pass_repeats_and_ends() -> None:
 def test_options_are_looked_at(name: str, options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=f"^options? .*{next(iter(options))}"):
         _risk(name, **options)
+
+
+def test_the_lasso_keeps_the_average_of_its_records() -> None:
+    """Gradient and columns of the stored moments against the records; single ones are not kept."""
+    generators = [np.random.default_rng([7, run]) for run in range(RUNS)]
+    risk = make_risk("lasso-population", make_set("l1-ball", DIMENSION), 5001, generators)
+    point = np.array([[0.2, -0.3, 0.1], [0.0, 0.5, 0.4]])
+    records = risk.stream().take(5001)
+    each = risk.gradients(point[None, :, None], records)[0]
+    assert np.abs(each).max() <= risk.lipschitz_l1
+    assert risk.gradient(point) == pytest.approx(each.mean(axis=1), abs=1e-12)
+    products = (records[0, ..., :-1] * records[0, ..., 1:2]).mean(axis=1)
+    assert risk.gram_columns(np.array([1, 1])) == pytest.approx(products, abs=1e-12)
+    with pytest.raises(ValueError, match="keeps no single records"):
+        risk.record_gradient(point, np.zeros(RUNS, dtype=int))
