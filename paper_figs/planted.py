@@ -89,8 +89,7 @@ class Sweep:
             "displacement": self.displacement(checkpoint, value), "noise_norm": 1.0, "comparator_gap": 0.0,
             "violation": 0.0,
             "noise_scale": 1.0, "noise_distribution": "gamma", "delivered_epsilon": 8.0 * self.delivered,
-            "projections": 1.0, "linear_oracles": 0.0, "local_oracles": 0.0, "solves": 0.0, "seconds": 1e-5,
-            "seconds_projection": 2e-6, "seconds_linear_oracle": 0.0, "seconds_local_oracle": 0.0,
+            **dict.fromkeys(COST_COLUMNS, 0.0), "projections": 1.0, "seconds": 1e-5, "seconds_projection": 2e-6,
             "status": "ok", "config_hash": "c", "code_hash": "k",
         }  # fmt: skip
         swept: dict[str, float] = {} if self.parameter == "horizon" else {self.parameter: value}

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from dpregret.core.arrays import Array
-from dpregret.paper_figs.figure_style import DASHED, HEIGHT, WIDTH, colours, look, panels, readable_log
+from dpregret.paper_figs.figure_style import DASHED, HEIGHT, WIDTH, colours, look, panels, value_ticks
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import LEVEL, holm
 
@@ -33,6 +33,7 @@ EXACT: Final = 50
 DRAWN: Final = 7
 """Learners of a panel."""
 WIDEST: Final = 100.0
+TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
 CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
            "population": "fresh records (population risk)"}  # fmt: skip
 """Feedback -> title of its panel."""
@@ -107,7 +108,7 @@ def profile_figure(found: pd.DataFrame) -> Figure:
     across, down = max(1, min(2, len(classes))), max(1, -(-len(classes) // 2))
     with look():
         figure, axes = panels(across, down)
-        figure.set_size_inches(1.25 * WIDTH * across, 1.35 * HEIGHT * down)
+        figure.set_size_inches(1.25 * WIDTH * across, 1.5 * HEIGHT * down)
         if not classes:
             axes[0].set_title("no two algorithms were measured under the same guarantee")
         for axis, name in zip(axes, classes, strict=False):
@@ -122,8 +123,10 @@ def profile_figure(found: pd.DataFrame) -> Figure:
             axis.set(xscale="log", xlim=(1.0, max(1.5, widest)), ylim=(0.0, 1.02))
             axis.set(xlabel="factor tau of the least regret", ylabel="share of its problems")
             axis.set_title(f"{CLASSES.get(name, name)}, {own['problem'].nunique()} problems")
-            readable_log(axis.xaxis)
-            axis.legend(loc="lower right", title="learner (its problems)", title_fontsize=7.5)
+            ticks = [tick for tick in TICKS if tick <= max(1.5, widest)]
+            value_ticks(axis.xaxis, ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
+            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, title="learner (its problems)",
+                        title_fontsize=7.5)  # fmt: skip
         for axis in axes[max(1, len(classes)) :]:
             axis.set_visible(False)
     return figure

@@ -45,7 +45,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
     stamped.write(frame, folder / PAPER / "oracles.parquet", stamped.Stamp("", ""))
     about = ExperimentFacts({"norm-kink": "full", "ridge-logistic": "full"}, {})
-    facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
+    facts = Facts({("runs", name): about for name in EXPERIMENTS}, dict.fromkeys(
         [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
     write_winners(sorted(runs.rglob("*.parquet")), facts, folder)
     (folder / "audit").mkdir()
