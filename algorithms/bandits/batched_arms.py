@@ -128,7 +128,7 @@ class BatchedArms(BanditLearner):
 
     def play_plainly(self, losses: LossBatch, coins: Array, units: Array, done: int) -> None:
         """One round, after `done`: lines 3 to 6. coins, units: uniform and Laplace(1) numbers, (runs,)."""
-        for setting in np.flatnonzero(done % self.lengths == 0).tolist():  # line 3
+        for setting in np.flatnonzero(done % self.lengths == 0).tolist():  # lines 2, 3
             drawn, chance = self.draw(setting, coins)
             self.arms[setting], self.chances[setting], self.heard[setting] = drawn, chance, 0.0
         values = losses.value(np.eye(self.size)[self.arms][:, :, None])[..., 0]  # line 4
