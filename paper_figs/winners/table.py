@@ -88,6 +88,11 @@ def _same_losses(one: Sample, other: Sample) -> bool:
     return paired(one, other) is not None or abs(means[0] - means[1]) <= _NEAR * abs(means[0])
 
 
+def _constant(sample: Sample) -> bool:
+    """Whether every run has the regret of the constant point: it is that point, and no price can be told from it."""
+    return bool((np.abs(sample.regret - sample.trivial) <= _SAME * np.maximum(1.0, np.abs(sample.trivial))).all())
+
+
 def ratio(rival: Sample, winner: Sample) -> Ratio:
     """Mean regret of the rival over the winner's."""
     both = paired(rival, winner)
@@ -148,7 +153,7 @@ def winners(measured: Measured) -> pd.DataFrame:
     """One row a setting (problem and guarantee) with a learner that keeps its guarantee; columns as in docs/winners.md.
 
     Barred learners do not compete; that with the least regret is named where it would have won. Learners without
-    privacy are the reference on the same problem.
+    privacy are the reference on the same problem, but for the constant point.
     """
     samples, settings = _samples(measured), defaultdict(list)
     private = set(measured.cells.loc[measured.cells["private"], "learner"])
@@ -162,7 +167,9 @@ def winners(measured: Measured) -> pd.DataFrame:
         problem = tuple(own[name] for name in PROBLEM)
         if own["private"]:
             settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
-        elif problem not in reference or own["regret"] < reference[problem]["regret"]:
+        elif not _constant(samples[number]) and (
+            problem not in reference or own["regret"] < reference[problem]["regret"]
+        ):
             reference[problem] = own
     rows = []
     for (problem, guarantee), cells in sorted(settings.items(), key=lambda each: each[0]):

@@ -63,14 +63,17 @@ def test_only_learners_of_the_same_guarantee_on_the_same_problem_compete() -> No
     assert len(table) == 1 + len(others)
     row = table.loc[table["learners"] == 2].iloc[0]
     named = row["winner"], row["second"], row["verdict"], row["reference"]
-    assert named == (
-        "good.plain",
-        "bad.plain",
-        "wins",
-        "free.plain",
-    )
+    assert named == ("good.plain", "bad.plain", "wins", "free.plain")
     assert set(table.loc[table["learners"] == 1, "verdict"]) == {"alone"}
     np.testing.assert_allclose(row["price"], noisy(10.0).mean() / noisy(2.0).mean())
+
+
+def test_the_constant_point_is_no_reference() -> None:
+    frames = [played("good.plain", noisy(600.0)), played("stay.plain", [500.0] * RUNS, epsilon=np.inf)]
+    row = winners(measured(*frames)).iloc[0]
+    assert row["reference"] == ""
+    assert np.isnan(row["price"])
+    assert row["of_constant"] > 1
 
 
 def test_what_does_not_keep_its_eps_is_barred_and_named() -> None:
