@@ -28,7 +28,7 @@ Deviations  (B, p, eta) minimise the guarantee over powers of sqrt(2) and a grid
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,7 @@ from scipy.stats import binom
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
-from dpregret.algorithms.experts.shrinking_dartboard import decision_price, running_out
+from dpregret.algorithms.experts.shrinking_dartboard import GRID, SMALLEST, decision_price, running_out
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
@@ -89,6 +89,15 @@ def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.rand
     return played
 
 
+def affordable(horizon: int, experts: int, epsilon: float, delta: float) -> bool:
+    """Whether `tuned` finds anything: the price grows with eta, so the smallest one tells."""
+    return math.isinf(epsilon) or any(
+        not Tuning(batch, keep_away, SMALLEST * _best(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
+        for batch in _batches(horizon)
+        for keep_away in reversed(GRID)
+    )
+
+
 @lru_cache(maxsize=256)
 def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | None:
     """The (B, p, eta) of the smallest guarantee that the budget can pay for; None: it pays for no draw at all.
@@ -99,19 +108,23 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | 
     """
     if math.isinf(epsilon):
         return Tuning(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
-    grid = np.logspace(-6, 0, 97).tolist()
     found, least = None, math.inf
     for batch in _batches(horizon):
-        best = math.sqrt(8 * math.log(experts) / (horizon * batch))
+        best = _best(horizon, experts, batch)
         if Tuning(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
-        for keep_away in [*grid[::8], *grid]:
-            needed = _needed(horizon * batch / 8, math.log(experts), least) if found else best * 1e-6
+        for keep_away in [*GRID[::8], *GRID]:
+            needed = _needed(horizon * batch / 8, math.log(experts), least) if found else best * SMALLEST
             eta = _largest_eta(horizon, Tuning(batch, keep_away, best), needed, epsilon, delta)
             if eta:
                 found = Tuning(batch, keep_away, eta)
                 least = found.guarantee(horizon, experts)
     return found
+
+
+def _best(horizon: int, experts: int, batch: int) -> float:
+    """The eta of the smallest guarantee at a given B, whatever it costs."""
+    return math.sqrt(8 * math.log(experts) / (horizon * batch))
 
 
 def _batches(most: int) -> list[int]:
@@ -159,13 +172,32 @@ class BatchedDartboard(ExactHedge):
         super().__init__(problem, budget, runs, variant)
         if math.isfinite(budget.epsilon) and budget.delta == 0:
             raise ValueError("batched-dartboard needs delta > 0")
-        found = tuned(self.horizon, self.experts, budget.epsilon, budget.delta)
-        if found is None:
+        if not affordable(self.horizon, self.experts, budget.epsilon, budget.delta):
             raise ValueError(
                 f"batched-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
             )
-        self.tuning = found
-        self.batch, self.keep_away, self.eta = found
+
+    @cached_property
+    def tuning(self) -> Tuning:
+        """B, p and eta, found when they are first asked for."""
+        found = tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
+        assert found is not None, "affordable"
+        return found
+
+    @cached_property
+    def batch(self) -> int:  # type: ignore[override]  # it can be written too
+        """Rounds between decisions."""
+        return self.tuning.batch
+
+    @cached_property
+    def keep_away(self) -> float:
+        """p."""
+        return self.tuning.keep_away
+
+    @cached_property
+    def eta(self) -> float:  # type: ignore[override]  # it can be written too
+        """Learning rate of the weights."""
+        return self.tuning.eta
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses; at most so many draws are expected: 1 + p T/B + (1 - p) eta times the losses, and 1 + K."""

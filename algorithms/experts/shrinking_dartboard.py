@@ -19,7 +19,7 @@ Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -32,6 +32,11 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import exp
+
+GRID: tuple[float, ...] = tuple(np.logspace(-6, 0, 97).tolist())
+"""Values of p that are tried."""
+SMALLEST = 1e-6
+"""The smallest eta that is tried, over the best one without privacy."""
 
 
 def play_by_the_box(
@@ -78,6 +83,12 @@ def too_dear(horizon: int, keep_away: float, eta: float, epsilon: float, delta: 
     return decision_price(keep_away, eta) > epsilon or price(horizon, keep_away, eta, delta) > epsilon
 
 
+def affordable(horizon: int, experts: int, epsilon: float, delta: float) -> bool:
+    """Whether `tuned` finds an eta above 0: the price grows with eta, so the smallest one tells."""
+    smallest = SMALLEST * math.sqrt(8 * math.log(experts) / horizon)
+    return math.isinf(epsilon) or any(not too_dear(horizon, p, smallest, epsilon, delta) for p in reversed(GRID))
+
+
 @lru_cache(maxsize=256)
 def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[float, float]:
     """(p, eta) of the smallest ln(d)/eta + eta T/8 that the budget can pay for; p on 97 points from 1e-6 to 1.
@@ -89,9 +100,8 @@ def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> tuple[flo
     best = math.sqrt(8 * math.log(experts) / horizon)
     if math.isinf(epsilon):
         return 1.0, best
-    grid = np.logspace(-6, 0, 97).tolist()
     found = (1.0, 0.0)
-    for keep_away in [*grid[::8], *grid]:
+    for keep_away in [*GRID[::8], *GRID]:
         if found[1] and too_dear(horizon, keep_away, found[1], epsilon, delta):
             continue
         eta = _largest_eta(horizon, keep_away, best, epsilon, delta)
@@ -104,7 +114,7 @@ def _largest_eta(horizon: int, keep_away: float, best: float, epsilon: float, de
     """The largest eta up to `best` within the budget; K jumps, so the root is approached from below."""
     if not too_dear(horizon, keep_away, best, epsilon, delta):
         return best
-    smallest = best * 1e-6
+    smallest = best * SMALLEST
     if too_dear(horizon, keep_away, smallest, epsilon, delta):
         return 0.0
     root = brentq(lambda eta: price(horizon, keep_away, eta, delta) - epsilon, smallest, best, xtol=1e-12, rtol=1e-9)
@@ -129,11 +139,25 @@ class ShrinkingDartboard(ExactHedge):
         super().__init__(problem, budget, runs, variant)
         if math.isfinite(budget.epsilon) and budget.delta == 0:
             raise ValueError("shrinking-dartboard needs delta > 0")
-        self.keep_away, self.eta = tuned(self.horizon, self.experts, budget.epsilon, budget.delta)
-        if self.eta == 0:
+        if not affordable(self.horizon, self.experts, budget.epsilon, budget.delta):
             raise ValueError(
                 f"shrinking-dartboard: epsilon = {budget.epsilon:g} leaves no switch in {self.horizon} rounds"
             )
+
+    @cached_property
+    def tuning(self) -> tuple[float, float]:
+        """(p, eta), found when it is first asked for: the check of a configuration has no use for it."""
+        return tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
+
+    @cached_property
+    def keep_away(self) -> float:
+        """p."""
+        return self.tuning[0]
+
+    @cached_property
+    def eta(self) -> float:  # type: ignore[override]  # it can be written too
+        """Learning rate of the weights."""
+        return self.tuning[1]
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
         """Expected losses and draws: 1 + T p + (1 - p)(1 - e^-eta) times the expected loss, at most 1 + K.

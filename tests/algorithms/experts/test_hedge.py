@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tiny_streams import constant, generators, halving, varying
 
+from dpregret.algorithms.experts import batched_dartboard
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
@@ -18,6 +19,7 @@ from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, Pri
 from dpregret.algorithms.experts.shrinking_dartboard import (
     ShrinkingDartboard,
     _largest_eta,
+    affordable,
     most_draws,
     price,
     tuned,
@@ -110,6 +112,15 @@ def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: floa
         if eta > found[1]:
             found = keep_away, eta
     assert tuned(horizon, 100, epsilon, 1e-6) == found
+    assert affordable(horizon, 100, epsilon, 1e-6) == (found[1] > 0)
+
+
+@pytest.mark.parametrize("horizon", [3, 999])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-7, 1e-6, 1e-5, 1e-3])
+def test_a_budget_is_refused_where_tuning_finds_nothing(horizon: int, epsilon: float) -> None:
+    assert affordable(horizon, 100, epsilon, 1e-6) == (tuned(horizon, 100, epsilon, 1e-6)[1] > 0)
+    kept = batched_dartboard.tuned(horizon, 100, epsilon, 1e-6)
+    assert batched_dartboard.affordable(horizon, 100, epsilon, 1e-6) == (kept is not None)
 
 
 @pytest.mark.parametrize(("eta", "keep_away"), [(0.05, 0.1), (0.7, 0.9), (3.0, 0.5), (2.0, 0.999)])
