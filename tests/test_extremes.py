@@ -6,6 +6,7 @@ errors here as everywhere.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -16,11 +17,13 @@ import pytest
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
+from dpregret.workflows.audits import one_pass
 from dpregret.workflows.audits.bandits import Numbers
 from dpregret.workflows.audits.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audits.experts import Table
@@ -33,8 +36,14 @@ SETTINGS = load_settings().learners
 EPSILONS = (1e-3, 1e3, math.inf)
 
 
-def every(family: str) -> list[tuple[str, str]]:
-    return [(name, variant) for name, kind in FAMILIES[family].learners.items() for variant in kind.card.variants]
+def every(family: str, records: str = "") -> list[tuple[str, str]]:
+    """Names and variants; records: of those that can do with them."""
+    return [
+        (name, variant)
+        for name, kind in FAMILIES[family].learners.items()
+        if not records or not kind.reads or records in kind.reads
+        for variant in kind.card.variants
+    ]
 
 
 def budget(epsilon: float) -> Budget:
@@ -125,7 +134,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize(("name", "variant"), every("erm"))
+@pytest.mark.parametrize(("name", "variant"), every("erm", "stored"))
 def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimum is a vertex (or an end), or every point; one data set, one run."""
     kind = FAMILIES["erm"].learners[name]
@@ -145,3 +154,38 @@ def test_risks(name: str, variant: str, epsilon: float, monkeypatch: pytest.Monk
         assert np.isfinite(points).all()
         assert domain.violation(points).max() < 1e-9
         assert all(each >= 0 for each in learner.bound())
+
+
+class Pull(one_pass.LinearSample):
+    """Few records that all pull to one side, or not at all, or to both sides in turn."""
+
+    def __init__(self, pull: str, samples: int, dimension: int, bend: float):
+        slopes = np.zeros((samples, dimension))
+        slopes[:, 0] = {"along": 1.0, "nil": 0.0, "turns": (-1.0) ** np.arange(samples)}[pull]
+        super().__init__(slopes, 1)
+        self.samples, self.dimension = samples, dimension
+        self.smoothness = self.curvature = bend  # larger than need be, or none
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("name", "variant"), every("erm", "fresh"))
+@pytest.mark.parametrize("pull", ["along", "nil", "turns"])
+def test_populations(name: str, variant: str, epsilon: float, pull: str) -> None:
+    """Fresh records, few of them, with a mean of length 1 or 0; one run. The bound is one on the excess risk."""
+    kind = FAMILIES["erm"].learners[name]
+    unproved = kind is OnlineToBatch and not OnlineToBatch.choices()[variant].proved
+    for samples, dimension, bend in itertools.product((1, 2, 3, 7, 37), (1, 4), (0.0, 0.0625)):
+        domain = make_set(kind.natural_set, dimension)
+        problem = ErmProblem(domain, Pull(pull, samples, dimension, bend))  # type: ignore[arg-type]
+        learner = started(lambda: kind(problem, [budget(epsilon)], 1, variant), "needs at least")  # noqa: B023
+        if learner is None:
+            assert samples == 1
+            continue
+        points = learner.fit(generators((3,), 1))
+        assert points.shape == (1, 1, dimension)
+        assert np.isfinite(points).all()
+        assert domain.violation(points).max() < 1e-9
+        (bound,) = learner.bound()
+        assert math.isnan(bound) if unproved else 0 <= bound < math.inf
+        excess = 1 + points[0, 0, 0] if pull == "along" else 0.0
+        assert not (math.isinf(epsilon) and excess > bound)  # nothing is random

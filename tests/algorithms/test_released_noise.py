@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 import released
 from released import Released
-from released_sums import online_to_batch
+from released_sums import ONE_PASS
 from scipy import stats
 from scipy.linalg import solve_triangular
 
-from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.counters import TreeCounterExperts
+from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.online.private_switching import SwitchingLearner
@@ -30,8 +30,8 @@ from dpregret.workflows.families import FAMILIES
 Array = np.ndarray[Any, np.dtype[np.float64]]
 RARE = 1e-9
 SIGMAS = float(stats.norm.isf(RARE / 2))
-CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, ExactHedge, SparseVectorExperts, SwitchingLearner, TreeCounterExperts,
-            VarianceReducedFrankWolfe)  # fmt: skip
+CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, SparseVectorExperts, SwitchingLearner,
+            TreeCounterExperts, VarianceReducedFrankWolfe)  # fmt: skip
 """They release choices, no sums: test_released_choices.py has their laws, or their own test."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {
     "online": released.online, "experts": released.experts, "bandits": released.bandits, "erm": released.erm,
@@ -48,7 +48,7 @@ ADDERS = [
 @pytest.mark.parametrize(("family", "name", "variant"), ADDERS)
 def test_released_noise_is_that_of_the_ledger(family: str, name: str, variant: str) -> None:
     kind = FAMILIES[family].learners[name]
-    fits((online_to_batch if kind is OnlineToBatch else CAPTURES[family])(kind, variant))
+    fits(ONE_PASS.get(kind, CAPTURES[family])(kind, variant))
 
 
 def fits(found: Released) -> None:
