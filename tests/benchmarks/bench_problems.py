@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import process_time
 from types import MappingProxyType
@@ -18,10 +18,14 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.counted import CountedSet, SolvedSet
-from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.privacy import Budget
-from dpregret.datasets.bandit_streams import make_bandit_stream
+from dpregret.algorithms.learner import Card, Problem, Setting, play
+from dpregret.algorithms.privacy import Budget, gaussian_mu
+from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
+from dpregret.datasets.base import Source, Stream
+from dpregret.datasets.catalogue import sources
 from dpregret.datasets.expert_streams import make_expert_stream
+from dpregret.datasets.risk_base import RiskSource
+from dpregret.datasets.risk_population import Pass, PopulationRisk
 from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream
 
@@ -56,22 +60,76 @@ LIMITS = MappingProxyType(
     }
 )  # fmt: skip
 """Most runs, dimension and rounds of learners whose single round is dear."""
-SETS = MappingProxyType(
+SETS = MappingProxyType({"fw": "l1-ball"})
+"""Where a learner stands beside another one; all others play on the set that they are made for."""
+SOURCES: Mapping[str, type[Source]] = MappingProxyType({"online": Stream, "bandits": BanditStream, "erm": RiskSource})
+PLAYED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "sampled-sparse-vector": "ball", "private-fw": "l1-ball", "fw": "l1-ball", "noisy-eg": "l1-ball",
-        "noisy-qnorm": "l1-ball", "noisy-grouped": "grouped-l1", "noisy-nuclear": "nuclear",
-        "wdp-cocol-gamma": "simplex", "wdp-cocol-gaussian": "simplex", "lloo-ftal": "simplex",
+        "online": ("norm-kink", "smooth-quadratic", "lasso", "half-space", "realizable-direction"),
+        "bandits": ("linear", "arms"),
+        "erm": (
+            "norm-kink-risk", "linear-population", "hetero-consensus", "lasso-population", "quadratic-risk",
+            "quadratic-population", "logistic-risk",
+        ),
     }
 )  # fmt: skip
-"""Where a learner is at home; all others play on the ball."""
-RISKS = MappingProxyType(
+"""What is played: a learner meets the first that serves all its needs."""
+SHAPES = MappingProxyType(
     {
-        "private-fw": "hetero-consensus", "fw": "hetero-consensus", "private-fw-general": "quadratic-risk",
-        "noisy-gd-strong": "quadratic-risk", "output-perturbation": "quadratic-risk",
-        "projected-gradient": "quadratic-risk", "objective-perturbation": "logistic-risk",
-        "chaudhuri": "logistic-risk",
+        "hetero-consensus": {"smooth"}, "lasso-population": {"smooth"}, "quadratic-risk": {"smooth", "strongly-convex"},
+        "quadratic-population": {"smooth", "strongly-convex"}, "logistic-risk": {"smooth", "rank-one"},
     }
 )  # fmt: skip
+"""Needs that a risk serves besides the traits of its class."""
+ONLY_ON = MappingProxyType({"hetero-consensus": "l1-ball", "lasso-population": "l1-ball"})
+"""The set of data that are meant for one alone."""
+
+
+def home(family: str, name: str) -> str:
+    """The set that a learner plays on: the one that it is made for, or a ball."""
+    kind = learners(family)[name]
+    if kind.card.needs & {"local-oracle", "arms"}:
+        return "simplex"
+    return SETS.get(name) or str(getattr(kind, "natural_set", "ball"))
+
+
+def needs(family: str, kind: Any) -> frozenset[str]:
+    """What a learner asks of losses, of records and of sets; curvature only where cards say who does without it."""
+    card: Card = kind.card
+    wanted = card.all_needs if family == "online" else card.needs
+    return wanted | getattr(kind, "reads", frozenset())
+
+
+def data_for(family: str, name: str, domain: str) -> str:
+    """The first data that serve a learner on a set; needs that no data serve are those of sets."""
+    kinds = sources(SOURCES[family])
+    served = {each: kinds[each].traits | SHAPES.get(each, set()) for each in PLAYED[family]}
+    asked = needs(family, learners(family)[name]) & frozenset().union(*served.values())
+    fitting = [each for each in PLAYED[family] if asked <= served[each] and ONLY_ON.get(each, domain) == domain]
+    if not fitting:
+        raise LookupError(f"no data of the benchmarks serve {name} on {domain}: {sorted(asked)}")
+    return fitting[0]
+
+
+def one_pass(kind: Any) -> bool:
+    """Whether a learner meets fresh records: as many as there are rounds."""
+    return "fresh" in getattr(kind, "reads", ())
+
+
+class Drawn:
+    """A population whose records are there before the clock starts: they are no work of the learner, nor its noise."""
+
+    def __init__(self, risk: PopulationRisk) -> None:
+        self.risk, self._records = risk, risk.stream().take(risk.samples)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.risk, name)
+
+    def stream(self) -> Pass:
+        """A pass over the same records."""
+        count = self._records.shape[2]
+        whole = Pass(lambda taken: self._records[:, :, count - whole.left - taken : count - whole.left].copy(), count)
+        return whole
 
 
 def every(family: str) -> list[tuple[str, str]]:
@@ -79,10 +137,10 @@ def every(family: str) -> list[tuple[str, str]]:
     return [(family, name) for name in learners(family)]
 
 
-def within(name: str, size: Size) -> Size:
+def within(family: str, name: str, size: Size) -> Size:
     """The size, cut to what the learner can play in a fraction of a second."""
     runs, dimension, rounds = LIMITS.get(name, (size.runs, size.dimension, size.rounds))
-    domain = size.domain or SETS.get(name, "ball")
+    domain = size.domain or home(family, name)
     cut = min(dimension, size.dimension)
     if domain == "nuclear":
         cut = math.isqrt(cut) ** 2
@@ -101,7 +159,7 @@ class Case:
     steps: float = math.nan  # round-runs of the last play: rounds (or iterations) times runs times settings
 
     def __post_init__(self) -> None:
-        self.size = within(self.name, self.size)
+        self.size = within(self.family, self.name, self.size)
         if self.family == "experts":
             self.size = replace(self.size, domain="")
         self.kind = learners(self.family)[self.name]
@@ -110,6 +168,8 @@ class Case:
         epsilons = self.size.epsilons if self.kind.card.private else (math.inf,)
         self.budgets = [Budget(epsilon, DELTA) for epsilon in epsilons]
         self._play = getattr(self, f"_{self.family}")
+        self.data = data_for(self.family, self.name, self.size.domain) if self.family in PLAYED else ""
+        self.population = self._population() if one_pass(self.kind) else None
 
     def play(self, make: Maker = plain) -> float:
         """Play once, from new generators on."""
@@ -128,14 +188,11 @@ class Case:
 
     def online(self) -> tuple[Problem, Iterable[Any]]:
         """What an online learner is told, and the losses it meets."""
-        size, needs = self.size, self.kind.card.needs
+        size = self.size
         domain = make_set(size.domain, size.dimension)
-        name = "lasso" if "quadratic" in needs else "smooth-quadratic" if "smooth" in needs else "norm-kink"
-        if "best-loss" in needs:
-            name = "realizable-direction" if "smooth" in needs else "half-space"
-        stream = make_stream(name, domain)
+        stream = make_stream(self.data, domain)
         problem = Problem(
-            SolvedSet(domain) if "solver" in needs else CountedSet(domain), size.rounds, stream.lipschitz,
+            (SolvedSet if "solver" in self.kind.card.needs else CountedSet)(domain), size.rounds, stream.lipschitz,
             stream.strong_convexity, stream.smoothness, getattr(stream, "best_loss", None),
         )  # fmt: skip
         losses = stream.rounds(plain(DATA, size.runs), size.rounds)
@@ -163,8 +220,9 @@ class Case:
 
     def _bandits(self, make: Maker) -> float:
         size = self.size
-        stream = make_bandit_stream("linear", make_set(size.domain, size.dimension))
-        problem = BanditProblem(stream.domain, size.rounds, stream.lipschitz, stream.linear)
+        domain = make_set(size.domain, size.dimension)
+        stream = make_bandit_stream(self.data, domain)
+        problem = BanditProblem(domain, size.rounds, stream.lipschitz, stream.linear, "arms" in stream.traits)
         learner = self.kind(problem, self.budgets, size.runs, self.variant)
         source = stream.source(plain(DATA, size.runs))
         directions, noise = make(DIRECTIONS, size.runs), make(NOISE, size.runs)
@@ -173,16 +231,24 @@ class Case:
         learner.play(source, directions, noise)
         return process_time() - started
 
+    def _population(self) -> Drawn:
+        """Of as many records as there are rounds, made hard for the budgets; drawn before anybody records draws."""
+        size = self.size
+        domain = make_set(size.domain, size.dimension)
+        risk: PopulationRisk = make_risk(self.data, domain, size.rounds, plain(DATA, size.runs))
+        return Drawn(risk.facing([gaussian_mu(budget) for budget in self.budgets]))
+
     def _erm(self, make: Maker) -> float:
         size = self.size
         domain = make_set(size.domain, size.dimension)
-        risk = make_risk(RISKS.get(self.name, "norm-kink-risk"), domain, SAMPLES, plain(DATA, size.runs))
+        risk = self.population or make_risk(self.data, domain, SAMPLES, plain(DATA, size.runs))
         kind = self.kind
         if hasattr(kind, "MAX_ITERATIONS"):  # rounds: a cap, where a learner iterates
             kind = type(kind.__name__, (kind,), {"MAX_ITERATIONS": size.rounds})
         learner = kind(ErmProblem(domain, risk), self.budgets, size.runs, self.variant)
         generators = make(NOISE, size.runs)
-        self.steps = max(1, sum(learner.iterations())) * size.runs
+        met = size.rounds * len(self.budgets)  # a record is a round, where each is met once
+        self.steps = (met if self.population else max(1, sum(learner.iterations()))) * size.runs
         started = process_time()
         learner.fit(generators)
         return process_time() - started

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bench_problems import SETS, Case, Size, every
+from bench_problems import Case, Size, every, home, one_pass
 from bench_race import Race
 from scipy import stats
 
@@ -53,20 +53,19 @@ def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float
 
 def smallest(family: str, name: str) -> Size:
     """One run in one dimension, or the least that the learner's set has: nearly all that is left is Python."""
-    flat = 1 if family in ("online", "erm") and SETS.get(name, "ball") == "ball" else 2
-    if name == "noisy-nuclear":
-        flat = 4
+    domain = home(family, name)
+    flat = 4 if domain == "nuclear" else 1 if family in ("online", "erm") and domain == "ball" else 2
     return Size(1, flat, {"bandits": 4096, "experts": 2048}.get(family, 512))
 
 
 def sweeps() -> list[tuple[str, str, str]]:
-    """What is swept: T is the number of iterations where a learner of a risk has a cap on it."""
+    """What is swept: T is the number of iterations where a learner of a risk has a cap on it, or of fresh records."""
+    has_rounds = {name for name, kind in learners("erm").items() if one_pass(kind) or hasattr(kind, "MAX_ITERATIONS")}
     found = [(family, name, parameter) for each in SWEEPS for family, name in every(each) for parameter in SYMBOL]
     return [
         (family, name, parameter)
         for family, name, parameter in found
-        if name not in DEAR
-        and ((family, parameter) != ("erm", "rounds") or hasattr(learners("erm")[name], "MAX_ITERATIONS"))
+        if name not in DEAR and ((family, parameter) != ("erm", "rounds") or name in has_rounds)
     ]
 
 
