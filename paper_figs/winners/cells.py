@@ -188,9 +188,8 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     cells = cells.assign(losses=[each.losses for each in about], kind=[each.kind for each in about])
     promised = (cells["kind"] == STOCHASTIC) | ~cells["learner"].str.split(".").str[0].isin(facts.stochastic_only)
     cells["bound"] = cells["bound"].where(promised)
-    kept = rows.reindex(
-        columns=["cell", "run", "regret", "trivial_regret", "seconds"]
-    )  # a kind of problem may not time
+    # not every kind of problem is timed
+    kept = rows.reindex(columns=["cell", "run", "regret", "trivial_regret", "seconds"])
     return Measured(kept, cells.reset_index(drop=True))
 
 
