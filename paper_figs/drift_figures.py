@@ -62,23 +62,22 @@ def _over_time(axis: Axes, rows: pd.DataFrame, coloured: dict[float, tuple[float
     final = forgets.loc[(forgets["epsilon"] == largest) & (forgets["checkpoint"] == ends[-1])]
     longest = int(final["window"].max())
     length = int(final.loc[final["window"] < longest].groupby("window")["regret"].mean().idxmin())
-    for budget, colour in coloured.items():
-        private = f"eps = {budget:g}" if np.isfinite(budget) else "not private"
-        for each, line, name in ((longest, "-", "never forgets"),
-                                 (length, DASHED, f"forgets every {_count(length)}")):  # fmt: skip
-            chosen = forgets.loc[(forgets["epsilon"] == budget) & (forgets["window"] == each)]
-            _year(axis, chosen, step, colour, line, f"{private}, {name}")
+    lines = ((longest, "-", "never forgets"), (length, DASHED, f"forgets every {_count(length)}"))
+    for each, line, name in lines:
+        axis.plot([], [], color="0.1", linestyle=line, linewidth=1.0, label=name)
+        for budget, colour in coloured.items():
+            _year(axis, forgets.loc[(forgets["epsilon"] == budget) & (forgets["window"] == each)], step, colour, line)
     axis.axhline(0.0, color="0.3", linewidth=0.8)
     axis.set(xlabel="rounds so far, thousands", ylabel="loss a round above the best fixed point")
     axis.set_title("over time")
-    axis.legend(loc="best", fontsize=6.0)
+    axis.legend()
 
 
-def _year(axis: Axes, rows: pd.DataFrame, step: int, colour: tuple[float, float, float], line: Any, label: str) -> None:
+def _year(axis: Axes, rows: pd.DataFrame, step: int, colour: tuple[float, float, float], line: Any) -> None:
     table = rows.pivot_table(index="run", columns="checkpoint", values="regret_last")
     means, reach = means_of(np.diff(table.to_numpy(dtype=float), axis=1, prepend=0.0) / step)
     ends = table.columns.to_numpy(dtype=float) / 1000
-    axis.plot(ends, means, color=colour, linestyle=line, linewidth=1.0, label=label)
+    axis.plot(ends, means, color=colour, linestyle=line, linewidth=1.0)
     axis.fill_between(ends, means - reach, means + reach, color=colour, alpha=0.2, linewidth=0)
 
 
