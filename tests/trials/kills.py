@@ -130,6 +130,8 @@ def main() -> int:
     for option, value in (("repeats", 3), ("kills", 3), ("cores", os.cpu_count() or 1), ("seed", 1)):
         parser.add_argument(f"--{option}", type=int, default=value)
     asked = parser.parse_args()
+    for ignored in (signal.SIGINT, signal.SIGHUP):  # in a script's background, under nohup; inherited
+        signal.signal(ignored, signal.default_int_handler)
     profile, name = Path(asked.profile), Path(asked.profile).stem  # a file of one's own, or the name of a profile
     chosen = profile.resolve() if profile.suffix else name
     words = ["--cores", str(asked.cores), "--config", f"profile={chosen}"]
