@@ -304,11 +304,10 @@ def _constant(request: Request, cells: pd.DataFrame) -> float:
 
 
 def _free(request: Request, cells: pd.DataFrame, times: pd.DataFrame) -> Advised | None:
-    """The best learner without privacy on the same losses, or a private one without noise; not the constant point."""
+    """The best learner without privacy on the same losses, or a private one without noise."""
     found, private = [], set(cells.loc[cells["private"], "learner"])
     for learner, own in cells.loc[~cells["private"]].groupby("learner", sort=True):
-        moves = not np.allclose(own["regret"], own["trivial"], rtol=1e-9)
-        if moves and (own["regret"] > 0).sum() >= FEWEST:
+        if (own["regret"] > 0).sum() >= FEWEST:
             ahead = Law(own).predict(request.row)
             name = f"{learner} without noise" if learner in private else str(learner)
             found.append(_row(request, name, ahead, None, own, times, False, "none", ahead.beyond, ()))

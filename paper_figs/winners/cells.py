@@ -32,6 +32,8 @@ STOCHASTIC, OBLIVIOUS, RECORDS = "stochastic", "oblivious", "records"
 LEAST_ROUNDS: Final = 64
 SLACK: Final = 1e-6
 """Relative error of a ledger."""
+SAME: Final = 1e-9
+"""Relative difference of numbers that are equal but for rounding."""
 _READ: Final = (
     "learner", "variant", "stream", "set", "horizon", "anytime", "dimension", "window", "run", "checkpoint", "epsilon",
     "delta", "regret", "trivial_regret", "bound", "delivered_epsilon", "status", "seconds", *CALLS, *OPTIONS,
@@ -163,10 +165,12 @@ def _worded(name: object, value: object) -> str:
 def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     """Cells of comparable rows: mean regret, its standard error over runs, explicit bound, calls, and whether barred.
 
-    Where a learner has played the same cell in several experiments the rows agree, and one of each run is kept.
+    The constant point is none of them: its regret stands beside every cell as `trivial`. Where a learner has
+    played the same cell in several experiments the rows agree, and one of each run is kept.
     """
     key = [*PROBLEM, *GUARANTEE, "learner"]
     rows = rows.sort_values([*key, "run", "made_for", "horizon"], kind="stable").drop_duplicates([*key, "run"])
+    rows = _without_constants(rows, key)
     rows = rows.assign(cell=rows.groupby(key, sort=True).ngroup()).reset_index(drop=True)
     grouped = rows.groupby("cell", sort=True)
     cells = rows.drop_duplicates("cell").sort_values("cell").set_index("cell")[[*key, "private"]]
@@ -191,6 +195,12 @@ def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     # not every kind of problem is timed
     kept = rows.reindex(columns=["cell", "run", "regret", "trivial_regret", "seconds"])
     return Measured(kept, cells.reset_index(drop=True))
+
+
+def _without_constants(rows: pd.DataFrame, key: list[str]) -> pd.DataFrame:
+    """All but cells without privacy in which every run has the regret of the constant point: they are that point."""
+    apart = (rows["regret"] - rows["trivial_regret"]).abs() > SAME * rows["trivial_regret"].abs().clip(lower=1.0)
+    return rows.loc[rows["private"] | apart.groupby([rows[name] for name in key]).transform("any")]
 
 
 def _barred(learner: str, private: bool, epsilon: float, delivered: float, refuted: Mapping[str, str]) -> str:

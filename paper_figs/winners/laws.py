@@ -28,6 +28,7 @@ import pandas as pd
 from scipy import linalg
 
 from dpregret.core.arrays import Array
+from dpregret.paper_figs.winners.cells import SAME
 
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")
 PRIOR: Final = {"rounds": (0.5, 0.5), "dimension": (0.5, 0.5), "epsilon": (-0.5, 0.5), "window": (0.5, 0.75)}
@@ -37,7 +38,6 @@ AVERAGES: Final = ("erm", "population")
 LEVEL: Final = 10.0
 """Standard deviation of b0."""
 LENGTHS, SPREADS, NUGGETS = (1.0, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0), (0.003, 0.03, 0.15)
-_SAME: Final = 1e-9
 FEWEST: Final = 3
 """Cells of which a law is made."""
 QUANTILE: Final = 1.96
@@ -97,7 +97,7 @@ def beyond(cells: pd.DataFrame, asked: pd.DataFrame) -> dict[str, str]:
     found, feedback = {}, str(cells["feedback"].iloc[0])
     values, measured = coordinates(asked, feedback).iloc[0], coordinates(cells, feedback)
     for name in used_by(cells):
-        if not measured[name].min() - _SAME <= values[name] <= measured[name].max() + _SAME:
+        if not measured[name].min() - SAME <= values[name] <= measured[name].max() + SAME:
             own = cells[name].where(cells[name] > 0, cells["rounds"])
             least, most = own.min(), own.max()
             found[name] = f"only {least:.10g}" if least == most else f"{least:.10g} to {most:.10g}"

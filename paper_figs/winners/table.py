@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import special
 
 from dpregret.core.arrays import Array
-from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM, Measured
+from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM, SAME, Measured
 
 LEVEL: Final = 0.05
 WINS, LEADS, TIED, ALONE = "wins", "leads", "tied", "alone"
@@ -38,7 +38,6 @@ COLUMNS: Final = (
     "bound_gap_low", "bound_gap_high", "reference", "price", "barred",
 )  # fmt: skip
 """What a row says of its setting; `p_holm` and `verdict` follow."""
-_SAME: Final = 1e-9
 _NEAR: Final = 0.01
 Cell = dict[str, Any]
 """A row of `Measured.cells`, with its `sample`."""
@@ -77,7 +76,7 @@ def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
     if len(first) < 2:
         return None
     apart = np.abs(one.trivial[first] - other.trivial[second])
-    if (apart > _SAME * np.maximum(1.0, np.abs(one.trivial[first]))).any():
+    if (apart > SAME * np.maximum(1.0, np.abs(one.trivial[first]))).any():
         return None
     return one.regret[first], other.regret[second]
 
@@ -86,11 +85,6 @@ def _same_losses(one: Sample, other: Sample) -> bool:
     """Streams may be aimed at an eps: without privacy they are others. Other runs of the same law are the same."""
     means = float(one.trivial.mean()), float(other.trivial.mean())
     return paired(one, other) is not None or abs(means[0] - means[1]) <= _NEAR * abs(means[0])
-
-
-def _constant(sample: Sample) -> bool:
-    """Whether every run has the regret of the constant point: it is that point, and no price can be told from it."""
-    return bool((np.abs(sample.regret - sample.trivial) <= _SAME * np.maximum(1.0, np.abs(sample.trivial))).all())
 
 
 def ratio(rival: Sample, winner: Sample) -> Ratio:
@@ -134,7 +128,7 @@ def beaten(rival: Sample, winner: Sample) -> float:
     else:
         mean = float(rival.regret.mean() - winner.regret.mean())
         error, free = _welch(rival.regret, winner.regret)
-    if error <= _SAME * abs(mean):
+    if error <= SAME * abs(mean):
         return 0.5 if mean == 0 else float(mean < 0)
     return float(special.stdtr(free, -mean / error))
 
@@ -153,7 +147,7 @@ def winners(measured: Measured) -> pd.DataFrame:
     """One row a setting (problem and guarantee) with a learner that keeps its guarantee; columns as in docs/winners.md.
 
     Barred learners do not compete; that with the least regret is named where it would have won. Learners without
-    privacy are the reference on the same problem, but for the constant point.
+    privacy are the reference on the same problem.
     """
     samples, settings = _samples(measured), defaultdict(list)
     private = set(measured.cells.loc[measured.cells["private"], "learner"])
@@ -167,9 +161,7 @@ def winners(measured: Measured) -> pd.DataFrame:
         problem = tuple(own[name] for name in PROBLEM)
         if own["private"]:
             settings[problem, tuple(own[name] for name in GUARANTEE)].append(own)
-        elif not _constant(samples[number]) and (
-            problem not in reference or own["regret"] < reference[problem]["regret"]
-        ):
+        elif problem not in reference or own["regret"] < reference[problem]["regret"]:
             reference[problem] = own
     rows = []
     for (problem, guarantee), cells in sorted(settings.items(), key=lambda each: each[0]):
@@ -231,7 +223,7 @@ def _over(one: float, other: float) -> float:
 def _verdict(learners: int, value: float, p: float) -> str:
     if learners == 1:
         return ALONE
-    if abs(value - 1) <= _SAME:
+    if abs(value - 1) <= SAME:
         return TIED
     return WINS if p < LEVEL else LEADS
 
