@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api import types
 
 from dpregret.core import stamped
+from dpregret.paper_figs.row_limits import first_fault
 
 TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
 
@@ -120,8 +121,6 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
         raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
-    from dpregret.paper_figs.row_limits import first_fault  # loads compiled loops, which who only names columns needs not
-
     fault = first_fault(frame.loc[frame["status"] == "ok"])
     if fault is not None:
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
