@@ -3,6 +3,8 @@
 Every loss is convex and L-Lipschitz on the whole space, at least 0 on the set, and 0 somewhere on it (of arms: at most
 1 on it), so that within a distance zeta of the set it lies in [-L zeta, L (D + zeta)]: the range to which learners clip
 what they see.
+
+What takes an oracle is computed when a stream is first played: a configuration is checked with streams that never are.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -154,8 +157,12 @@ class Cone(BanditStream):
 
     def __init__(self, domain: BanditDomain) -> None:
         super().__init__(domain, 1.0)
-        vertex = domain.linear_oracle(np.arange(1.0, domain.dimension + 1))
-        self.anchor = 0.1 * domain.center() + 0.9 * vertex
+
+    @cached_property
+    def anchor(self) -> Array:
+        """z (n,)."""
+        vertex = self.domain.linear_oracle(np.arange(1.0, self.domain.dimension + 1))
+        return 0.1 * self.domain.center() + 0.9 * vertex
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
@@ -179,11 +186,20 @@ class LinearStream(BanditStream):
 
     def __init__(self, domain: BanditDomain, costs: Array) -> None:
         super().__init__(domain, 1.0)
-        basis = domain.hull_basis()
-        within = product(product(costs, basis), basis.T)
-        self.costs = within / np.sqrt(vecdot(within, within)).max()
-        vertices = domain.linear_oracle(self.costs)
-        self.offsets = -vecdot(self.costs, vertices)
+        self.given = costs
+
+    @cached_property
+    def costs(self) -> Array:
+        """All c (pool, n)."""
+        basis = self.domain.hull_basis()
+        within = product(product(self.given, basis), basis.T)
+        scaled: Array = within / np.sqrt(vecdot(within, within)).max()
+        return scaled
+
+    @cached_property
+    def offsets(self) -> Array:
+        """Minus the least loss of each over the set (pool,)."""
+        return -vecdot(self.costs, self.domain.linear_oracle(self.costs))
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
@@ -224,7 +240,12 @@ class EntryStream(BanditStream):
 
     def __init__(self, domain: BanditDomain, truth: Array) -> None:
         super().__init__(domain, 1.0)
-        self.truth = domain.project(truth)
+        self.given = truth
+
+    @cached_property
+    def truth(self) -> Array:
+        """m (n,)."""
+        return self.domain.project(self.given)
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""

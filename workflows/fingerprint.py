@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,9 +34,33 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
+_told: dict[Path, frozenset[str]] = {}
+
+
+def tell(imports: Mapping[str, Sequence[str]]) -> None:
+    """Take what `all_imports` found in the very code that is here, instead of parsing it again."""
+    _told.update({ROOT / name: frozenset(found) for name, found in imports.items()})
+
+
+def all_imports() -> dict[str, Sequence[str]]:
+    """File, from the top folder on -> every name of ours that it imports, sorted; not of files that are no Python."""
+    found: dict[str, Sequence[str]] = {}
+    for path in _python_files():
+        with contextlib.suppress(SyntaxError, ValueError):
+            found[path.relative_to(ROOT).as_posix()] = sorted(_imports(path))
+    return found
+
+
+def _python_files() -> list[Path]:
+    folders = [*(ROOT / folder for folder in FOLDERS), ROOT / PACKAGE / CORE]
+    return [path for folder in folders for path in folder.rglob("*.py")]
+
+
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """Return every name of ours that a file imports, submodules written as ``from package import name`` too."""
+    if path in _told:
+        return _told[path]
     found: set[str] = set()
     for node in ast.walk(ast.parse(_content(path))):
         if isinstance(node, ast.Import):
@@ -64,6 +89,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 def forget() -> None:
     """Read every file anew: for processes that see files change."""
+    _told.clear()
     for cached in (module_file, _content, _imports, code_fingerprint, _learner_fingerprint):
         cached.cache_clear()
 
@@ -85,8 +111,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 @functools.cache
 def code_fingerprint() -> str:
     """Return the fingerprint of all Python files of the project."""
-    folders = [*(ROOT / folder for folder in FOLDERS), ROOT / PACKAGE / CORE]
-    return fingerprint(path for folder in folders for path in folder.rglob("*.py"))
+    return fingerprint(_python_files())
 
 
 def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> str:
