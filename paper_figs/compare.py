@@ -93,7 +93,7 @@ def _fitted(both: pd.DataFrame, side: str) -> list[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print what differs; exit code 2 when the folders cannot be compared."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.compare", description=__doc__)
+    parser = argparse.ArgumentParser(prog="dpregret compare", description=__doc__)
     parser.add_argument("a", type=Path, help="a folder of results, such as results/reference, or that of one paper")
     parser.add_argument("b", type=Path, help="the other one")
     parser.add_argument("--csv", type=Path, help="write the table there too")
