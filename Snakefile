@@ -122,6 +122,7 @@ for paper in CONFIG.papers:
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",
+            f"{RESULTS}/{paper}/report.html",
 
 
 onstart:

@@ -18,7 +18,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.workflows import names
+from dpregret.workflows import known
 
 OWN: Final = Path(__file__).resolve().parents[1]
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -71,7 +71,7 @@ def targets() -> list[str]:
     """What can be asked for beside files: papers, and rules that make one thing."""
     rules = (path.read_text(encoding="utf-8") for path in (OWN / "workflows" / "rules").glob("*.smk"))
     found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
-    return sorted({"all", *found, *names.papers(), *names.short_names(names.papers()).values()})
+    return sorted({"all", *found, *known.papers(), *known.short_names(known.papers()).values()})
 
 
 def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
@@ -85,7 +85,7 @@ def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
 
 def paper_words() -> list[str]:
     """Short names of the papers."""
-    return sorted(names.short_names(names.papers()).values())
+    return sorted(known.short_names(known.papers()).values())
 
 
 def processors() -> int:
@@ -101,7 +101,7 @@ def processors() -> int:
 Profile = Annotated[
     str,
     typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
-                 autocompletion=complete(names.profile_names)),
+                 autocompletion=complete(known.profile_names)),
 ]  # fmt: skip
 Paper = Annotated[
     str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
@@ -150,13 +150,13 @@ def run(
     wanted, further = [seen_from(root, word) for word in words[:first]], words[first:]
     if "--config" in further or "-C" in further:
         stop("--config is Snakemake's: say --profile NAME, and --limits for limits")
-    known = targets()
+    makes = targets()
     for word in wanted:
-        if not re.search(r"[/.]", word) and word not in known:
+        if not re.search(r"[/.]", word) and word not in makes:
             stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
     profile = seen_from(root, profile)
     try:
-        file = names.profile_path(profile)
+        file = known.profile_path(profile)
     except ConfigError as error:
         stop(str(error))
     if not (root / file).is_file():
@@ -220,7 +220,7 @@ def report(
             "--profile",
             "-p",
             help="Of this profile (the newest of all where not given).",
-            autocompletion=complete(names.profile_names),
+            autocompletion=complete(known.profile_names),
         ),
     ] = None,
     show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
@@ -234,7 +234,7 @@ def report(
     root = clone()
     results = root / "results"
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
-    papers = [name for name in names.papers() if name.startswith(paper)] if paper else ["", *names.papers()]
+    papers = [name for name in known.papers() if name.startswith(paper)] if paper else ["", *known.papers()]
     if not papers:
         stop(not_allowed("paper", paper, paper_words()))
     pages = [folder / name / "report.html" for folder in folders for name in papers]

@@ -33,6 +33,7 @@ TIMED = (
     "*/exact/cpu.*",
     "winners/times.csv",
     "report.html",
+    "*/report.html",
 )
 
 SAME, TIMES, RECORD = "same", "times", "record"

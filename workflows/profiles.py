@@ -14,8 +14,8 @@ from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import in_order
 from dpregret.core.yaml_source import Bounds, Expanded, KeyPath, Source, read_source, shown
 from dpregret.workflows.grids import expand
+from dpregret.workflows.known import PAPERS, PROFILES, papers, profile_path, short_names
 from dpregret.workflows.limits import Limits, long_lists
-from dpregret.workflows.names import PAPERS, PROFILES, papers, profile_path, short_names
 
 __all__ = [
     "LIKE", "LISTED", "PAPERS", "PAPER_KEYS", "PROFILES", "TOP_KEYS", "papers", "profile_path", "read_profile",
