@@ -128,7 +128,7 @@ def main() -> int:
     manifest = json.loads((results / NAME).read_text(encoding="utf-8"))
     lock = ROOT / LOCK
     if (checksum(lock) if lock.is_file() else None) != manifest.get("lock"):
-        print(f"{results}: not archived: {LOCK} is not the lock that it was made with", file=sys.stderr)
+        print(f"{results}: not archived: it was made with another {LOCK} than {ROOT / LOCK}", file=sys.stderr)
         return 2
     if manifest.get("code") != code_fingerprint():
         print(f"{results}: made with other code than this tree's (commit: {manifest.get('commit')})", file=sys.stderr)
