@@ -59,16 +59,20 @@ def _python_files() -> list[Path]:
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """Return every name of ours that a file imports, submodules written as ``from package import name`` too."""
-    if path in _told:
-        return _told[path]
+    return _told[path] if path in _told else _parsed(_content(path), path.relative_to(ROOT).parts[:-1])
+
+
+@functools.cache
+def _parsed(content: bytes, folders: tuple[str, ...]) -> frozenset[str]:
+    """The same of the content of a file in these folders; kept by content, so that nothing need be forgotten."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(_content(path))):
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                here = [PACKAGE, *path.relative_to(ROOT).parts[:-1]]
+                here = [PACKAGE, *folders]
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
             found.add(base)
             found |= {f"{base}.{alias.name}" for alias in node.names}

@@ -33,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import binom
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
@@ -53,8 +54,6 @@ class Tuning(NamedTuple):
 
     def most_draws(self, horizon: int) -> int:
         """K: more than this many of ceil(T/B) independent events of probability q have probability below 1/T^2."""
-        from scipy.stats import binom  # slow to import, and who only makes a learner needs no quantile
-
         probability = self.keep_away - (1 - self.keep_away) * math.expm1(-self.eta * self.batch)
         return int(binom.isf(running_out(horizon), -(-horizon // self.batch), min(1.0, probability))) + 1
 

@@ -23,6 +23,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import binom
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
@@ -57,8 +58,6 @@ def play_by_the_box(
 
 def most_draws(horizon: int, keep_away: float, eta: float) -> int:
     """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
-    from scipy.stats import binom  # slow to import, and who only makes a learner needs no quantile
-
     probability = min(1.0, keep_away + eta)
     return int(binom.isf(running_out(horizon), horizon, probability)) + 1
 
