@@ -24,6 +24,7 @@ class Arms(BanditStream):
     """
 
     name = "arms"
+    title = "Bernoulli arms"
     traits = frozenset({"linear", "arms"})
     sets = ("simplex",)
     tight = stochastic = True
@@ -70,6 +71,7 @@ class HardArms(Arms):
     """
 
     name = "hard-arms"
+    title = "hard arms"
     aimed = True
 
     def __init__(self, domain: BanditDomain, horizon: int, epsilon: float, gap: float = 1.0) -> None:

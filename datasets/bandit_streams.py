@@ -87,6 +87,7 @@ class Cone(BanditStream):
     """f_t(x) = |x - z|, z nine tenths of the way from the center to a vertex: tight. No randomness."""
 
     name = "cone"
+    title = "norm cone"
     tight = True
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -213,6 +214,7 @@ class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
 
     name = "linear"
+    title = "fixed linear loss"
     stochastic = False
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -223,6 +225,7 @@ class RandomLinear(LinearStream):
     """A mean cost plus noise of relative size `spread`."""
 
     name = "random-linear"
+    title = "random linear losses"
 
     def __init__(self, domain: BanditDomain, spread: float = 1.0) -> None:
         if not (spread > 0 and math.isfinite(spread)):
@@ -235,6 +238,7 @@ class ShortestPath(LinearStream):
     """Edge delays, exponential around a mean that differs between edges: route a packet a round (flow set)."""
 
     name = "shortest-path"
+    title = "shortest paths"
     sets = ("flow",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -258,6 +262,7 @@ class TopK(LinearStream):
     """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
 
     name = "top-k"
+    title = "top-k recommendation"
     sets = ("hypersimplex", "partition-matroid", "coverage")
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -270,6 +275,7 @@ class Network(LinearStream):
     """Link prices of a network that must stay connected (spanning-trees)."""
 
     name = "network"
+    title = "network design"
     sets = ("spanning-trees",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -295,6 +301,7 @@ class Completion(EntryStream):
     """A matrix of the given rank, of nuclear norm half the radius, one entry a round (nuclear)."""
 
     name = "completion"
+    title = "matrix completion"
     sets = ("nuclear",)
 
     def __init__(self, domain: BanditDomain, rank: int = 1) -> None:
@@ -314,6 +321,7 @@ class DigitsCompletion(EntryStream):
     """
 
     name = "digits-completion"
+    title = "digit images"
     data = "digits"
     real = True
     sets = ("nuclear",)
