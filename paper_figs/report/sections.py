@@ -164,7 +164,7 @@ def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
 def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
     """Rows of the file stand in the order of the claims file: exponents then know their claims."""
     table = claims.tables[number - 1]
-    found = records(folder / f"table_{number}.csv")
+    found = records(folder / f"table_{'1_all' if number == 1 else number}.csv")
     columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
     rows = []
     for record, entry in zip(found, table.rows, strict=True):
