@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element, tostring
 from latex2mathml.converter import Converter
 
 from dpregret.core.text import printable
-from dpregret.paper_figs.neutral import mathematics
+from dpregret.paper_figs.neutral import mathematics, tex
 
 Kind = Literal[
     "letter", "wide", "function", "fraction", "text", "open", "close", "bar", "operator", "sign", "comma", "slash"
@@ -25,6 +25,8 @@ Kind = Literal[
 THIN: Final = "0.167em"
 _WIDTHS: Final = {"negativethinmathspace": f"-{THIN}"}
 """Names of widths that browsers no longer know."""
+_SIGN: Final = {"/": {"lspace": "0", "rspace": "0"}, **{bar: {"stretchy": "false"} for bar in "|‖"}}
+"""Signs as TeX sets them."""
 _PARTS: Final = {"mfrac": 2, "mover": 2, "msup": 2, "msub": 2, "msubsup": 3, "mroot": 2}
 _UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
@@ -58,6 +60,12 @@ def in_text(sentence: str) -> str:
     return "".join(text(part) if odd else printable(part) for odd, part in _parts(sentence))
 
 
+def in_tex(sentence: str) -> str:
+    """The sentence in LaTeX: its words escaped, its formulas as they are. Raises FormulaError."""
+    checked(sentence)
+    return "".join(f"${part}$" if odd else " ".join(map(tex, part.split(" "))) for odd, part in _parts(sentence))
+
+
 def checked(sentence: str) -> str:
     """The sentence as it is, if all its formulas can be shown. Raises FormulaError."""
     in_text(sentence)
@@ -87,7 +95,9 @@ def _tree(latex: str) -> Element:
         wrong = "\\" in (element.text or "") or len(element) != _PARTS.get(element.tag, len(element))
         if wrong or (element.tag == "mfrac" and any(not "".join(part.itertext()) for part in element)):
             raise FormulaError(f"{latex!r}: no formula, at {element.text or element.tag}")
-        if element.tag == "mspace":
+        if element.tag == "mo":
+            element.attrib |= _SIGN.get(element.text or "", {})
+        elif element.tag == "mspace":
             element.set("width", _WIDTHS.get(element.get("width", ""), element.get("width", "")))
     for row in tree.iter("mrow"):
         _one_name(row)

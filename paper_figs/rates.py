@@ -47,9 +47,9 @@ class Rate:
             factors.append(_NODES)
         return " ".join(factors) or "1"
 
-    def latex(self) -> str:
-        """The same in LaTeX, without dollars: `T^{0.5}\\,\\ln^{1.5}T`."""
-        factors = []
+    def latex(self, symbol: str = "") -> str:
+        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only."""
+        factors = [] if self.power or not symbol else [_raised(_letters(symbol), 0)]
         if self.power:
             factors.append(_raised(_letters(self.symbol), self.power))
         if self.log_power:
@@ -59,14 +59,15 @@ class Rate:
         return r"\,".join([*factors, *(["A_W"] if self.nodes else [])]) or "1"
 
 
-def law(text: str) -> str:
+def law(text: str, symbol: str = "") -> str:
     """What claims.csv has as `rate`, with its formula in LaTeX between dollars; words stay as they are.
 
-    A rate, alone or after `>=`; else a sentence such as `delivered eps <= eps`.
+    A rate, alone or after `>=`, where a power of zero is written of `symbol`: `T^0 ln T`; else a sentence such as
+    `delivered eps <= eps`.
     """
     side, rate = (r"\ge ", text[3:]) if text.startswith(">= ") else ("", text)
     try:
-        return f"${side}{parse(rate).latex()}$"
+        return f"${side}{parse(rate).latex(symbol)}$"
     except ValueError:
         known = {">=": r"$\ge$", "<=": r"$\le$", "eps": r"$\varepsilon$"}
         return " ".join(known.get(word, word) for word in text.split(" "))
