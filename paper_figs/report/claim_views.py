@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from dpregret.paper_figs import fits, formats, formula
 from dpregret.paper_figs.claims import Claim, ClaimsFile
-from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.rates import law
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.report.names import Names, learner_name
@@ -69,6 +69,11 @@ class ClaimView:
         """Learner and variant as configurations name them."""
         return f"{self.record['learner']}.{self.record['variant']}"
 
+    @property
+    def response(self) -> str:
+        """What is measured, in words."""
+        return response_words(self.record)
+
 
 def claim_view(
     claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, recompute: str
@@ -77,7 +82,7 @@ def claim_view(
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
-    where = ", ".join(f"{key} = {value}" for key, value in claim.where.items())
+    where = ", ".join(f"{key} = {_short(value)}" for key, value in claim.where.items())
     return ClaimView(
         claim.id, next(name for name, each in KINDS.items() if each == origin), record["verdict"], record,
         learner_name(names, claim.learner, claim.variant), names.get(f"stream:{claim.stream}", claim.stream),
@@ -89,6 +94,15 @@ def claim_view(
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
         recompute,
     )  # fmt: skip
+
+
+def response_words(record: Record) -> str:
+    """What is measured, in words."""
+    return RESPONSE_AXES[record["response"]].split(",")[0].removeprefix("total ")
+
+
+def _short(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.10g}"
 
 
 def _estimate(record: Record, name: str) -> str:

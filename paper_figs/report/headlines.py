@@ -18,9 +18,9 @@ from typing import Final
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.errata import QUANTITY_TEXT
 from dpregret.paper_figs.judgement import POWER
-from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.rates import law
-from dpregret.paper_figs.report.claim_views import ClaimView, Record
+from dpregret.paper_figs.report.claim_views import ClaimView, response_words
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.sections import PaperView, records, short, slug
 from dpregret.paper_figs.vocabulary import REPRODUCED, STEEPER, VIOLATED
@@ -35,6 +35,8 @@ QUOTAS: Final = {PRIVACY: 2, UNMET: 2, MISTAKE: 2, MET: 2, GAIN: 1, WINS: 1}
 FILLING: Final = (MET, PRIVACY, UNMET, MISTAKE)
 """Kinds that take the places which others leave, in turn."""
 DELIVERED: Final = QUANTITY_TEXT["delivered_epsilon"]
+LONGEST_SOURCE: Final = 40
+"""Characters of a source that still go into a sentence."""
 FEWEST_RUNS: Final = 8
 """Of a gain: an interval over fewer runs says little."""
 ORDER_OF_GROWTH: Final = 1e3
@@ -96,8 +98,11 @@ def _stated(view: PaperView) -> Iterator[ClaimView]:
             yield claim
 
 
-def _cite(view: PaperView) -> str:
-    return short(view.claims_file.cite or view.paper)
+def _cite(view: PaperView, claim: ClaimView | None = None) -> str:
+    """The paper in short, with the place of a claim where that is short too."""
+    cite = short(view.claims_file.cite or view.paper)
+    source = claim.record["source"].split(";")[0] if claim else ""
+    return f"{cite}, {source}" if source and len(source) <= LONGEST_SOURCE and "$" not in source else cite
 
 
 def _headline(kind: str, view: PaperView, claim: ClaimView, sentence: str) -> Headline:
@@ -123,7 +128,10 @@ def _refuted(view: PaperView) -> Iterator[tuple[float, Headline]]:
             shown, far = f"it delivers {times[1]} times the claimed eps", float(times[1])
         else:
             continue
-        yield far, _headline(PRIVACY, view, claim, f"{_cite(view)}: that {_statement(claim)} is refuted: {shown}.")
+        yield (
+            far,
+            _headline(PRIVACY, view, claim, f"{_cite(view, claim)}: that {_statement(claim)} is refuted: {shown}."),
+        )
 
 
 def _unmet(view: PaperView) -> Iterator[tuple[float, Headline]]:
@@ -133,8 +141,8 @@ def _unmet(view: PaperView) -> Iterator[tuple[float, Headline]]:
             continue
         said = "is refuted" if claim.verdict == VIOLATED else "is not what was seen"
         sentence = (
-            f"{_cite(view)}: that {_statement(claim)} {said}: measured {_power(claim, 'fitted')}{_range(claim)}, "
-            f"where {law(claim.record['rate'])} is stated."
+            f"{_cite(view, claim)}: that {_statement(claim)} {said}: measured {_power(claim, 'fitted')}"
+            f"{_range(claim)}, where {law(claim.record['rate'])} is stated."
         )
         yield abs(float(claim.record["normalised"] or "nan")), _headline(UNMET, view, claim, sentence)
 
@@ -147,18 +155,13 @@ def _met(view: PaperView) -> Iterator[tuple[float, Headline]]:
         if not tight or ends is None or "printed" in claim.record["variant"]:
             continue
         sentence = (
-            f"{_cite(view)}: {_statement(claim)}; measured up to a factor {_power(claim, 'normalised')}"
+            f"{_cite(view, claim)}: {_statement(claim)}; measured up to a factor {_power(claim, 'normalised')}"
             f"{_range(claim)}. A power off by {claim.resolution} would have been noticed."
         )
         yield (
             math.log2(ends[1] / ends[0]) / float(claim.record["resolution"]),
             _headline(MET, view, claim, sentence),
         )
-
-
-def _response(record: Record) -> str:
-    """What is measured, in words."""
-    return RESPONSE_AXES[record["response"]].split(",")[0].removeprefix("total ")
 
 
 def _power(claim: ClaimView, column: str) -> str:
@@ -193,16 +196,16 @@ def _mistakes(view: PaperView) -> Iterator[tuple[float, Headline]]:
         concerned = [claim for claim in view.tested if row["erratum"] in claim.errata]
         concerned.sort(key=lambda claim: _distance(claim, row["experiment"], learner))
         anchor = f"claim-{view.paper}-{slug(concerned[0].id)}" if concerned else f"erratum-{row['erratum']}"
-        what = f"{_cite(view)}, {row['place']}: {row['quantity']}"
+        place = f"{_cite(view)}, {row['place']}"
         if row["ratio"] == formats.DASH:
             size = ORDER_OF_GROWTH + abs(_first(row["as printed"]) - _first(row["corrected"]))
-            sentence = f"{what} is {row['as printed']} as printed, {row['corrected']} when corrected."
+            sentence = f"{place}: {row['quantity']} is {row['as printed']} as printed, {row['corrected']} corrected."
         else:
             size = abs(math.log2(float(row["ratio"])))
             if size < 1:
                 continue
             size -= ORDER_OF_GROWTH if row["quantity"] == QUANTITY_TEXT["noise_ratio"] else 0
-            sentence = f"{what} is {row['ratio']} times as large as printed as when corrected."
+            sentence = f"{place}: as printed, {row['quantity']} is {row['ratio']} times what it is corrected."
         yield size, Headline(MISTAKE, view.paper, sentence, anchor)
 
 
@@ -227,7 +230,7 @@ def _gains(view: PaperView, results: Path, names: Names) -> Iterator[tuple[float
         words = labels_of("excess" if row["response"] == "excess" else "regret")
         swept = SWEPT.get(row["parameter"], words.symbols[row["parameter"]])
         sentence = (
-            f"{_cite(view)}: {_response(row)} of {learner_name(names, row['learner'], row['over'])} is {ratio} "
+            f"{_cite(view)}: {response_words(row)} of {learner_name(names, row['learner'], row['over'])} is {ratio} "
             f"[{low}, {high}] times that of {learner_name(names, *other.split('.', 1))}, on the same losses, at "
             f"{swept} = {float(row['value']):g}."
         )

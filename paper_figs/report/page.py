@@ -19,6 +19,7 @@ from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.neutral import in_html
+from dpregret.paper_figs.printed.web import STYLE
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.headlines import headlines
@@ -30,7 +31,7 @@ from dpregret.paper_figs.report.sections import PaperView, counted, paper_view, 
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.runs import crashes, read_runs
-from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, FAILS, HOLDS, ORDER, REPRODUCED, VIOLATED
+from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {
@@ -50,11 +51,6 @@ SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",
     "speed/peers": "Against peers",
 }  # fmt: skip
-COLOUR: Final = dict(
-    zip(ORDER, ("good", "logs", "below", "below", "seen", "steep", "steep", "open", "bad", "none", "good", "bad"),
-        strict=True)
-)  # fmt: skip
-"""Verdict -> class of the style sheet."""
 
 
 class ReportError(ValueError):
@@ -116,7 +112,7 @@ def write_report(
         oracles=_oracle_costs(results, list(papers)), winners=winners,
         settings=script_json(winners.data) if winners else "",
         curves=script_json(curves), labels=script_json(_labels(views, run.names)),
-        css=(OWN_TEMPLATES / "report.css").read_text(encoding="utf-8"),
+        css=(OWN_TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,
         scripts=scripts, policy=policy(scripts), libraries=vendored(),
     )  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +129,7 @@ def _environment() -> jinja2.Environment:
         slug=slug, short=short, zip=zip, stem=lambda finding: re.split("[,:]", finding)[0],
         formulas=lambda sentence: Markup(formula.in_html(sentence)),
     )  # fmt: skip
-    environment.globals.update(colour=COLOUR, kinds=KINDS, dict=dict, find=_find)
+    environment.globals.update(colour=COLOURS, marks=MARKS, kinds=KINDS, dict=dict, find=_find)
     return environment
 
 

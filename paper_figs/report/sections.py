@@ -19,6 +19,7 @@ from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.errata_page import Section
 from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.printed.web import fragment_of
 from dpregret.paper_figs.report.claim_views import KINDS, ClaimView, Record, claim_view
 from dpregret.paper_figs.report.names import Names
 from dpregret.paper_figs.report.recompute import Recompute
@@ -162,7 +163,7 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
     table = claims.tables[number - 1]
     whole, name = folder / f"table_{number}_all.csv", f"table_{number}"
     printed = folder / f"{name}.html"
-    shown = Markup(printed.read_text(encoding="utf-8")) if whole.exists() and printed.exists() else None
+    shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
     found = records(whole if whole.exists() else folder / f"{name}.csv")
     columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
     rows = []

@@ -33,8 +33,11 @@ def test_findings_are_measured_and_gone_when_not_run(repository: Path, tmp_path:
         return [(each.kind, each.anchor, each.sentence) for each in headlines([view], tmp_path, {})]
 
     said = found("violated", "loses eps = 2.5 where 2 is claimed, exactly: here")
-    sentence = "Lou & Cheung 2020: that the Gamma noise of eq. (15) gives window eps-DP is refuted: it loses eps = 2.5"
-    assert said[0] == ("privacy refuted", f"claim-{PAPER}-thm1-printed", f"{sentence} where 2 is claimed, exactly.")
+    sentence = (
+        "Lou & Cheung 2020, Theorem 1, eq. (15): that the Gamma noise of eq. (15) gives window eps-DP is refuted: "
+    )
+    lost = "it loses eps = 2.5 where 2 is claimed, exactly."
+    assert said[0] == ("privacy refuted", f"claim-{PAPER}-thm1-printed", sentence + lost)
     kinds = {kind for kind, *_ in said}
     assert kinds >= {"privacy refuted", "mistake in print", "law met"}
     judged = read_lines(tmp_path / PAPER).set_index("claim")
@@ -78,7 +81,7 @@ def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository:
     for name in ("claims.csv", "checks.csv", "errata.csv"):
         shutil.copy(repository / REFERENCE / PAPER / name, tmp_path / PAPER)
     shutil.copy(repository / REFERENCE / PAPER / "table_1.csv", tmp_path / PAPER / "table_1_all.csv")
-    (tmp_path / PAPER / "table_1.html").write_text("<table><tr><td>as printed</td></tr></table>")
+    (tmp_path / PAPER / "table_1.html").write_text("<main>\n<table><tr><td>as printed</td></tr></table></main>")
     (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}, Recompute(tmp_path)).tables
     assert str(table.printed) == "<table><tr><td>as printed</td></tr></table>"
     assert len(table.rows) == len(texts.claims.tables[0].rows)

@@ -27,6 +27,10 @@
     route.again = true;
   };
   window.addEventListener("hashchange", route);
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the page that is shown stays
+    document.getElementById("content").focus();
+  });
 
   // a claim that is opened shows its figure, and its command can be copied
   document.addEventListener("toggle", (event) => {
