@@ -34,6 +34,7 @@ FEWEST: Final = 3  # jobs that must have ended before the machine's speed is tru
 STEP, SOONEST, LATEST = 0.05, 5.0, 30.0  # a line after so much of the work but no sooner, or after so many seconds
 MOST_SHOWN: Final = 6  # running jobs
 STANDARD: Final = "DefaultStreamHandler"  # as Snakemake calls its own
+NOTHING: Final = "Nothing to be done"
 NOISE: Final = re.compile(
     "Assuming unrestricted|Building DAG|Using shell|Group jobs|Conda env|Singularity cont|Complete log"
 )
@@ -66,6 +67,7 @@ class Display(logging.Handler):
         super().__init__()
         self.console, self.whole, self.clock = console, whole, clock
         self.eta: Eta | None = None
+        self.found: Callable[[], str] = str  # what the results say, for a run that has nothing to do
         self.labels: dict[int, str] = {}
         self.failed: set[int] = set()
         self.last = ""
@@ -120,6 +122,8 @@ class Display(logging.Handler):
             self.say(self.whole(record), "red" if record.levelno >= logging.ERROR else "yellow")
         elif not event and self._wanted(record.getMessage()):
             self.say(record.getMessage())
+            if record.getMessage().startswith(NOTHING):
+                self.say(self.found())
 
     def _wanted(self, message: str) -> bool:
         """Once jobs run, only what the workflow itself says."""

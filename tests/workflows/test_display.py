@@ -81,6 +81,15 @@ def test_words_of_snakemake_are_dropped_and_warnings_and_our_own_are_not(screen:
     ]  # fmt: skip
 
 
+def test_who_has_nothing_to_do_is_told_what_was_found_before() -> None:
+    out = io.StringIO()
+    display = Display(Console(file=out, width=100), False, str)
+    display.found = lambda: "dpregret: done"
+    display.emit(event(None, "Building DAG of jobs..."))
+    display.emit(event(None, "Nothing to be done (all files are there)."))
+    assert out.getvalue() == "Nothing to be done (all files are there).\ndpregret: done\n"
+
+
 def test_a_failure_is_told_with_its_whole_log_and_where_that_lies(screen: Screen, tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("Traceback\nValueError: [red]\x1b[31m")
