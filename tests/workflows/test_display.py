@@ -95,10 +95,13 @@ def test_a_failure_is_told_with_its_whole_log_and_where_that_lies(screen: Screen
     log.write_text("Traceback\nValueError: [red]\x1b[31m")
     screen.display.emit(event("job_info", jobid=1, rule_name="run", wildcards=RUN))
     screen.clock.now = 12.0
-    failure = {"jobid": 1, "rule_name": "run", "log": [str(log)], "aux": {}}
+    said = "RuleException:\nCalledProcessError in file a, line 1:\nCommand 'x' returned non-zero exit status 143."
+    screen.display.emit(event("error", said, logging.ERROR))
+    failure = {"jobid": 1, "rule_name": "run", "log": [str(log)]}
     screen.display.emit(event("job_error", level=logging.ERROR, **failure))
     assert screen.lines[1:] == [
-        "failed: p horizon/ftal.plain (10 s)", "    Traceback", r"    ValueError: [red]\x1b[31m", f"  its log: {log}",
+        "failed: p horizon/ftal.plain (10 s) with exit status 143",
+        "    Traceback", r"    ValueError: [red]\x1b[31m", f"  its log: {log}",
     ]  # fmt: skip
     log.unlink()
     screen.display.emit(event("job_error", "all I know", logging.ERROR, **failure))
@@ -107,7 +110,7 @@ def test_a_failure_is_told_with_its_whole_log_and_where_that_lies(screen: Screen
 
 def test_what_ends_by_a_signal_is_stopped_and_has_not_failed(screen: Screen) -> None:
     ending.ASKED.set()
-    screen.display.emit(event("job_error", level=logging.ERROR, jobid=7, rule_name="tables", log=[], aux={}))
+    screen.display.emit(event("job_error", level=logging.ERROR, jobid=7, rule_name="tables", log=[]))
     assert screen.lines[1:] == ["stopped: tables"]
 
 
