@@ -90,7 +90,7 @@ claims: setup ## print a paper's claims with verdicts and resolution (PAPER=lou_
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make claims PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
 	@$(PY) dpregret claims "$(PAPER)" --profile $(PROFILE) $(if $(filter check,$(LINES)),--checks)
 
-compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
+compare: setup ## which exponents and verdicts differ: folders, archives or addresses (A=results/reference B=results)
 	@$(PY) dpregret compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`

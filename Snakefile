@@ -14,7 +14,7 @@ try:
     from dpregret.workflows import surroundings
 
     surroundings.check_addresses()
-    from dpregret.paper_figs.claims_files import load_paper
+    from dpregret.paper_figs.claims_files import located_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
@@ -52,11 +52,12 @@ try:
     if WORKS:
         surroundings.check_names(Path(workflow.basedir))
         surroundings.check_writable([RESULTS, "datasets/cache"])
+    read_paper = cache(located_paper)
     CLAIMS = {
-        paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
+        paper: read_paper(profiles.PAPERS / paper)[0].claims for paper in CONFIG.papers
     }
     if workflow.is_main_process:
-        mentions.check_mentions(CONFIG, CHECKED)
+        mentions.check_mentions(CONFIG, CHECKED, read=read_paper)
 except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 except Exception as error:
