@@ -10,7 +10,7 @@ ROOT = SITE.parents[1]
 PACKAGE = ROOT / "dpregret"
 sys.path.insert(0, str(SITE))
 
-from docstrings import to_rst  # noqa: E402: beside this file
+from docstrings import to_rst  # noqa: E402
 
 project = "dpregret"
 author = copyright = "the dpregret authors"
@@ -82,7 +82,9 @@ def with_menu(app: Any, page: str, source: list[str]) -> None:
 def with_title(app: Any, page: str, source: list[str]) -> None:
     """A measured table is in no menu, and called as its file unless it has a heading."""
     if page.startswith("results/"):
-        heading = "" if re.search(r"^# ", source[0], re.MULTILINE) else f"# {page.removeprefix('results/reference/')}\n\n"
+        heading = (
+            "" if re.search(r"^# ", source[0], re.MULTILINE) else f"# {page.removeprefix('results/reference/')}\n\n"
+        )
         source[0] = f"---\norphan: true\n---\n\n{heading}{source[0]}"
 
 
@@ -102,7 +104,9 @@ def to_modules(app: Any, page: str, source: list[str]) -> None:
         name = re.sub(r"(/__init__)?\.py$", "", link[1])
         return f"](/api/dpregret/{name}/index.rst)" if PACKAGE / link[1] in public else link[0]
 
-    source[0] = re.sub(r"\]\((?:\.\./)?(?:dpregret/)?((?:algorithms|datasets|paper_figs)/[\w/]+\.py)\)", place, source[0])
+    source[0] = re.sub(
+        r"\]\((?:\.\./)?(?:dpregret/)?((?:algorithms|datasets|paper_figs)/[\w/]+\.py)\)", place, source[0]
+    )
 
 
 def in_rst(app: Any, what: str, name: str, item: object, options: object, lines: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The README's example of a new algorithm does what it says."""
+"""The tutorial's new algorithm does what the page says."""
 
 import re
 import shutil
@@ -25,8 +25,8 @@ for learner, variant, audited in audits("online", 1, load_settings()):
 
 
 def blocks() -> dict[str, str]:
-    """Path -> content of the code blocks of the README that begin with the comment of a path."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Path -> content of the code blocks of the tutorial that begin with the comment of a path."""
+    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     found = re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     return dict(found)
 
