@@ -16,7 +16,7 @@ LINEAR: Final = {
     "Algorithm 1": ("alg1-printed-gaussian", "thm4-T-printed"),
     "Algorithm 2": ("alg2-printed-gamma", "thm6-T-paper"),
 }
-"""Of Lou & Cheung: the claim that the printed algorithm has linear regret, and that with one line corrected it has ln T."""
+"""Of Lou & Cheung: the claim that the printed box has linear regret, and that with one line corrected it has ln T."""
 WINDOWS: Final = (16, 256, 1024)
 GAIN: Final = {
     "learner": "wdp-cocop-gaussian", "with": "root", "over": "corrected", "experiment": "window",
@@ -80,8 +80,8 @@ def _gain(reference: Path) -> str:
     times = ", ".join(f"{ratios[window]:.1f}" for window in WINDOWS)
     return (
         "**For a window of W rounds the binary tree is not the best noise** (a result of ours). With [the best "
-        "Gaussian noise](docs/window_optimum.md) and nothing else changed, what privacy adds to regret per unit of ln T is "
-        f"{times} times smaller for W = {', '.join(map(str, WINDOWS))}."
+        "Gaussian noise](docs/window_optimum.md) and nothing else changed, what privacy adds to regret per unit of "
+        f"ln T is {times} times smaller for W = {', '.join(map(str, WINDOWS))}."
     )
 
 
