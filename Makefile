@@ -195,7 +195,7 @@ docs: ## build the documentation with search and API reference: build/docs/index
 	@cmp -s requirements/docs.txt build/docs-env/lock.txt || { rm -rf build/docs-env && $(PYTHON) -m venv build/docs-env && \
 	  build/docs-env/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/docs.txt && \
 	  cp requirements/docs.txt build/docs-env/lock.txt; }
-	@rm -rf build/docs-source build/docs && mkdir -p build/docs-source
+	@rm -rf build/docs-source build/docs-trees build/docs && mkdir -p build/docs-source
 	@tar -cf - --exclude __pycache__ $(DOCUMENTED) | tar -xf - -C build/docs-source
 	@build/docs-env/bin/python -m sphinx -q -W --keep-going -c docs/site -d build/docs-trees build/docs-source build/docs
 	@echo build/docs/index.html
