@@ -59,6 +59,8 @@ def test_example_gets_its_verdict_its_curve_and_its_audit(extended: Any) -> None
     assert lines.loc["descent-T", "verdict"] == "reproduced up to logs"
     assert lines.loc["descent-bound", ["kind", "verdict"]].tolist() == ["check", "holds"]
     assert set(lines.loc[["descent-T", "descent-bound"], "runs"]) == {16}
+    value, low, high = lines.loc["descent-T", ["fitted", "fitted_low", "fitted_high"]]
+    assert f"| {value:.3f} [{low:.3f}, {high:.3f}] |" in (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     page = (extended.root / "results" / "mine" / "report.html").read_text()
     assert "noisy-descent corrected" in page
 
