@@ -95,6 +95,7 @@ GIVEN = {
         ({"PAPER": f"{ROOT}/workflows/papers/talwar_2015"}, "paper: there is a paper 'talwar_2015' already"),
         ({"PAPER": ""}, "paper: no experiments.yaml and claims.yaml in ''"),
         ({"FAMILY": "../x"}, "family: '../x' is none of online, experts, bandits, erm"),
+        ({"AUDIT": "no"}, "audit: 'no' is neither true nor false"),
         ({"CORES": "2; ls"}, "cores: '2; ls' is no number"),
         ({"PROFILE": "none.yaml"}, "profile: no file 'none.yaml'"),
         ({"PROFILE": f"{ROOT}/pyproject.toml"}, "has no line 'profile: NAME' of its own"),
