@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 import dpregret
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.reference import PAPER, check
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -84,6 +86,13 @@ GIVEN = {
     "DPREGRET_ALGORITHM": f"\n  {EXAMPLE}/my_descent.py\n", "DPREGRET_PAPER": f"{EXAMPLE}/my_descent_2026",
     "DPREGRET_PYTHON": "/nonexistent/python",
 }  # fmt: skip
+
+
+def test_the_example_of_the_action_has_its_reference() -> None:
+    check(EXAMPLE / "reference", PAPER)
+    kept = read_lines(EXAMPLE / "reference")["claim"]
+    claims = yaml.safe_load((EXAMPLE / "my_descent_2026" / "claims.yaml").read_text(encoding="utf-8"))["claims"]
+    assert set(kept) == {each["id"] for each in claims}
 
 
 @pytest.mark.parametrize(

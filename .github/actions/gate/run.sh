@@ -45,7 +45,9 @@ done <<<"${DPREGRET_ALGORITHM:-}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$source_tree" -c --exclude=./.git --exclude=./.venv --exclude=./.snakemake --exclude=./.cache --exclude=./build \
-  --exclude=./datasets/cache --exclude='./results/[!r]*' --exclude=__pycache__ . | tar -C "$work" -x
+  --exclude=./datasets/cache --exclude=./results --exclude=__pycache__ . | tar -C "$work" -x
+mkdir "$work/results"
+cp -R "$source_tree/results/reference" "$work/results"
 cp -- "${files[@]}" "$work/algorithms/$family/"
 cp -R -- "$paper_folder" "$work/workflows/papers/$paper"
 if [ -n "$profile" ]; then
@@ -60,12 +62,13 @@ if [ -d "$reference" ]; then
 else
   reference=
 fi
+python=${DPREGRET_PYTHON:-}
+[[ $python != */* || $python == /* ]] || python="$PWD/$python"
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
 
 cd "$work"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONSAFEPATH=1 LOGNAME="${LOGNAME:-$(id -un 2>/dev/null || id -u)}"
-python=${DPREGRET_PYTHON:-}
 if [ -n "$python" ]; then # an environment that is there already
   export PYTHONPATH="$work"
 else
