@@ -1,4 +1,4 @@
-"""Compare two runs, each a folder, an archive (`make archive`) or the address of one: `python -m dpregret.compare A B`.
+"""Compare two runs, each a folder, an archive (`make archive`) or the address of one: `dpregret compare A B`.
 
 Of an archive every checksum is compared before one number is read. One from an address is bounded in size and time,
 its digest is told, and it lies in a temporary file that nobody else can read and that is gone at the end.

@@ -34,6 +34,7 @@ TIMED = (
     "*/exact/cpu.*",
     "winners/times.csv",
     "report.html",
+    "*/report.html",
 )
 
 SAME, TIMES, RECORD = "same", "times", "record"

@@ -29,7 +29,7 @@ CALLS = {
         0,
         "regret",
     ),
-    ("-m", "dpregret.compare", "kept", "kept"): (0, "claims in common: 0 exponents moved beyond their intervals"),
+    ("-m", "dpregret", "compare", "kept", "kept"): (0, "claims in common: 0 exponents moved beyond their intervals"),
     ("-m", "dpregret.verify", "kept"): (2, "kept: no manifest.json"),
     ("-m", "dpregret.workflows.costs", "ci"): (0, "CPU"),
 }
