@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,17 +38,19 @@ FAULTS = {
 }
 
 
+Plant = Callable[[Mapping[str, str]], None]
+
+
 @pytest.fixture
-def plant(checkout: Checkout, settings: dict[str, Any]) -> Callable[..., None]:
+def plant(checkout: Checkout, settings: dict[str, Any]) -> Plant:
     """Replace what runs do: learners by name meet a fault, all others write a line."""
 
-    def plant_faults(**faults: str) -> None:
-        named = {name.replace("_", "-"): fault for name, fault in faults.items()}
+    def plant_faults(faults: Mapping[str, str]) -> None:
         experiment = settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]
-        variants = {name: learners("online")[name].card.variants for name in (*GOOD, *named)}
+        variants = {name: learners("online")[name].card.variants for name in (*GOOD, *faults)}
         experiment["learners"] = {name: [next(iter(each))] for name, each in variants.items()}
         (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-        cases = "\n".join(f'        case "{name}":\n            {fault}' for name, fault in named.items())
+        cases = "\n".join(f'        case "{name}":\n            {fault}' for name, fault in faults.items())
         (checkout.root / "workflows" / "job.py").write_text(PLAYED.format(faults=cases))
 
     return plant_faults
@@ -115,10 +117,8 @@ def contents(checkout: Checkout) -> dict[str, str]:
 
 
 @pytest.mark.workflow
-def test_jobs_that_die_touch_no_other_and_leave_records(
-    checkout: Checkout, plant: Callable[..., None], start: Start
-) -> None:
-    plant(**{name: fault for name, (fault, _) in FAULTS.items()}, ogd="sum(range(3 * 10**7))")
+def test_jobs_that_die_touch_no_other_and_leave_records(checkout: Checkout, plant: Plant, start: Start) -> None:
+    plant({name: fault for name, (fault, _) in FAULTS.items()} | {"ogd": "sum(range(3 * 10**7))"})
     process = start()
     said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1, said
@@ -141,8 +141,8 @@ def test_jobs_that_die_touch_no_other_and_leave_records(
 
 
 @pytest.mark.workflow
-def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Callable[..., None], start: Start) -> None:
-    plant(ftal="open('hangs', 'w').write(str(os.getpid())); time.sleep(600)")
+def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Plant, start: Start) -> None:
+    plant({"ftal": "open('hangs', 'w').write(str(os.getpid())); time.sleep(600)"})
     process = start()
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
@@ -157,9 +157,9 @@ def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Calla
 @pytest.mark.workflow
 @pytest.mark.parametrize("killed", ["snakemake", "server", "client"])
 def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
-    checkout: Checkout, plant: Callable[..., None], start: Start, killed: str
+    checkout: Checkout, plant: Plant, start: Start, killed: str
 ) -> None:
-    plant(ftal="open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)")
+    plant({"ftal": "open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)"})
     process = start()
     wait_for((checkout.root / "hangs").exists, "the hanging job")
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
