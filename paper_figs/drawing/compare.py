@@ -21,6 +21,7 @@ from dpregret.paper_figs.drawing.words import (
     count,
     power_of_two,
     rate_math,
+    rounded,
     run_count,
     setting,
     share,
@@ -242,7 +243,8 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
     plate.key(TRIVIAL[response], color=style.INK, linestyle=":", linewidth=0.8)
     if least is not None:
         what = "trivial excess risk" if response == "excess" else "regret of the constant point"
-        plate.finding = f"At $\\varepsilon =$ {count(least[2])} the best is {least[1]}: {least[0]:.2g} of the {what}"
+        share_of = f"{rounded(least[0])} of the {what}"
+        plate.finding = f"At $\\varepsilon =$ {count(least[2])} the best is {least[1]}: {share_of}"
     plate.setting = f"{run_count(rows)}, bars 95 %. {setting(rows, page.names, ('epsilon',))}"
     return plate
 

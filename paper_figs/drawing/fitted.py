@@ -100,19 +100,22 @@ def verdict_sentence(found: Sequence[Fitted]) -> str:
     decided = [each for each in found if each.exponent]
     if not decided:
         return ""
-    spoken = SPOKEN[decided[0].claim.response]
+    claim, powers = decided[0].claim, "fitted power"
+    spoken = " and ".join(dict.fromkeys(SPOKEN[each.claim.response] for each in decided))
+    if claim.response == "log_slope" and claim.parameter == "horizon":  # its law is that of the regret
+        spoken, powers = SPOKEN["regret"], r"$dR/d\ln T$ has power"
     spoken = spoken[:1].upper() + spoken[1:]
     verdicts = Counter(_word(each) for each in decided)
     if len(decided) == 1:
-        return f"{spoken} {next(iter(verdicts))} {_laws(decided)}: fitted power {decided[0].exponent}"
+        return f"{spoken} {next(iter(verdicts))} {_laws(decided)}: {powers} {decided[0].exponent}"
     values = spread([each.found.fitted for each in decided])
     if len(verdicts) == 1:
         told, count = f"{next(iter(verdicts))} {_laws(decided)}", len(decided)
-        return f"{spoken} {told} in {count} of {count} fits: fitted powers {values}"
+        return f"{spoken} {told} in {count} of {count} fits: {powers}s {values}"
     ordered = sorted(verdicts.items(), key=lambda item: (item[0] != FOLLOWS, item[0]))
     told = ", ".join(f"{word} {_laws([each for each in decided if _word(each) == word])} in {count}"
                      for word, count in ordered)  # fmt: skip
-    return f"{spoken} {told} of {len(decided)} fits: fitted powers {values}"
+    return f"{spoken} {told} of {len(decided)} fits: {powers}s {values}"
 
 
 def _word(each: Fitted) -> str:

@@ -35,7 +35,8 @@ def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     tops = []
     for number, (stream, part) in enumerate(parts):
         curves = every[stream]
-        top = _robust_top([curves[each].means for each in part])
+        private = [each for each in part if each.private] or part
+        top = _robust_top([curves[each].means for each in private])
         for place in (2 * number, 2 * number + 1):
             _axes(plate, place, log=place % 2 == 1)
             for each in part:

@@ -15,7 +15,7 @@ from dpregret.paper_figs.drawing.fitted import fitted, verdict_sentence
 from dpregret.paper_figs.drawing.looks import MARKERS, Look
 from dpregret.paper_figs.drawing.plate import Page, Plate
 from dpregret.paper_figs.drawing.series import cell_means, learners_of, number_of, rows_of
-from dpregret.paper_figs.drawing.words import AXES, RESPONSES, count, run_count, setting, share
+from dpregret.paper_figs.drawing.words import AXES, RESPONSES, count, rate_math, run_count, setting, share
 
 POINT: Final = ["learner", "variant", "set", "dimension", "horizon", "epsilon"]
 """Columns that tell the points of a scatter figure from each other."""
@@ -70,7 +70,7 @@ def _apart(rows: pd.DataFrame) -> float:
 def width(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
     """Excess risk against the Gaussian width of the set; a colour a learner, a marker a set; raises NotRun.
 
-    Horizontal bars are two standard errors of the width, vertical ones 95 % intervals; the dashed line has slope one.
+    Horizontal bars are two standard errors of the width, vertical ones 95 % intervals; dashed: the predicted law.
     """
     rows = rows_of(runs, entry.experiment)
     if "width" not in rows.columns or rows["width"].isna().all():
@@ -82,7 +82,8 @@ def width(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     axis = plate.axes[0]
     style.log_axis(axis, "x")
     style.log_axis(axis, "y")
-    logs = []
+    logs: list[float] = []
+    found = fitted(runs, claims, entry.experiment, "width", ("excess",))
     for series, own in learners:
         colour = series.look(page).colour
         for shape, part in own.groupby("set", sort=True):
@@ -101,13 +102,17 @@ def width(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
         plate.key(page.name(f"set:{shape}"), linestyle="none", marker=mark, color=style.GUIDE)
     if logs:
         ends = np.array([rows["width"].min(), rows["width"].max()])
-        plate.line(0, "slope one", ends, np.exp(np.mean(logs)) * ends, what="slope one", colour=style.GUIDE,
-                   text=r"$\propto G$")  # fmt: skip
+        laws = {rate_math(each.rate): each.rate.power for each in found} or {"G": 1.0}
+        for text, power in laws.items():
+            guide = (ends / np.exp(np.log(ends).mean())) ** power
+            level = np.exp(np.mean(logs) + np.log(ends).mean())
+            plate.line(0, "predicted law", ends, level * guide, what=f"law {text}, scaled", colour=style.GUIDE,
+                       text=f"$\\propto {text}$")  # fmt: skip
     axis.set_xlabel(AXES["width"])
     axis.set_ylabel(RESPONSES["excess"])
     style.readable_log(axis, "x")
     style.readable_log(axis, "y")
-    plate.finding = verdict_sentence(fitted(runs, claims, entry.experiment, "width", ("excess",)))
+    plate.finding = verdict_sentence(found)
     told = setting(rows, page.names, ("dimension", "set"))
     plate.setting = f"{run_count(rows)}, bars 95 %; across: two standard errors of the width. {told}"
     return plate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 DPI: Final = 200
 SMALL: Final = 6.2
 """Size of captions, and of what is written into panels, points."""
+FINEST: Final = 0.1
+"""Powers of two below this are written as such, others as decimals."""
 Colour = tuple[float, float, float]
 INK: Final[Colour] = (0.15, 0.15, 0.15)
 GUIDE: Final[Colour] = (0.35, 0.35, 0.35)
@@ -77,7 +80,9 @@ def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 1
         side.set_major_locator(FixedLocator(ticks))
         side.set_minor_locator(NullLocator())
         if base != 2:
-            side.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+            halves = min(ticks) < FINEST and all(math.log2(tick).is_integer() for tick in ticks)
+            written = power_of_two if halves else plain_number
+            side.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
 
 
 def readable_log(axis: Axes, which: str = "y") -> None:

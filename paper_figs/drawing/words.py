@@ -98,7 +98,7 @@ def share(value: float) -> str:
 
 def rounded(value: float) -> str:
     """A measured place with two or three digits."""
-    return f"{value:.0f}" if value < 1000 else plain_number(float(f"{value:.2g}"))
+    return f"{value:.0f}" if 10 <= value < 1000 else plain_number(float(f"{value:.2g}"))
 
 
 def power_text(power: float) -> str:
@@ -112,9 +112,11 @@ def power_text(power: float) -> str:
 def rate_math(rate: Rate) -> str:
     """A rate as mathematics, without dollar signs."""
     symbol = SYMBOLS.get(rate.symbol, rate.symbol)
+    if rate.power == 1 and not rate.log_power and not rate.nodes:
+        return symbol.strip("()")
     factors = []
     if rate.power:
-        factors.append(symbol.strip("()") if rate.power == 1 else f"{symbol}^{{{power_text(rate.power)}}}")
+        factors.append(symbol if rate.power == 1 else f"{symbol}^{{{power_text(rate.power)}}}")
     if rate.log_power:
         log = r"\ln" if rate.log == "ln" else r"\log_2"
         raised = "" if rate.log_power == 1 else f"^{{{power_text(rate.log_power)}}}"

@@ -121,7 +121,7 @@ def test_a_panel_holds_six_curves_and_refuses_two_that_look_alike() -> None:
 
 def test_mathematics_is_set_as_such() -> None:
     assert rate_math(parse("T^0.5 ln(T/delta)^2")) == r"T^{1/2}\,\ln^{2}\,(T/\delta)"
-    assert rate_math(parse("(log2 W + 1) A_W")) == r"\log_2 W + 1\,A_W"
+    assert rate_math(parse("(log2 W + 1) A_W")) == r"(\log_2 W + 1)\,A_W"
     assert (power_of_two(2**14), power_of_two(16)) == ("$2^{14}$", "16")
     assert tidy("l1 ball, eta = 1 for L*") == r"$\ell_1$ ball, $\eta$ = 1 for $L^*$"
     assert tidy("5$ of \\beta") == r"5\$ of /beta"
