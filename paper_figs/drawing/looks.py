@@ -6,6 +6,7 @@ a hue every variant has a marker of its own; what a paper prints is dashed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,7 +20,9 @@ MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d
 Dash = str | tuple[int, tuple[float, ...]]
 PLAIN_DASHES: Final[tuple[Dash, ...]] = ("-", (0, (7, 1.2, 1.2, 1.2)), (0, (7, 1, 1, 1, 1, 1)), (0, (9, 1.5)))
 PRINTED_DASHES: Final[tuple[Dash, ...]] = ((0, (4, 1.8)), (0, (2, 1.2)))
-SHADES: Final = (0.0, -0.4, 0.4, -0.6, 0.55)
+SHADES: Final = (0.0, -0.35, 0.25, -0.2, -0.5)
+NEAR: Final = {"sky": "blue", "blue": "sky", "vermilion": "orange", "orange": "vermilion"}
+"""Hues that shades may bring close to each other: their markers differ as far as there are enough."""
 GREYS: Final = (0.25, 0.5, 0.65)
 GREY_DASHES: Final[tuple[Dash, ...]] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
 GREY: Final = "grey"
@@ -105,10 +108,12 @@ class Looks:
             shades, markers = SHADES[turn:] + SHADES[:turn], MARKERS[start:] + MARKERS[:start]
             options = (Look(shaded(PALETTE[hue], shade), marker, dash) for shade, marker in product(shades, markers))
         shapes = {(each.colour, each.marker) for each in self._taken}
-        whole = [each for each in options if (each.colour, each.marker) not in shapes]
-        worn = {each.marker for each in self._taken if _hue(each) == hue}
-        fresh = [each for each in whole if each.marker not in worn] if hue != GREY else whole
-        found = (fresh or whole or [Look(PALETTE["blue"], "o")])[0]
+        free = [each for each in options if (each.colour, each.marker) not in shapes]
+        worn = Counter(each.marker for each in self._taken if _hue(each) in (hue, NEAR.get(hue)))
+        learner = key.partition(".")[0]
+        own = Counter(look.marker for name, look in self._known.items() if name.partition(".")[0] == learner)
+        rarest = min(free, key=lambda each: (own[each.marker], worn[each.marker]), default=Look(PALETTE["blue"], "o"))
+        found = free[0] if hue == GREY else rarest
         self._taken.add(found)
         self._known[key] = found
 
