@@ -84,14 +84,14 @@ lint: setup ## check style, types and workflow
 
 table: setup ## print a paper's table (PAPER=lou_cheung, the beginning of its name; NUMBER=2 for the second)
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(PY) dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --number $(or $(NUMBER),1)
+	@$(PY) dpregret table "$(PAPER)" --profile $(PROFILE) --number $(or $(NUMBER),1)
 
 claims: setup ## print a paper's claims with verdicts and resolution (PAPER=lou_cheung; LINES=check for the consistency checks)
 	@[ -n "$(PAPER)" ] || { echo "say which paper: make claims PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(PY) dpregret.paper_figs.show "$(PAPER)" --results $(RESULTS) results/reference$(RESULTS:results%=%) --lines $(or $(LINES),claim)
+	@$(PY) dpregret claims "$(PAPER)" --profile $(PROFILE) $(if $(filter check,$(LINES)),--checks)
 
-compare: setup ## which exponents and verdicts differ (A=results/reference B=results)
-	@$(PY) dpregret.paper_figs.compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
+compare: setup ## which exponents and verdicts differ: folders, archives or addresses (A=results/reference B=results)
+	@$(PY) dpregret compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
 	@mkdir -p build
@@ -118,7 +118,7 @@ vectors: setup ## hold results/reference/test_vectors.json against this code and
 	@$(BENCH) -m dpregret.workflows.mechanisms.vectors --check
 
 predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
-	@$(PY) dpregret.workflows.costs $(PROFILE) --cores $(CORES)
+	@$(PY) dpregret predict $(PROFILE) --cores $(CORES)
 
 rates: setup ## renew the rates behind `make predict` from the finished runs (full and ci)
 	$(PY) dpregret.workflows.costs --fit results results/ci

@@ -14,10 +14,11 @@ try:
     from dpregret.workflows import surroundings
 
     surroundings.check_addresses()
-    from dpregret.paper_figs.claims_files import load_paper
+    from dpregret.paper_figs.claims_files import located_paper
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
+        display,
         ending,
         eta,
         fingerprint,
@@ -51,16 +52,18 @@ try:
     if WORKS:
         surroundings.check_names(Path(workflow.basedir))
         surroundings.check_writable([RESULTS, "datasets/cache"])
+    read_paper = cache(located_paper)
     CLAIMS = {
-        paper: load_paper(profiles.PAPERS / paper).claims for paper in CONFIG.papers
+        paper: read_paper(profiles.PAPERS / paper)[0].claims for paper in CONFIG.papers
     }
     if workflow.is_main_process:
-        mentions.check_mentions(CONFIG, CHECKED)
+        mentions.check_mentions(CONFIG, CHECKED, read=read_paper)
 except (configuration.ConfigError, locking.BusyError, OSError) as error:
     sys.exit(f"{error}")  # one line per mistake, no traceback
 except Exception as error:
     sys.exit(fault(error))
 
+DISPLAY = display.take_over(logger, workflow.output_settings) if WORKS else None
 if workflow.is_main_process:
     index.keep(INDEX)
     seals.watch(logger.info, lambda: seal_run(anew=False))
@@ -120,6 +123,7 @@ for paper in CONFIG.papers:
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",
+            f"{RESULTS}/{paper}/report.html",
 
 
 onstart:
@@ -129,16 +133,18 @@ onstart:
         if not CONDA and workflow.local_exec:
             launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
-    eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
+    if DISPLAY:
+        DISPLAY.begin(eta.expect(workflow.dag.needrun_jobs(), CONFIG, side_by_side))
 
 
 onsuccess:
     seal_run()
-    logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
+    logger.info(eta.farewell(Path(RESULTS), asked_papers(), log))
 
 
 onerror:
     seal_run()
     logger.info(
         "dpregret: not finished. What is finished stays; the same command resumes."
+        + eta.where_in_full(log)
     )

@@ -3,6 +3,8 @@
 Every loss is convex and L-Lipschitz on the whole space, at least 0 on the set, and 0 somewhere on it (of arms: at most
 1 on it), so that within a distance zeta of the set it lies in [-L zeta, L (D + zeta)]: the range to which learners clip
 what they see.
+
+What takes an oracle is computed when a stream is first played: a configuration is checked with streams that never are.
 """
 
 from __future__ import annotations
@@ -11,14 +13,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import AFFINE, CONE, ENTRY, LossBatch, LossRule, LossSource
+from dpregret.core.losses import LossBatch, LossSource
 from dpregret.core.sums import product, vecdot
+from dpregret.datasets.bandit_losses import ConeBatch, EntryBatch, LinearBatch
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
@@ -41,73 +45,6 @@ class BanditComparator:
     losses: Array
     gaps: Array
     stay: Array
-
-
-NO_ENTRIES, NO_COSTS = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0, 0))
-
-
-@dataclass(frozen=True, slots=True)
-class ConeBatch:
-    """weight |x - anchor| in every round."""
-
-    anchor: Array
-    weight: float
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(CONE, NO_ENTRIES, self.anchor[None, None], np.full((1, 1), self.weight))
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        offset = points - self.anchor
-        values: Array = self.weight * np.sqrt(vecdot(offset, offset))
-        return _in_every_round(values, self.rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class LinearBatch:
-    """<cost, x> + offset; costs (runs | 1, rounds | 1, n), offsets (runs | 1, rounds | 1)."""
-
-    costs: Array
-    offsets: Array
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(AFFINE, NO_ENTRIES, self.costs, self.offsets)
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        return _in_every_round(vecdot(self.costs, points) + self.offsets, self.rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryBatch:
-    """|x_i - y| / 2 of the entry i observed in a round: entries (runs, rounds), values (runs, rounds)."""
-
-    entries: np.ndarray
-    labels: Array
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(ENTRY, self.entries, NO_COSTS, self.labels)
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        shape = np.broadcast_shapes(points.shape[:-1], self.entries.shape)
-        everywhere = np.broadcast_to(points, (*shape, points.shape[-1]))
-        chosen = np.broadcast_to(self.entries, shape)[..., None]
-        values: Array = np.abs(np.take_along_axis(everywhere, chosen, axis=-1)[..., 0] - self.labels)
-        return values
-
-
-def _in_every_round(values: Array, rounds: int) -> Array:
-    return values if values.shape[-1] == rounds else np.broadcast_to(values, (*values.shape[:-1], rounds))
 
 
 class BanditStream(Source, ABC):
@@ -150,12 +87,17 @@ class Cone(BanditStream):
     """f_t(x) = |x - z|, z nine tenths of the way from the center to a vertex: tight. No randomness."""
 
     name = "cone"
+    title = "norm cone"
     tight = True
 
     def __init__(self, domain: BanditDomain) -> None:
         super().__init__(domain, 1.0)
-        vertex = domain.linear_oracle(np.arange(1.0, domain.dimension + 1))
-        self.anchor = 0.1 * domain.center() + 0.9 * vertex
+
+    @cached_property
+    def anchor(self) -> Array:
+        """z (n,)."""
+        vertex = self.domain.linear_oracle(np.arange(1.0, self.domain.dimension + 1))
+        return 0.1 * self.domain.center() + 0.9 * vertex
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
@@ -179,11 +121,20 @@ class LinearStream(BanditStream):
 
     def __init__(self, domain: BanditDomain, costs: Array) -> None:
         super().__init__(domain, 1.0)
-        basis = domain.hull_basis()
-        within = product(product(costs, basis), basis.T)
-        self.costs = within / np.sqrt(vecdot(within, within)).max()
-        vertices = domain.linear_oracle(self.costs)
-        self.offsets = -vecdot(self.costs, vertices)
+        self.given = costs
+
+    @cached_property
+    def costs(self) -> Array:
+        """All c (pool, n)."""
+        basis = self.domain.hull_basis()
+        within = product(product(self.given, basis), basis.T)
+        scaled: Array = within / np.sqrt(vecdot(within, within)).max()
+        return scaled
+
+    @cached_property
+    def offsets(self) -> Array:
+        """Minus the least loss of each over the set (pool,)."""
+        return -vecdot(self.costs, self.domain.linear_oracle(self.costs))
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
@@ -224,7 +175,12 @@ class EntryStream(BanditStream):
 
     def __init__(self, domain: BanditDomain, truth: Array) -> None:
         super().__init__(domain, 1.0)
-        self.truth = domain.project(truth)
+        self.given = truth
+
+    @cached_property
+    def truth(self) -> Array:
+        """m (n,)."""
+        return self.domain.project(self.given)
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""
@@ -258,6 +214,7 @@ class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
 
     name = "linear"
+    title = "fixed linear loss"
     stochastic = False
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -268,6 +225,7 @@ class RandomLinear(LinearStream):
     """A mean cost plus noise of relative size `spread`."""
 
     name = "random-linear"
+    title = "random linear losses"
 
     def __init__(self, domain: BanditDomain, spread: float = 1.0) -> None:
         if not (spread > 0 and math.isfinite(spread)):
@@ -280,6 +238,7 @@ class ShortestPath(LinearStream):
     """Edge delays, exponential around a mean that differs between edges: route a packet a round (flow set)."""
 
     name = "shortest-path"
+    title = "shortest paths"
     sets = ("flow",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -303,6 +262,7 @@ class TopK(LinearStream):
     """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
 
     name = "top-k"
+    title = "top-k recommendation"
     sets = ("hypersimplex", "partition-matroid", "coverage")
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -315,6 +275,7 @@ class Network(LinearStream):
     """Link prices of a network that must stay connected (spanning-trees)."""
 
     name = "network"
+    title = "network design"
     sets = ("spanning-trees",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -340,6 +301,7 @@ class Completion(EntryStream):
     """A matrix of the given rank, of nuclear norm half the radius, one entry a round (nuclear)."""
 
     name = "completion"
+    title = "matrix completion"
     sets = ("nuclear",)
 
     def __init__(self, domain: BanditDomain, rank: int = 1) -> None:
@@ -359,6 +321,7 @@ class DigitsCompletion(EntryStream):
     """
 
     name = "digits-completion"
+    title = "digit images"
     data = "digits"
     real = True
     sets = ("nuclear",)

@@ -26,6 +26,11 @@ def _sources(base: Any) -> dict[str, Any]:
     return discover(__package__ or "", base, "name")
 
 
+@cache
+def _parameters(maker: type[Any]) -> tuple[inspect.Parameter, ...]:
+    return tuple(inspect.signature(maker).parameters.values())
+
+
 def build(
     noun: str,
     base: Any,
@@ -44,7 +49,7 @@ def build(
     maker = known.get(name)
     if maker is None:
         raise ValueError(not_allowed(noun, name, known))
-    parameters = {each.name: each for each in list(inspect.signature(maker).parameters.values())[len(arguments) :]}
+    parameters = {each.name: each for each in _parameters(maker)[len(arguments) :]}
     reads = parameters.pop("data_dir", None) is not None
     for option in options:
         if option not in parameters:

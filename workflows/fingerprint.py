@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,17 +35,45 @@ def _content(path: Path) -> bytes:
     return path.read_bytes()
 
 
+_told: dict[Path, frozenset[str]] = {}
+
+
+def tell(imports: Mapping[str, Sequence[str]]) -> None:
+    """Take what `all_imports` found in the very code that is here, instead of parsing it again."""
+    _told.update({ROOT / name: frozenset(found) for name, found in imports.items()})
+
+
+def all_imports() -> dict[str, Sequence[str]]:
+    """File, from the top folder on -> every name of ours that it imports, sorted; not of files that are no Python."""
+    found: dict[str, Sequence[str]] = {}
+    for path in _python_files():
+        with contextlib.suppress(SyntaxError, ValueError):
+            found[path.relative_to(ROOT).as_posix()] = sorted(_imports(path))
+    return found
+
+
+def _python_files() -> list[Path]:
+    folders = [*(ROOT / folder for folder in FOLDERS), ROOT / PACKAGE / CORE]
+    return [path for folder in folders for path in folder.rglob("*.py")]
+
+
 @functools.cache
 def _imports(path: Path) -> frozenset[str]:
     """Return every name of ours that a file imports, submodules written as ``from package import name`` too."""
+    return _told[path] if path in _told else _parsed(_content(path), path.relative_to(ROOT).parts[:-1])
+
+
+@functools.cache
+def _parsed(content: bytes, folders: tuple[str, ...]) -> frozenset[str]:
+    """The same of the content of a file in these folders; kept by content, so that nothing need be forgotten."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(_content(path))):
+    for node in ast.walk(ast.parse(content)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                here = [PACKAGE, *path.relative_to(ROOT).parts[:-1]]
+                here = [PACKAGE, *folders]
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
             found.add(base)
             found |= {f"{base}.{alias.name}" for alias in node.names}
@@ -65,6 +94,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 def forget() -> None:
     """Read every file anew: for processes that see files change."""
+    _told.clear()
     for cached in (module_file, _content, _imports, code_fingerprint, _learner_fingerprint):
         cached.cache_clear()
 
@@ -86,8 +116,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
 @functools.cache
 def code_fingerprint() -> str:
     """Return the fingerprint of all Python files of the project."""
-    folders = [*(ROOT / folder for folder in FOLDERS), ROOT / PACKAGE / CORE]
-    return fingerprint(path for folder in folders for path in folder.rglob("*.py"))
+    return fingerprint(_python_files())
 
 
 def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from dpregret.core import files
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Traits
-from dpregret.workflows.fingerprint import code_fingerprint
+from dpregret.workflows.fingerprint import all_imports, code_fingerprint, tell
 
 KEPT = Path(".snakemake") / "index.json"
 
@@ -22,13 +22,14 @@ KEPT = Path(".snakemake") / "index.json"
 class Index:
     """learners, streams: family -> name -> module. data: family -> stream -> the prepared data that it reads.
 
-    traits: family -> learner -> what its plays depend on (`Traits`).
+    traits: family -> learner -> what its plays depend on (`Traits`). imports: file -> what it imports of ours.
     """
 
     learners: dict[str, dict[str, str]]
     streams: dict[str, dict[str, str]]
     data: dict[str, dict[str, str]]
     traits: dict[str, dict[str, Sequence[bool]]]
+    imports: dict[str, Sequence[str]]
 
     def card(self, family: str, learner: str) -> Traits:
         """What `contained.hosts` wants to know of a learner."""
@@ -63,6 +64,7 @@ def collect() -> Index:
             }
             for each in FAMILIES.values()
         },
+        imports=all_imports(),
     )
 
 
@@ -74,4 +76,8 @@ def keep(index: Index, path: Path = KEPT) -> None:
 def recall(path: Path = KEPT) -> Index:
     """Return what was kept, or collect it anew where nothing was, or of other code."""
     kept = files.kept(path)
-    return Index(**kept) if kept and kept.pop("code") == code_fingerprint() else collect()
+    if not kept or kept.pop("code") != code_fingerprint():
+        return collect()
+    index = Index(**kept)
+    tell(index.imports)
+    return index

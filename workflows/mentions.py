@@ -7,7 +7,7 @@ leaves out is not run, and that is no mistake.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,10 +42,15 @@ class Mention(NamedTuple):
     counterpart: Counterpart | None = None
 
 
-def check_mentions(config: Config, checked: Checked | None = None, folder: Path = PAPERS) -> None:
+Read = Callable[[Path], tuple[PaperTexts, Located, Located | None]]
+
+
+def check_mentions(
+    config: Config, checked: Checked | None = None, folder: Path = PAPERS, read: Read = located_paper
+) -> None:
     """Raise `ClaimsError` for every name in the texts of the configuration's papers that is nowhere.
 
-    checked: texts that need no second look, beside the same experiments.
+    checked: texts that need no second look, beside the same experiments. read: who has read them already has another.
     """
     from dpregret.workflows.config import load_config
 
@@ -61,7 +66,7 @@ def check_mentions(config: Config, checked: Checked | None = None, folder: Path 
         for each in (settings, whole.papers.get(paper)):
             for name, experiment in each.experiments.items() if each is not None else ():
                 known.setdefault(name, []).insert(0, experiment)
-        found = text_problems(folder / paper, known)
+        found = text_problems(folder / paper, known, read)
         if checked is not None and not found:
             checked.add(*content)
         problems += found
@@ -76,9 +81,9 @@ def _written(folder: Path, *names: str) -> list[str]:
     return [file.read_text(encoding="utf-8") if file.exists() else "" for file in files]
 
 
-def text_problems(folder: Path, known: Known) -> list[str]:
+def text_problems(folder: Path, known: Known, read: Read = located_paper) -> list[str]:
     """One line for each name in a paper's texts that none of its experiments has."""
-    texts, claims, errata = located_paper(folder)
+    texts, claims, errata = read(folder)
     found: list[tuple[Located, Problem]] = []
     found += [(claims, each) for mention in _claim_mentions(texts) for each in _faults(mention, known)]
     found += [(claims, each) for each in (*_exact(texts), *_rows(texts))]

@@ -43,6 +43,7 @@ class FlowPolytope(ConstraintSet):
     """
 
     name = "flow"
+    title = "flow polytope"
     closed_form_projection = False
 
     def __init__(self, dimension: int, *, edges: Sequence[Edge] | None = None):
@@ -79,8 +80,10 @@ class FlowPolytope(ConstraintSet):
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest path, exact."""
+        from dpregret.algorithms.geometry.oracle_kernels import shortest_path
+
         cost = 2.0 * point - 1.0
-        return reach_of_binary(float(cost @ self.linear_oracle(cost)), point)
+        return reach_of_binary(float(cost @ shortest_path(self.vertex_rule.whole, cost)), point)
 
     def linear_oracle(self, cost: Array) -> Array:
         """Shortest paths, costs of any sign, by dynamic programming; of equal ones the edge listed first; compiled."""

@@ -4,7 +4,7 @@ A set says which of them is its own, and with which numbers, in `ConstraintSet.v
 written. Of equal costs the coordinate, edge or item listed first counts as the smaller one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,13 @@ def vertices(chosen: VertexRule, costs: Array) -> Array:
     """Vertices of least cost, (..., d) -> (..., d)."""
     rows = np.ascontiguousarray(costs, dtype=np.float64).reshape(-1, costs.shape[-1])
     return _vertices(*chosen, rows).reshape(costs.shape)
+
+
+def shortest_path(graph: Whole, cost: Array) -> Array:
+    """A vertex of the rule PATH for one cost (d,), interpreted: a single one is not worth compiling for."""
+    out, plain = np.empty_like(cost), (cast(Any, room).py_func, cast(Any, _path).py_func)
+    plain[1](graph, cost, out, *plain[0](graph, len(cost)))
+    return out
 
 
 @compiled

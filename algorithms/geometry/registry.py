@@ -71,10 +71,11 @@ def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
     if name not in SETS:
         raise ValueError(not_allowed("constraint set", name, SETS))
     build = SETS[name]
-    known = [option for option in inspect.signature(build).parameters if option != "dimension"]
-    for option in options:
-        if option not in known:
-            raise ValueError(not_allowed(f"option of the set {name!r}:", option, known))
+    if options:
+        known = [option for option in inspect.signature(build).parameters if option != "dimension"]
+        for option in options:
+            if option not in known:
+                raise ValueError(not_allowed(f"option of the set {name!r}:", option, known))
     return build(dimension, **options)
 
 

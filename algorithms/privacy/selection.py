@@ -21,6 +21,7 @@ nothing here says that they are attained.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -99,6 +100,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(0.0, min(float(best.fun), at(simple)))
 
 
+@lru_cache
 def largest_rho(budget: Budget) -> float:
     """The largest rho whose `zcdp_epsilon` at the budget's delta is its epsilon; inf for epsilon = inf.
 

@@ -46,10 +46,11 @@ class Checkout:
 
 def make_checkout(root: Path) -> Checkout:
     root.mkdir(exist_ok=True)
-    for folder in (*FOLDERS, "profiles"):
-        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    passing = shutil.ignore_patterns("*.pyc.*")  # what another process is about to rename
+    for folder in (*FOLDERS, "profiles"):  # with compiled code, which is found by the dates that are kept
+        shutil.copytree(ROOT / folder, root / folder, ignore=passing)
     shutil.copy(ROOT / "Snakefile", root)
     (root / "results" / "reference").mkdir(parents=True)
     shutil.copy(ROOT / "results" / "reference" / "cost_rates.csv", root / "results" / "reference")
-    shutil.copytree(ROOT / "dpregret", root / "dpregret", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "dpregret", root / "dpregret", symlinks=True, ignore=passing)
     return Checkout(root)

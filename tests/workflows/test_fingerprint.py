@@ -3,9 +3,9 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from checkout import make_checkout
 
 from dpregret.workflows import fingerprint
 
@@ -13,11 +13,29 @@ ONLINE = "dpregret.algorithms.online"
 STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pools"]
 
 
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A copy of the code, and its fingerprints."""
+    root = make_checkout(tmp_path_factory.mktemp("tree") / "checkout").root
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fingerprint, "ROOT", root)
+        return root, fingerprints()
+
+
 @pytest.fixture
-def copied(checkout: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setattr(fingerprint, "ROOT", checkout.root)
-    yield checkout.root
+def copied(tree: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The copy, which every test leaves with the fingerprints that it found."""
+    root, before = tree
+    monkeypatch.setattr(fingerprint, "ROOT", root)
+    yield root
+    found = fingerprints()
     fingerprint.forget()
+    assert found == before
+
+
+@pytest.fixture
+def before(tree: tuple[Path, dict[str, str]]) -> dict[str, str]:
+    return tree[1]
 
 
 def fingerprints() -> dict[str, str]:
@@ -67,38 +85,39 @@ def fingerprints() -> dict[str, str]:
         ("workflows/checks.py", set()),
     ],
 )
-def test_edit_changes_exactly_what_depends_on_the_file(copied: Path, edited: str, changed: set[str]) -> None:
-    before = fingerprints()
+def test_edit_changes_exactly_what_depends_on_the_file(
+    copied: Path, before: dict[str, str], edited: str, changed: set[str]
+) -> None:
     path = copied / edited
     text = path.read_text()
     path.write_text(f"{text}\n# edited\n")
     after = fingerprints()
-    assert {name for name in before if before[name] != after[name]} == changed
     path.write_text(text)
-    assert fingerprints() == before
+    assert {name for name in before if before[name] != after[name]} == changed
 
 
-def test_touch_changes_nothing(copied: Path) -> None:
-    before = fingerprints()
+def test_touch_changes_nothing(copied: Path, before: dict[str, str]) -> None:
     for path in copied.rglob("*.py"):
         os.utime(path)
     assert fingerprints() == before
 
 
-def test_the_face_of_the_report_counts(copied: Path) -> None:
-    before = fingerprints()
+def test_the_face_of_the_report_counts(copied: Path, before: dict[str, str]) -> None:
     for name in ("report.css", "report.js", "report.html.j2"):
-        with (copied / "paper_figs" / "report" / "templates" / name).open("a") as file:
-            file.write("\n")
+        path = copied / "paper_figs" / "report" / "templates" / name
+        text = path.read_bytes()
+        path.write_bytes(text + b"\n")
         after = fingerprints()
+        path.write_bytes(text)
         assert {each for each in before if before[each] != after[each]} == {"page"}
-        before = after
 
 
-def test_new_or_renamed_file_counts(copied: Path) -> None:
-    before = fingerprints()
-    (copied / "algorithms" / "geometry" / "another.py").write_text("")
-    assert fingerprints()["cocop"] != before["cocop"]
+def test_new_or_renamed_file_counts(copied: Path, before: dict[str, str]) -> None:
+    path = copied / "algorithms" / "geometry" / "another.py"
+    path.write_text("")
+    found = fingerprints()
+    path.unlink()
+    assert found["cocop"] != before["cocop"]
 
 
 def test_names_of_others_have_no_file() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.workflows import index
+from dpregret.workflows import fingerprint, index
 from dpregret.workflows.families import FAMILIES
 
 INDEX = index.collect()
+MODULES = ("dpregret.algorithms.online.wdp_cocop", "dpregret.paper_figs.tables", "dpregret.workflows.oracle_costs")
 
 
 def test_it_knows_where_everything_stands_and_what_is_read() -> None:
@@ -24,14 +25,23 @@ def test_it_knows_where_everything_stands_and_what_is_read() -> None:
     assert {"digits", "digits-experts"} <= set(INDEX.prepared)
 
 
-def test_what_was_kept_is_recalled_without_importing_a_learner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_kept_is_recalled_without_importing_a_learner_or_parsing_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index.keep(INDEX, tmp_path / "deeper" / "kept")
 
-    def refuse() -> None:
-        raise AssertionError("the learners were imported")
+    def refuse(*_: object) -> None:
+        raise AssertionError("learners were imported, or files parsed")
 
     monkeypatch.setattr(index, "collect", refuse)
+    fingerprint.forget()
+    parsed = {module: fingerprint.imported_files([module]) for module in MODULES}
+    fingerprint.forget()
+    monkeypatch.setattr(fingerprint.ast, "parse", refuse)
     assert index.recall(tmp_path / "deeper" / "kept") == INDEX
+    assert {module: fingerprint.imported_files([module]) for module in MODULES} == parsed
+    monkeypatch.undo()
+    fingerprint.forget()
     assert [path.name for path in (tmp_path / "deeper").iterdir()] == ["kept"]
 
 

@@ -122,7 +122,7 @@ def test_texts_are_looked_at_once_and_a_mistake_every_time(tmp_path: Path, monke
     looked: list[str] = []
     look = mentions.text_problems
     monkeypatch.setattr(
-        mentions, "text_problems", lambda folder, known: looked.append(folder.name) or look(folder, known)
+        mentions, "text_problems", lambda folder, *given: looked.append(folder.name) or look(folder, *given)
     )
     config, paper = small("smoke"), "lou_cheung_2020"
     shutil.copytree(PAPERS, tmp_path / "papers")

@@ -193,6 +193,12 @@ def paper_outputs(paper):
     return [f"{RESULTS}/{paper}/{name}" for name in names]
 
 
+def asked_papers():
+    """The papers that the asked targets are about."""
+    found = {getattr(job.wildcards, "paper", None) for job in workflow.dag.jobs}
+    return [paper for paper in CONFIG.papers if paper in found]
+
+
 def shown_files(wildcards):
     """What the report shows: tables and figures of all papers with their runs, audit and validation, and speed where known."""
     parts = paper_outputs, paper_runs, paper_costs
