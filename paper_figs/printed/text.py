@@ -17,6 +17,8 @@ COLUMNS: Final = (
     "row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution",
 )  # fmt: skip
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
+AS_PRINTED: Final = "as printed"
+"""The side, or the beginning of its name, that is about what the paper prints."""
 
 
 def frame(table: FilledTable) -> pd.DataFrame:
@@ -82,3 +84,38 @@ def _said(line: dict[str, str]) -> str:
     number = f"{line['power']} " if line["power"] else ""
     told = f", {line['resolution']}" if line["resolution"] else ""
     return f"{line['side']}, {line['law']}: {number}{line['sign']} {line['verdict']}{told}"
+
+
+def brief(lines: pd.DataFrame) -> str:
+    """A Markdown table with one row for each of the paper's, and beside it what came out as printed and corrected.
+
+    A number is the fitted power without its interval; verdicts are signs with a legend below.
+    """
+    heads = list(dict.fromkeys(lines["column"]))
+    rows, run = [], measured(lines)
+    for number, row in lines.groupby("row", sort=False):
+        shown = {
+            head: "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"]))) for head in heads
+        }
+        own = run.loc[run["row"] == number]
+        first = own["side"].str.startswith(AS_PRINTED)
+        rows.append(
+            {**shown, AS_PRINTED: _in_brief(own.loc[first]), "measured, or corrected": _in_brief(own.loc[~first])}
+        )
+    text = pd.DataFrame(rows).map(_cell)
+    words = run.groupby("sign", sort=False)["verdict"].unique()
+    legend = ", ".join(f"{sign} {' or '.join(verdicts)}" for sign, verdicts in words.items())
+    return f"{text.rename(columns=_cell).to_markdown(index=False, disable_numparse=True)}\n\n{plain(legend)}\n"
+
+
+def _in_brief(lines: pd.DataFrame) -> str:
+    """Sides one after the other: the law, the power, the sign."""
+    sides = []
+    for side, own in lines.groupby("side", sort=False):
+        said = [
+            f"{law} {power.partition(' ')[0]} {sign}".replace("  ", " ")
+            for law, power, sign in zip(own["law"] + ":", own["power"], own["sign"], strict=True)
+        ]
+        name = str(side).removeprefix(AS_PRINTED).removeprefix("corrected").strip(", ")
+        sides.append((f"{name}: " if name else "") + ", ".join(said))
+    return "; ".join(sides)
