@@ -18,7 +18,9 @@ from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.neutral import plain
-from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.printed.text import COLUMNS as PRINTED
+from dpregret.paper_figs.printed.text import brief
+from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
@@ -43,9 +45,9 @@ class ReadmeError(ValueError):
 
 
 def table_text(table_csv: Path) -> str:
-    """The paper's own table as printed with what was measured, if it was written; else the columns that matter most."""
+    """The paper's own table beside what was measured, if it was written; else the columns that matter most."""
     if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
-        return table_csv.with_suffix(".md").read_text(encoding="utf-8")
+        return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
     return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import readme, show
+from dpregret.paper_figs.printed import text
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 
@@ -133,12 +134,18 @@ def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path)
     (tmp_path / "table_1.csv").write_text(
         "algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n"
     )
-    (tmp_path / "table_1.md").write_text("| as printed |\n")
     assert readme.table_text(tmp_path / "table_1.csv").splitlines()[0].split("|")[1:-1] == [
         " algorithm   ", " group   ", " delivered eps   ", " errata   "
     ]  # fmt: skip
     (tmp_path / "table_1_all.csv").write_text("")
-    assert readme.table_text(tmp_path / "table_1.csv") == "| as printed |\n"
+    said = ("as printed,a1,T⁰ ln T,1.00 [0.9; 1.1],linear regret,✗,", "corrected,a2,T⁰ ln T,0.00 [0; 0],reproduced,✓,")
+    lines = ["1,who,1,leader,,,,,,,", *(f"1,rate,1,O(ln T),{each}" for each in said)]
+    (tmp_path / "table_1.csv").write_text("\n".join([",".join(text.COLUMNS), *lines, ""]))
+    shown = readme.table_text(tmp_path / "table_1.csv").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (shown[0], shown[2])]
+    assert cells[0] == ["who", "rate", "as printed", "measured, or corrected"]
+    assert cells[1] == ["leader", "O(ln T)", "T⁰ ln T: 1.00 ✗", "T⁰ ln T: 0.00 ✓"]
+    assert shown[-1] == "✗ linear regret, ✓ reproduced"
 
 
 def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
