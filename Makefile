@@ -170,7 +170,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@$(PY) dpregret.paper_figs.readme README.md results/reference
 	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
-	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
 
 trials: setup ## three hundred odd files and commands at every front door: build/trials.md (minutes)
