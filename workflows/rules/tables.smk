@@ -92,6 +92,7 @@ rule figures:
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "figures.py", wildcards.paper
         ),
+        names=fingerprint.module_fingerprint("dpregret.workflows.names", "figures.py"),
     shell:
         task(
             "figures",
@@ -115,6 +116,7 @@ rule winners:
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         facts=fingerprint.module_fingerprint("dpregret.workflows.winners", "winners.py"),
+        names=fingerprint.module_fingerprint("dpregret.workflows.names", "winners.py"),
         code=fingerprint.figures_fingerprint("winners.py"),
     shell:
         task(
