@@ -42,12 +42,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a comparison table."""
+    """A row of a comparison table; `absent` where this run has nothing to say in it."""
 
     cells: tuple[Cell, ...]
     claims: tuple[str, ...]
     errata: tuple[str, ...]
     group: str
+    absent: bool
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,10 @@ def paper_view(results: Path, claims: ClaimsFile, errata: Section, names: Names,
     )  # fmt: skip
     return PaperView(
         claims.paper, claims,
-        tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
+        tuple(
+            _table(folder, claims, number, {view.id for view in views if not view.absent})
+            for number in range(1, len(claims.tables) + 1)
+        ),
         views, figures, errata,
         tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
@@ -158,7 +162,7 @@ def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
     return tuple({str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records"))
 
 
-def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
+def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> ComparisonTable:
     """Rows of the file stand in the order of the claims file: exponents then know their claims."""
     table = claims.tables[number - 1]
     whole, name = folder / f"table_{number}_all.csv", f"table_{number}"
@@ -173,7 +177,9 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
             name = symbol_of(claims, "epsilon" if parameter == "mu" else parameter)
             by_column.setdefault(f"{name} exponent", []).append(claim)
         cells = tuple(Cell(record[name], tuple(by_column.get(name, ()))) for name in columns)
-        rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"]))
+        empty = record.get("operation counted") == formats.DASH
+        absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
+        rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"], absent))
     return ComparisonTable(table.caption, shown, columns, tuple(rows))
 
 
