@@ -168,7 +168,7 @@ def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any,
     ("arguments", "message"),
     [
         (("--config", "profile=bad.yaml"), "bad.yaml:2: seed: must be a whole number, not 'x'"),
-        (("--config", "profile=fulll"), "ci, full, large, large-slice, smoke; did you mean 'full'?"),
+        (("--config", "profile=fulll"), "ci, full, large, large-slice, quick, smoke; did you mean 'full'?"),
         (("--config", "profle=ci"), "--config profle: unknown key, allowed: profile, limits; did you mean 'profile'?"),
     ],
 )
