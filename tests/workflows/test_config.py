@@ -277,7 +277,7 @@ def test_other_options_than_profile_are_refused() -> None:
     assert check_options({}) == PROFILES / "full.yaml"
 
 
-@pytest.mark.parametrize("profile", ["full", "ci", "smoke"])
+@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke"])
 def test_shipped_profiles_pass_with_what_is_installed(profile: str) -> None:
     config = load_config(PROFILES / f"{profile}.yaml")
     assert config.profile == profile
