@@ -275,12 +275,7 @@ def cached(words: list[str]) -> list[str]:
     return words if asked & {"--to", "--pin", "-h", "--help"} else [*words, "--to", str(clone() / "datasets" / "cache")]
 
 
-handed(
-    "compare",
-    "workflows.compare",
-    "Compare two runs (folders, archives or addresses): exponents and verdicts that differ.",
-    compared,
-)
+handed("compare", "workflows.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice_page", "Advise which learner to use in a setting of yours.")
 handed("predict", "workflows.costs.__main__", "Predict what a run will cost: hours and memory.")
 handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
