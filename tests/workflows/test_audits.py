@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import replace
@@ -18,7 +19,7 @@ from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audits.neighbours import generators, rows
+from dpregret.workflows.audits.neighbours import Audited, generators, rows
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.plan import (
     audits,
@@ -36,12 +37,17 @@ from dpregret.workflows.scripts import audit_gate
 from dpregret.workflows.task import Asked
 
 SETTINGS = load_settings()
-ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
+
+
+@functools.cache
+def every(family: str) -> list[tuple[str, str, Audited]]:
+    """Learner, variant, and what is audited of them."""
+    return list(audits(family, 1, SETTINGS))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reason(family: str) -> None:
-    found = {(name, variant) for name, variant, _ in ALL[family]}
+    found = {(name, variant) for name, variant, _ in every(family)}
     for name, kind in FAMILIES[family].learners.items():
         special = SETTINGS.learners.get(name)
         wanted = set(kind.card.variants) if kind.card.private and not (special and special.skip) else set()
@@ -52,14 +58,14 @@ def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reas
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_ledger_is_below_the_exact_loss(family: str) -> None:
-    for name, variant, audited in ALL[family]:
+    for name, variant, audited in every(family):
         assert not audited.exact > audited.accounted * (1 + 1e-9), (name, variant)
         assert audited.accounted > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pairs_are_three_and_the_rows_are_whole(family: str) -> None:
-    for name, variant, audited in ALL[family][:: 5 if family != "bandits" else 4]:
+    for name, variant, audited in every(family)[:: 5 if family != "bandits" else 4]:
         found = rows(audited, 100)
         assert len(found) >= 3, (name, variant)
         assert found["pair"].is_unique
