@@ -18,6 +18,7 @@ try:
     from dpregret.workflows import config as configuration
     from dpregret.workflows import (
         contained,
+        display,
         ending,
         eta,
         fingerprint,
@@ -62,6 +63,9 @@ except (configuration.ConfigError, locking.BusyError, OSError) as error:
 except Exception as error:
     sys.exit(fault(error))
 
+DISPLAY = display.take_over(logger, workflow.output_settings) if WORKS else None
+if DISPLAY:
+    DISPLAY.found = lambda: eta.farewell(Path(RESULTS), asked_papers())
 if workflow.is_main_process:
     index.keep(INDEX)
     seals.watch(logger.info, lambda: seal_run(anew=False))
@@ -121,6 +125,7 @@ for paper in CONFIG.papers:
         input:
             paper_outputs(paper),
             f"{RESULTS}/{paper}/complete.txt",
+            f"{RESULTS}/{paper}/report.html",
 
 
 onstart:
@@ -130,16 +135,18 @@ onstart:
         if not CONDA and workflow.local_exec:
             launch.launch()
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
-    eta.watch(workflow.dag.needrun_jobs(), CONFIG, side_by_side)
+    if DISPLAY:
+        DISPLAY.begin(eta.expect(workflow.dag.needrun_jobs(), CONFIG, side_by_side))
 
 
 onsuccess:
     seal_run()
-    logger.info(eta.farewell(Path(RESULTS), CONFIG.papers))
+    logger.info(eta.farewell(Path(RESULTS), asked_papers(), log))
 
 
 onerror:
     seal_run()
     logger.info(
         "dpregret: not finished. What is finished stays; the same command resumes."
+        + eta.where_in_full(log)
     )

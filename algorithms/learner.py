@@ -58,9 +58,10 @@ class Setting:
 class Card:
     """What a table says of a learner.
 
-    name: permanent identifier. variants: name -> one line. needs: what it asks of the problem beyond convexity,
-    of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (to be told L*), and 'solver' where it projects by a general
-    solver. anytime: one run serves every shorter horizon. convex: strong convexity is not needed.
+    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs: what it
+    asks of the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (to be told L*), and
+    'solver' where it projects by a general solver. anytime: one run serves every shorter horizon. convex: strong
+    convexity is not needed.
     """
 
     name: str

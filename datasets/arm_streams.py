@@ -9,7 +9,8 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch, LossSource
-from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, LinearBatch
+from dpregret.datasets.bandit_losses import LinearBatch
+from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream
 
 BLOCK = 2**16  # rounds of the comparator's pass that are drawn together; no result depends on it
 NO_OFFSET = np.zeros((1, 1))
@@ -23,6 +24,7 @@ class Arms(BanditStream):
     """
 
     name = "arms"
+    title = "Bernoulli arms"
     traits = frozenset({"linear", "arms"})
     sets = ("simplex",)
     tight = stochastic = True
@@ -69,6 +71,7 @@ class HardArms(Arms):
     """
 
     name = "hard-arms"
+    title = "hard arms"
     aimed = True
 
     def __init__(self, domain: BanditDomain, horizon: int, epsilon: float, gap: float = 1.0) -> None:

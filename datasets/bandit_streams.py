@@ -20,8 +20,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import AFFINE, CONE, ENTRY, LossBatch, LossRule, LossSource
+from dpregret.core.losses import LossBatch, LossSource
 from dpregret.core.sums import product, vecdot
+from dpregret.datasets.bandit_losses import ConeBatch, EntryBatch, LinearBatch
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
@@ -44,73 +45,6 @@ class BanditComparator:
     losses: Array
     gaps: Array
     stay: Array
-
-
-NO_ENTRIES, NO_COSTS = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0, 0))
-
-
-@dataclass(frozen=True, slots=True)
-class ConeBatch:
-    """weight |x - anchor| in every round."""
-
-    anchor: Array
-    weight: float
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(CONE, NO_ENTRIES, self.anchor[None, None], np.full((1, 1), self.weight))
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        offset = points - self.anchor
-        values: Array = self.weight * np.sqrt(vecdot(offset, offset))
-        return _in_every_round(values, self.rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class LinearBatch:
-    """<cost, x> + offset; costs (runs | 1, rounds | 1, n), offsets (runs | 1, rounds | 1)."""
-
-    costs: Array
-    offsets: Array
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(AFFINE, NO_ENTRIES, self.costs, self.offsets)
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        return _in_every_round(vecdot(self.costs, points) + self.offsets, self.rounds)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryBatch:
-    """|x_i - y| / 2 of the entry i observed in a round: entries (runs, rounds), values (runs, rounds)."""
-
-    entries: np.ndarray
-    labels: Array
-    rounds: int
-
-    @property
-    def rule(self) -> LossRule:
-        """The same as numbers."""
-        return LossRule(ENTRY, self.entries, NO_COSTS, self.labels)
-
-    def value(self, points: Array) -> Array:
-        """Losses of the points."""
-        shape = np.broadcast_shapes(points.shape[:-1], self.entries.shape)
-        everywhere = np.broadcast_to(points, (*shape, points.shape[-1]))
-        chosen = np.broadcast_to(self.entries, shape)[..., None]
-        values: Array = np.abs(np.take_along_axis(everywhere, chosen, axis=-1)[..., 0] - self.labels)
-        return values
-
-
-def _in_every_round(values: Array, rounds: int) -> Array:
-    return values if values.shape[-1] == rounds else np.broadcast_to(values, (*values.shape[:-1], rounds))
 
 
 class BanditStream(Source, ABC):
@@ -153,6 +87,7 @@ class Cone(BanditStream):
     """f_t(x) = |x - z|, z nine tenths of the way from the center to a vertex: tight. No randomness."""
 
     name = "cone"
+    title = "norm cone"
     tight = True
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -279,6 +214,7 @@ class Linear(LinearStream):
     """The same linear loss in every round: costs fall along the coordinates."""
 
     name = "linear"
+    title = "fixed linear loss"
     stochastic = False
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -289,6 +225,7 @@ class RandomLinear(LinearStream):
     """A mean cost plus noise of relative size `spread`."""
 
     name = "random-linear"
+    title = "random linear losses"
 
     def __init__(self, domain: BanditDomain, spread: float = 1.0) -> None:
         if not (spread > 0 and math.isfinite(spread)):
@@ -301,6 +238,7 @@ class ShortestPath(LinearStream):
     """Edge delays, exponential around a mean that differs between edges: route a packet a round (flow set)."""
 
     name = "shortest-path"
+    title = "shortest paths"
     sets = ("flow",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -324,6 +262,7 @@ class TopK(LinearStream):
     """Some items are shown; the loss counts those without a click (hypersimplex, partition-matroid, coverage)."""
 
     name = "top-k"
+    title = "top-k recommendation"
     sets = ("hypersimplex", "partition-matroid", "coverage")
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -336,6 +275,7 @@ class Network(LinearStream):
     """Link prices of a network that must stay connected (spanning-trees)."""
 
     name = "network"
+    title = "network design"
     sets = ("spanning-trees",)
 
     def __init__(self, domain: BanditDomain) -> None:
@@ -361,6 +301,7 @@ class Completion(EntryStream):
     """A matrix of the given rank, of nuclear norm half the radius, one entry a round (nuclear)."""
 
     name = "completion"
+    title = "matrix completion"
     sets = ("nuclear",)
 
     def __init__(self, domain: BanditDomain, rank: int = 1) -> None:
@@ -380,6 +321,7 @@ class DigitsCompletion(EntryStream):
     """
 
     name = "digits-completion"
+    title = "digit images"
     data = "digits"
     real = True
     sets = ("nuclear",)

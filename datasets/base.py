@@ -71,14 +71,16 @@ class Comparator:
 class Source:
     """What is known of every stream and risk before one is built.
 
-    name: what configurations call it. traits: needs of learners (words of their cards) that it serves and others do
-    not. tight: first-order effects of noise show on it. real: measured data, not drawn from a model. data: the name of
-    the prepared data that it reads. columns: their number of features, the only dimension of a set on which they fit.
-    drawn: rounds have random parameters, which are held in blocks. stochastic: rounds are draws from one law,
-    or records of one pool in random order; else the sequence is fixed, drifts, or was made against learners.
+    name: what configurations call it. title: what people write, where it is not the name. traits: needs of learners
+    (words of their cards) that it serves and others do not. tight: first-order effects of noise show on it. real:
+    measured data, not drawn from a model. data: the name of the prepared data that it reads. columns: their number of
+    features, the only dimension of a set on which they fit. drawn: rounds have random parameters, which are held in
+    blocks. stochastic: rounds are draws from one law, or records of one pool in random order; else the sequence is
+    fixed, drifts, or was made against learners.
     """
 
     name: str
+    title: ClassVar[str] = ""
     traits: ClassVar[frozenset[str]] = frozenset()
     tight: ClassVar[bool] = False
     real: ClassVar[bool] = False

@@ -26,6 +26,7 @@ class Gap(ExpertStream):
     """
 
     name = "gap"
+    title = "independent losses with a gap"
     stochastic = True
     traits = frozenset({"epochs"})
     most = 2**20  # every one has losses of its own
@@ -70,6 +71,7 @@ class HardGap(Gap):
     """The gap is 4 sqrt(ln(d)/T), at most 1: it takes a constant share of the rounds to tell the best expert."""
 
     name = "gap-hard"
+    title = "hard gap"
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
         super().__init__(
@@ -85,6 +87,7 @@ class LeaderSwap(ExpertStream):
     """
 
     name = "leader-swap"
+    title = "swapping leaders"
     traits = frozenset({"phases"})
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:

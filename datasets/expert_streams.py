@@ -140,6 +140,7 @@ class Halving(NestedHalving):
     """Half of the living die in each of log2 d phases; d is a power of two."""
 
     name = "halving"
+    title = "halving experts"
 
     def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
         super().__init__(_halves(experts), horizon, best_loss)
@@ -149,6 +150,7 @@ class TransientHalving(Halving):
     """As halving, but a dead expert loses in its own phase only: returning to it later costs nothing."""
 
     name = "halving-transient"
+    title = "transient halving"
     transient = True
 
 
@@ -156,6 +158,7 @@ class SlowHalving(NestedHalving):
     """A share `kill` of the living, rounded, at least one expert, dies in each phase, until one is left."""
 
     name = "halving-slow"
+    title = "slow halving"
 
     def __init__(
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, kill: float = 0.125
@@ -176,6 +179,7 @@ class Bernoulli(ExpertStream):
     """
 
     name = "bernoulli"
+    title = "independent losses"
     stochastic = True
     most = 2**20  # every one has losses of its own
 
@@ -211,6 +215,7 @@ class LowerBound(ExpertStream):
     """
 
     name = "lower-bound"
+    title = "lower-bound instance"
     traits = frozenset({"phases"})
     tight = True
 
@@ -286,12 +291,14 @@ class DigitsExperts(ErrorTable):
     """Classifiers trained on parts of the handwritten digits; see `expert_data`."""
 
     name = data = "digits-experts"
+    title = "digit classifiers"
 
 
 class BreastCancerExperts(ErrorTable):
     """Classifiers trained on parts of the Wisconsin breast cancer data; see `expert_data`."""
 
     name = data = "breast-cancer-experts"
+    title = "breast cancer classifiers"
 
 
 def rounds_of_block(runs: int, groups: int) -> int:

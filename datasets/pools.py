@@ -111,6 +111,7 @@ class RidgeLogisticPool(PoolStream):
     """
 
     name = "ridge-logistic"
+    title = "ridge logistic regression"
 
     def __init__(
         self,

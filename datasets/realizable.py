@@ -139,6 +139,7 @@ class RealizableDirection(Realizable):
     """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere. Not tight, as above."""
 
     name = "realizable-direction"
+    title = "realizable directions"
     stochastic = True
     traits = Realizable.traits | {"quadratic-sums"}
 
@@ -160,6 +161,7 @@ class HalfSpaces(Realizable):
     """
 
     name = "half-space"
+    title = "half spaces"
     stochastic = True
     traits = frozenset({"best-loss"})
     tight = True

@@ -54,6 +54,7 @@ class FlightsRisk(SquaredRisk):
     """
 
     name, data = "flights-risk", "flights"
+    title = "flights"
     columns, real = SPARSE, True
 
     def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:
@@ -95,6 +96,7 @@ class WeatherRisk(SquaredRisk):
     """Visibility below 10 miles or not (+-1) by squared loss; 1 and 13 dense features in [-1, 1]."""
 
     name, data = "weather-risk", "weather"
+    title = "weather"
     columns, real = WEATHER + 1, True
 
     def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:
@@ -120,6 +122,7 @@ class LateRisk(LogisticRisk):
     """Late or not by logistic loss on the stream's unit rows; each of the 2,863 rows is kept once, with its counts."""
 
     name, data = "flights-logistic-risk", "flights"
+    title = "flights, logistic loss"
     columns, real = DENSE, True
 
     def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:

@@ -41,6 +41,7 @@ class LassoEasy(SquaredRisk):
     """
 
     name = "lasso-easy"
+    title = "sparse regression"
     costly = True
 
     def __init__(
@@ -107,6 +108,7 @@ class HeteroConsensus(SquaredRisk):
     """
 
     name = "hetero-consensus"
+    title = "heterogeneous consensus"
 
     def __init__(
         self,
@@ -190,6 +192,7 @@ class DenseGrowing(_Consensus):
     """
 
     name = "dense-growing"
+    title = "dense optimum"
 
     def __init__(
         self,
@@ -219,6 +222,7 @@ class Fingerprint(_Consensus):
     """
 
     name = "fingerprint"
+    title = "fingerprinting instance"
 
     def __init__(
         self,
@@ -336,6 +340,7 @@ class DiabetesRisk(_RealRisk):
     """Diabetes progression."""
 
     name, data = "diabetes-risk", "diabetes"
+    title = "diabetes"
     size, columns = 442, 10
 
 
@@ -343,6 +348,7 @@ class BreastCancerRisk(_RealRisk):
     """Wisconsin diagnostic breast cancer; +1 = malignant."""
 
     name, data = "breast-cancer-risk", "breast-cancer"
+    title = "breast cancer"
     size, columns = 569, 30
 
 
@@ -350,6 +356,7 @@ class DigitsRisk(_RealRisk):
     """Handwritten digits; +1 = odd digit."""
 
     name, data = "digits-risk", "digits"
+    title = "digits"
     size, columns = 1797, 64
 
 

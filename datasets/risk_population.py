@@ -80,6 +80,7 @@ class LinearPopulation(PopulationRisk):
     """
 
     name = "linear-population"
+    title = "linear loss, fresh records"
     tight = True
     affine = 0.0, 1.0
 
@@ -141,6 +142,7 @@ class QuadraticPopulation(PopulationRisk):
     """
 
     name = "quadratic-population"
+    title = "quadratic loss, fresh records"
 
     def __init__(
         self, domain: RiskDomain, samples: int, generators: Generators, beta: float = 1.0, spread: float = 0.5

@@ -29,6 +29,7 @@ class LassoPopulation(PopulationRisk):
     """
 
     name = "lasso-population"
+    title = "sparse regression, fresh records"
     traits = frozenset({FRESH, STORED})
     smoothness_l1 = 1.0
 

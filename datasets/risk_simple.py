@@ -28,6 +28,7 @@ class NormKinkRisk(EmpiricalRisk):
     """
 
     name = "norm-kink-risk"
+    title = "geometric median"
     tight = True
 
     def __init__(
@@ -188,6 +189,7 @@ class Collapse(EmpiricalRisk):
     """
 
     name = "collapse"
+    title = "linear risk"
     tight = True
 
     def __init__(
@@ -246,6 +248,7 @@ class LogisticRisk(EmpiricalRisk):
     """
 
     name = "logistic-risk"
+    title = "logistic regression"
 
     def __init__(
         self,

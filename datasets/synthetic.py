@@ -65,6 +65,7 @@ class SmoothQuadratic(_QuadraticStream):
     """f_t(x) = (mu/2) |x - a_t|^2, a_t = x0 + spread u_t, u_t uniform on the unit sphere."""
 
     name = "smooth-quadratic"
+    title = "moving quadratics"
     stochastic = True
 
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
@@ -124,6 +125,7 @@ class RandomKink(Stream):
     """
 
     name = "random-kink"
+    title = "random kinks"
     stochastic = True
     traits = frozenset({"strongly-convex"})
     tight = True
@@ -198,5 +200,6 @@ class HuberKink(FixedNormKink):
     """
 
     name = "huber-kink"
+    title = "smoothed norm kink"
     traits = frozenset({"smooth", "strongly-convex"})
     radius = 0.002

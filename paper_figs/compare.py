@@ -1,15 +1,17 @@
-"""Compare two result folders: which verdicts and exponents moved, and which moved beyond their intervals."""
+"""Compare two runs: which verdicts and exponents moved, and which moved beyond their intervals."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dpregret.core.errors import one_line
+from dpregret.core.text import printable
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.gate import SLACK
@@ -91,23 +93,31 @@ def _fitted(both: pd.DataFrame, side: str) -> list[str]:
     return [formats.with_interval(Estimate(*each), 3) if np.isfinite(each[0]) else formats.DASH for each in columns]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what differs; exit code 2 when the folders cannot be compared."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.compare", description=__doc__)
-    parser.add_argument("a", type=Path, help="a folder of results, such as results/reference, or that of one paper")
-    parser.add_argument("b", type=Path, help="the other one")
+def main(
+    arguments: Sequence[str] | None = None,
+    read: Callable[[str], pd.DataFrame] = lambda place: read_folder(Path(place)),
+    where: str = "a folder of results, such as results/reference, or that of one paper",
+) -> int:
+    """Print what differs; exit code 2 when the two cannot be compared.
+
+    read: the lines of what stands at a place, which `where` describes. The command that reads archives and addresses
+    too is `workflows/compare.py`.
+    """
+    parser = argparse.ArgumentParser(prog="dpregret compare", description=__doc__)
+    parser.add_argument("a", help=where)
+    parser.add_argument("b", help="the other one")
     parser.add_argument("--csv", type=Path, help="write the table there too")
     options = parser.parse_args(arguments)
     try:
-        first, second = read_folder(options.a), read_folder(options.b)
+        first, second = read(options.a), read(options.b)
         moved = compare(first, second)
         if options.csv is not None:
             formats.write_csv(moved, options.csv)
     except (CompareError, DamageError, OSError) as fault:
-        print(f"compare: {fault}", file=sys.stderr)
+        print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
     if len(moved):
-        print(formats.terminal(moved, f"A: {options.a}   B: {options.b}"))
+        print(formats.terminal(moved, printable(f"A: {options.a}   B: {options.b}")))
     print(summary(first, second, moved))
     return 0
 

@@ -47,6 +47,31 @@ class Rate:
             factors.append(_NODES)
         return " ".join(factors) or "1"
 
+    def latex(self, symbol: str = "") -> str:
+        r"""The same in LaTeX, without dollars: `T^{0.5}\,\ln^{1.5} T`. A power of zero is written of `symbol` only."""
+        factors = [] if self.power or not symbol else [_raised(_letters(symbol), 0)]
+        if self.power:
+            factors.append(_raised(_letters(self.symbol), self.power))
+        if self.log_power:
+            argument = _letters(self.symbol if self.log_argument == "parameter" else self.log_argument)
+            log = _raised(r"\ln" if self.log == "ln" else r"\log_2", self.log_power)
+            factors.append(f"{log} {argument}" if argument == self.symbol else f"{log}({argument})")
+        return r"\,".join([*factors, *(["A_W"] if self.nodes else [])]) or "1"
+
+
+def law(text: str, symbol: str = "") -> str:
+    """What claims.csv has as `rate`, with its formula in LaTeX between dollars; words stay as they are.
+
+    A rate, alone or after `>=`, where a power of zero is written of `symbol`: `T^0 ln T`; else a sentence such as
+    `delivered eps <= eps`.
+    """
+    side, rate = (r"\ge ", text[3:]) if text.startswith(">= ") else ("", text)
+    try:
+        return f"${side}{parse(rate).latex(symbol)}$"
+    except ValueError:
+        known = {">=": r"$\ge$", "<=": r"$\le$", "eps": r"$\varepsilon$"}
+        return " ".join(known.get(word, word) for word in text.split(" "))
+
 
 def parse(text: object) -> Rate:
     """Read a rate; raises ValueError for what is none."""
@@ -77,6 +102,22 @@ def parse(text: object) -> Rate:
     if argument and symbol and argument != symbol:
         raise ValueError(f"logarithms are of {symbol} or of {', '.join(named)}, not of {argument!r}")
     return Rate(symbol or argument, power, log_power, "parameter", "log2" if log == "log2" else "ln")
+
+
+_GREEK: Final = "delta|beta|mu|Gamma|lambda|Delta"
+
+
+def _letters(symbol: str) -> str:
+    """A symbol or what a logarithm is of, in LaTeX."""
+    named = re.sub(rf"\b({_GREEK})(?=\b|_)", r"\\\1", re.sub(r"\beps\b", r"\\varepsilon", symbol))
+    named = re.sub(r"\blog2 ", r"\\log_2 ", re.sub(r"\bln ", r"\\ln ", named))
+    return named.replace("_gdp", r"_{\mathrm{GDP}}").replace("*", r"^\star")
+
+
+def _raised(base: str, power: float) -> str:
+    if power == 1:
+        return base
+    return f"{f'{{{base}}}' if base.endswith('star') else base}^{{{_written(power).strip('()')}}}"
 
 
 def _number(text: str | None) -> float:

@@ -31,5 +31,17 @@ CHECKS: Final = {
     NOT_RUN: "not in this profile",
 }
 """Verdicts on consistency checks -> their meaning."""
+COLOURS: Final = {
+    REPRODUCED: "good", UP_TO_LOGS: "logs", BELOW: "below", ABOVE: "below", SEEN_HERE: "seen", STEEPER_HELD: "steep",
+    STEEPER: "steep", INCONCLUSIVE: "open", VIOLATED: "bad", NOT_RUN: "none", HOLDS: "good", FAILS: "bad",
+}  # fmt: skip
+"""Verdict -> class of the style sheet."""
+MARKS: Final = {
+    REPRODUCED: ("✓", r"$\surd$"), UP_TO_LOGS: ("≈", r"$\approx$"), BELOW: ("↓", r"$\downarrow$"),
+    ABOVE: ("↑", r"$\uparrow$"), SEEN_HERE: ("○", r"$\circ$"), STEEPER_HELD: ("↗", r"$\nearrow$"),
+    STEEPER: ("⇑", r"$\Uparrow$"), INCONCLUSIVE: ("?", "?"), VIOLATED: ("✗", r"$\times$"), NOT_RUN: ("–", "--"),
+    HOLDS: ("✓", r"$\surd$"), FAILS: ("✗", r"$\times$"),
+}  # fmt: skip
+"""Verdict -> its sign, and the same in LaTeX; the word always stands beside it, or in a legend."""
 ORDER: Final = tuple(dict.fromkeys((*CLAIMS, *CHECKS)))
 """All verdicts."""

@@ -15,6 +15,8 @@ from dpregret.workflows.job_log import job_log
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+ACTIONS = sorted((ROOT / ".github" / "actions").glob("*/action.yml"))
+PINNED = r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
 MODULES = [path for folder in ("algorithms", "datasets", "dpregret/core", "paper_figs", "workflows")
            for path in sorted((ROOT / folder).rglob("*.py"))]  # fmt: skip
 
@@ -24,7 +26,7 @@ def test_every_action_is_pinned_by_digest_and_can_do_nothing_but_read(path: Path
     text = path.read_text(encoding="utf-8")
     used = re.findall(r"uses: (.*)", text)
     assert used
-    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert [each for each in used if not re.fullmatch(rf"{PINNED}|\./\.github/actions/\w+", each)] == []
     assert re.findall(r"github\.(?:event|head_ref|actor)", text) == []  # words of strangers never reach a shell
     found = yaml.safe_load(text)
     assert found["permissions"] == {"contents": "read"}
@@ -34,6 +36,20 @@ def test_every_action_is_pinned_by_digest_and_can_do_nothing_but_read(path: Path
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("path", ACTIONS, ids=lambda path: path.parent.name)
+def test_words_of_a_caller_reach_an_action_as_data_only(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert [each for each in re.findall(r"uses: (.*)", text) if not re.fullmatch(PINNED, each)] == []
+    found = yaml.safe_load(text)
+    scripts = [step for step in found["runs"]["steps"] if "run" in step]
+    assert scripts
+    for step in scripts:
+        assert "${{" not in step["run"]
+        assert step["shell"] == "bash"
+    passed = {word for step in scripts for word in re.findall(r"inputs\.(\w+)", str(step["env"]))}
+    assert passed | {"python"} == set(found["inputs"])  # an input that nothing reads would be ignored in silence
 
 
 def test_the_bill_lists_exactly_the_lock() -> None:

@@ -87,7 +87,7 @@ def _probability(text: str) -> float:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments."""
-    made = _Parser(prog="python -m dpregret.advise", description=ABOUT, epilog=EXAMPLES,
+    made = _Parser(prog="dpregret advise", description=ABOUT, epilog=EXAMPLES,
                    formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     made.add_argument(
         "--rounds", type=whole, required=True, metavar="T", help="number of rounds (erm, population: of records)"

@@ -2,8 +2,9 @@
 
     python -m dpregret.workflows.archive results build/dpregret-full.tar.gz
 
-The same results give the same bytes: names are sorted, dates and owners left out. What is read is bounded in number
-and size, and nothing is unpacked.
+The same results give the same bytes, whoever packs them, where and when: names are sorted, dates and owners left out,
+and commit and machine are those of the run, from its manifest. What is read is bounded in number and size, and nothing
+is unpacked.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ import gzip
 import hashlib
 import io
 import json
-import platform
-import subprocess
 import sys
 import tarfile
 import zlib
@@ -21,11 +20,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from dpregret.core.files import atomic_write
+from dpregret.core.files import atomic_write, checksum
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.sbom import bill
 
 NAME, PROVENANCE = "manifest.json", "provenance.json"
+ORIGIN = ("profile", "commit", "dirty", "dpregret", "python", "system", "machine", "kernels", "code", "lock")
 INSIDE = "results"  # where the folder of results is in an archive
 LOCK = "requirements/base.txt"
 MOST_FILES, MOST_BYTES, LARGEST = 50_000, 1 << 30, 256 << 20  # in an archive; of what is held in memory at once
@@ -76,39 +76,22 @@ def members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
             pass
 
 
-def _git(*words: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()
-
-
-def provenance(code: str) -> dict[str, Any]:
-    """Where the archive was made; code: fingerprint of what made the results.
-
-    commit: None outside a repository. dirty: whether files differ from the commit. same_code: whether this tree is
-    what made the results.
-    """
-    changed = _git("status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": _git("rev-parse", "HEAD"),
-        "dirty": None if changed is None else bool(changed),
-        "same_code": code == code_fingerprint(),
-        "python": sys.version,
-        "platform": platform.platform(),
-        "machine": platform.machine(),
-    }
+def provenance(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """What the manifest of a run says of its origin; None for what older ones do not say."""
+    return {name: manifest.get(name) for name in ORIGIN}
 
 
 def write(results: Path, manifest: Mapping[str, Any], output: Path) -> None:
-    """Archive the files of a folder of results that its manifest lists."""
+    """Archive the files of a folder of results that its manifest lists.
+
+    The bytes follow from these files and from the lock alone: not from the date, the folder or the machine.
+    """
     content: dict[str, Path | bytes] = {}
     if (ROOT / LOCK).is_file():
         lock = (ROOT / LOCK).read_bytes()
         content = {LOCK: lock, "requirements/sbom.json": _json(bill(lock.decode()))}
     listed = {name: hashlib.sha256(each).hexdigest() for name, each in content.items() if isinstance(each, bytes)}
-    content[PROVENANCE] = _json(self_checked({**provenance(manifest["code"]), "files": listed}))
+    content[PROVENANCE] = _json(self_checked({**provenance(manifest), "files": listed}))
     content |= {f"{INSIDE}/{name}": results / name for name in (NAME, *manifest["files"])}
     with atomic_write(output) as temporary, temporary.open("wb") as raw:
         packed = gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
@@ -143,8 +126,15 @@ def main() -> int:
         print(f"{results}: not archived", file=sys.stderr)
         return code
     manifest = json.loads((results / NAME).read_text(encoding="utf-8"))
+    lock = ROOT / LOCK
+    if (checksum(lock) if lock.is_file() else None) != manifest.get("lock"):
+        print(f"{results}: not archived: it was made with another {LOCK} than {ROOT / LOCK}", file=sys.stderr)
+        return 2
+    if manifest.get("code") != code_fingerprint():
+        print(f"{results}: made with other code than this tree's (commit: {manifest.get('commit')})", file=sys.stderr)
     write(results, manifest, output)
-    print(f"{output}: {output.stat().st_size >> 10} KiB; python -m dpregret.verify {output} checks it anywhere")
+    print(f"{output}: {output.stat().st_size >> 10} KiB, sha256 {checksum(output)}")
+    print(f"python -m dpregret.verify {output} checks it anywhere")
     return 0
 
 

@@ -19,6 +19,7 @@ from dpregret.workflows.forkserver.client import PARENT_DEATH_SIGNAL
 PARENT = os.getppid()  # when this process began
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 SECONDS_TO_END = 5.0  # for jobs that were asked; then they are killed
+ASKED = threading.Event()  # set when a signal has asked for the end: what fails now is stopped
 
 
 def end_on_signals() -> None:
@@ -40,6 +41,7 @@ def end_with_make() -> None:
 
 
 def _end(number: int, _: FrameType | None) -> None:
+    ASKED.set()
     for other in SIGNALS:
         signal.signal(other, lambda *_: _to_children("kill"))
     _to_children("terminate")

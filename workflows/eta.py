@@ -7,7 +7,7 @@ measured on a finished run, and the machine's speed is that of the jobs that hav
 from __future__ import annotations
 
 import contextlib
-import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -17,69 +17,53 @@ import pandas as pd
 
 from dpregret.workflows.config import Config, Job
 
-SECONDS_BETWEEN_LINES = 15.0
 LEAST_SECONDS = 0.5  # what starting Python costs at least
-FEWEST = 3  # jobs that must have ended before the machine's speed is trusted
 
 
-class Eta(logging.Handler):
-    """Listens to Snakemake's events and tells, now and then, how much time is left.
+class Eta:
+    """How much of the expected work is done, and how long the rest will take.
 
     expected: seconds that each job of the run, by number, is expected to take. cores: how many run side by side.
-    tell: where a line goes. Nothing here can make a run fail.
     """
 
     def __init__(
-        self, expected: Mapping[int, float], cores: int, tell: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
+        self, expected: Mapping[int, float], cores: int, clock: Callable[[], float] = time.monotonic
     ) -> None:  # fmt: skip
-        super().__init__()
         self.expected = {job: max(seconds, LEAST_SECONDS) for job, seconds in expected.items()}
-        self.cores, self.tell, self.clock = max(1, cores), tell, clock
-        self.started: dict[int, float] = {}
+        self.cores, self.clock = max(1, cores), clock
+        self.running: dict[int, float] = {}  # since when
         self.ended: set[int] = set()
         self.took: dict[int, float] = {}  # of those that were seen to start: members of a group are not
-        self.told = clock()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Note what started and what ended; tell the time left at most every `SECONDS_BETWEEN_LINES`."""
-        try:
-            self._note(record)
-        except Exception:
-            self.handleError(record)
+    def start(self, job: int) -> None:
+        """A job has been started, or sent; or again, after it failed."""
+        self.running[job] = self.clock()
+        self.ended.discard(job)
 
-    def _note(self, record: logging.LogRecord) -> None:
-        event, now = str(getattr(record, "event", "")), self.clock()
-        if event == "job_info":
-            self.started[int(record.__dict__["jobid"])] = now
-        elif event == "job_finished":
-            job = int(record.__dict__["job_id"])
-            self.ended.add(job)
-            if job in self.started:
-                self.took[job] = now - self.started[job]
-        elif event == "progress" and now - self.told >= SECONDS_BETWEEN_LINES and len(self.ended) >= FEWEST:
-            self.told = now
-            left = self.left(now)
-            if left > 0:
-                self.tell(f"{self.share():.0%} of the work done, about {duration(left)} left")
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
-        """Say nothing: a line of comfort must not end a run."""
+    def end(self, job: int, well: bool = True) -> float | None:
+        """A job has ended: well, or not, which says nothing about the machine's speed. Its seconds, where known."""
+        self.ended.add(job)
+        began = self.running.pop(job, None)
+        took = None if began is None else self.clock() - began
+        if took is not None and well:
+            self.took[job] = took
+        return took
 
     def share(self) -> float:
         """Share of the expected work that has ended."""
         total = sum(self.expected.values())
         return sum(self.expected.get(job, 0.0) for job in self.ended) / total if total else 1.0
 
-    def left(self, now: float) -> float:
+    def left(self) -> float:
         """Expected seconds until the end: the work that is left, at the speed of the work that was done."""
         done = [job for job in self.took if job in self.expected]
         expected = sum(self.expected[job] for job in done)
         pace = sum(self.took[job] for job in done) / expected if expected else 1.0
         rest = {job: pace * seconds for job, seconds in self.expected.items() if job not in self.ended}
-        for job in rest:
-            if job in self.started:
-                rest[job] = max(0.0, rest[job] - (now - self.started[job]))
+        now = self.clock()
+        for job, began in self.running.items():
+            if job in rest:
+                rest[job] = max(0.0, rest[job] - (now - began))
         return max(sum(rest.values()) / self.cores, max(rest.values(), default=0.0))
 
 
@@ -105,20 +89,20 @@ def expected_seconds(
     return found
 
 
-def watch(jobs: Iterable[Any], config: Config, cores: int) -> None:
-    """Listen to Snakemake from now on; `jobs` are those that it is about to run.
+def expect(jobs: Iterable[Any], config: Config, cores: int) -> Eta:
+    """What is expected of the jobs that Snakemake is about to run.
 
-    Says nothing where the table of measured times is not there.
+    Where the table of measured times is not there, every job counts alike.
     """
-    from snakemake.logging import logger
-
     from dpregret.workflows.costs.model import job_costs, read
 
+    rules: dict[str, float] = {}
+    runs: dict[tuple[str, ...], float] = {}
     with contextlib.suppress(OSError):
         costs = job_costs(config)
         runs = dict(zip(costs[list(Job._fields)].itertuples(index=False, name=None), costs["seconds"], strict=True))
         rules = {name: seconds for (part, _, name), seconds in read().items() if part == "job"}
-        logger.addHandler(Eta(expected_seconds(jobs, rules, runs), cores, logger.info))
+    return Eta(expected_seconds(jobs, rules, runs), cores)
 
 
 def _counted(file: Path) -> str:
@@ -127,15 +111,20 @@ def _counted(file: Path) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
-def farewell(results: Path, papers: Iterable[str]) -> str:
-    """What a run found, and where to look: one line a paper that has its claims, then the report."""
-    lines = []
+def farewell(results: Path, papers: Iterable[str], logs: Iterable[str] = ()) -> str:
+    """What a run found, and where to look: one line a paper that has its claims, the reports, and Snakemake's log."""
+    lines, pages = [], [results / "report.html"]
     for paper in papers:
         claims, checks = (_counted(results / paper / name) for name in ("claims.csv", "checks.csv"))
         told = claims + (f"; checks: {checks}" if checks else "")
         if told:
             lines.append(f"  {paper}: {told}  ({results / paper}/table_1.md)")
-    report = results / "report.html"
-    if report.exists():
-        lines.append(f"  everything on one page: {report} (open it in a browser)")
-    return "\n".join(["dpregret: done", *lines]) if lines else ""
+        pages.append(results / paper / "report.html")
+    lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
+    return "\n".join(["dpregret: done", *lines]) + where_in_full(logs)
+
+
+def where_in_full(logs: Iterable[str]) -> str:
+    """The last line of a run: the files that hold every word that Snakemake said."""
+    shown = [os.path.relpath(log) for log in logs]
+    return f"\n  all that was said: {', '.join(shown)}" if shown else ""

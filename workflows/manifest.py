@@ -22,6 +22,7 @@ from dpregret.workflows import seals
 from dpregret.workflows.archive import LOCK, NAME, self_checked
 from dpregret.workflows.config import Config, experiment_jobs
 from dpregret.workflows.fingerprint import ROOT, code_fingerprint
+from dpregret.workflows.origin import origin
 
 FORMAT = 1
 RECORDS = (seals.FOLDER, "log", "benchmark")  # what jobs write beside their results
@@ -33,6 +34,7 @@ TIMED = (
     "*/exact/cpu.*",
     "winners/times.csv",
     "report.html",
+    "*/report.html",
 )
 
 SAME, TIMES, RECORD = "same", "times", "record"
@@ -69,6 +71,7 @@ def build(results: Path, config: Config, wanted: Iterable[str], sums: seals.Chec
         "finished": all(Path(name).exists() for name in wanted),
         "dpregret": importlib.metadata.version("dpregret"),
         "python": platform.python_version(),
+        **origin(),
         "code": code_fingerprint(),
         "lock": checksum(lock) if lock.exists() else None,
         "same": hashlib.sha256(same.encode()).hexdigest(),

@@ -1,13 +1,12 @@
-"""Papers and profiles as files: papers are discovered, profiles put together from what they extend.
+"""Profiles, put together from what they extend.
 
-A paper is a folder of `workflows/papers` with its `claims.yaml`; `experiments.yaml` there holds what the profile `full`
-runs. A profile is one YAML file, complete or on top of another one (docs/method.md, "Configurations").
+A profile is one YAML file, complete or on top of another one (docs/method.md, "Configurations"). What `full` runs of a
+paper stands in the paper's `experiments.yaml`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,41 +14,20 @@ from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import in_order
 from dpregret.core.yaml_source import Bounds, Expanded, KeyPath, Source, read_source, shown
 from dpregret.workflows.grids import expand
+from dpregret.workflows.known import PAPERS, PROFILES, papers, profile_path, short_names
 from dpregret.workflows.limits import Limits, long_lists
 
-PAPERS = Path(__file__).parent / "papers"
-PROFILES = Path(__file__).parent / "config"
-NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
+__all__ = [
+    "LIKE", "LISTED", "PAPERS", "PAPER_KEYS", "PROFILES", "TOP_KEYS", "papers", "profile_path", "read_profile",
+    "short_names",
+]  # fmt: skip
+
 LIKE = "like"  # of an experiment: as that one, but for what follows
 ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's folder
 LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
 """Keys that say how files are put together, at the top of a profile and in one of its papers."""
 Places = dict[KeyPath, tuple[Source, KeyPath]]
-
-
-def papers(folder: Path = PAPERS) -> tuple[str, ...]:
-    """Return the names of all papers: the folders that hold claims."""
-    return tuple(sorted(path.parent.name for path in folder.glob("*/claims.yaml")))
-
-
-def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return what each paper may be called: its name without year and et al., where that tells it from the others."""
-    short = {name: re.sub(r"(_et_al)?_\d+$", "", name) for name in names}
-    taken = list(short.values())
-    return {name: each if taken.count(each) == 1 else name for name, each in short.items()}
-
-
-def profile_path(profile: object) -> Path:
-    """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
-    if not isinstance(profile, str) or not profile:
-        raise ConfigError(f"profile: give a name or the path of a YAML file, not {profile!r}")
-    if "/" in profile or profile.endswith((".yaml", ".yml")):
-        return Path(profile)
-    known = {path.stem for path in PROFILES.glob("*.yaml")} - NOT_PROFILES
-    if profile not in known:
-        raise ConfigError(f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)")
-    return PROFILES / f"{profile}.yaml"
 
 
 def read_profile(path: Path, folder: Path = PAPERS, limits: Limits | None = None) -> Expanded:

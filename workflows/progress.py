@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from dpregret.workflows.supervision import beat
 LOGGER = logging.getLogger("dpregret.progress")
 SECONDS_BETWEEN_LINES = 10.0  # in the log, or a tenth of the work
 SECONDS_BETWEEN_SHOWN = 30.0  # on the terminal: short jobs say nothing
+SHOWN = "DPREGRET_DISPLAY"  # in the environment of jobs whose run has a display: no line of theirs comes between
 
 
 @contextlib.contextmanager
@@ -32,7 +34,7 @@ def progress(total_rounds: int, description: str) -> Iterator[Callable[[int], No
         rate = done / max(now - started, 1e-9)
         line = f"{description} {min(100.0, 100.0 * done / total):3.0f} % {rate:,.0f} rounds/s"
         LOGGER.info(line)
-        if now - shown >= SECONDS_BETWEEN_SHOWN:
+        if now - shown >= SECONDS_BETWEEN_SHOWN and SHOWN not in os.environ:
             shown = now
             with contextlib.suppress(OSError, ValueError):  # a terminal that vanished
                 print(line, file=sys.stderr, flush=True)

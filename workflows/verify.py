@@ -37,6 +37,12 @@ class NothingToCheckError(ValueError):
     """No results, no archive, no manifest: one line."""
 
 
+UNREADABLE = (
+    NothingToCheckError, archive.RefusedError, tarfile.TarError, OSError, EOFError, MemoryError, zlib.error,
+)  # fmt: skip
+"""What `check` raises where there is nothing that can be checked."""
+
+
 @dataclass
 class Contents:
     """What is there: name -> SHA-256 of every file, the bytes of seals and manifest, and what is wrong already."""
@@ -169,10 +175,7 @@ def _job_faults(
 
 
 def check(path: Path) -> tuple[list[str], dict[str, Any]]:
-    """Everything that is wrong with a folder or an archive, and its manifest.
-
-    Raises `NothingToCheckError` and `archive.RefusedError`.
-    """
+    """Everything that is wrong with a folder or an archive, and its manifest. Raises one of `UNREADABLE`."""
     if path.is_dir():
         contents = of_folder(path)
         manifest = read_manifest(contents)
@@ -210,15 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in parser.parse_args(arguments).paths:
         try:
             found, manifest = check(path)
-        except (
-            NothingToCheckError,
-            archive.RefusedError,
-            tarfile.TarError,
-            OSError,
-            EOFError,
-            MemoryError,
-            zlib.error,
-        ) as fault:
+        except UNREADABLE as fault:
             print(f"{path}: {' '.join(str(fault).split()) or type(fault).__name__}", file=sys.stderr)
             worst = 2
             continue

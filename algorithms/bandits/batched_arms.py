@@ -43,7 +43,7 @@ class BatchedArms(BanditLearner):
 
     card = Card(
         name="batched-arms",
-        title="batched private bandit, K arms",
+        title="batched K-arm bandit",
         paper="Asi, Raman & Talwar 2025",
         reference="batches of 1/eps rounds, EXP3 beneath",
         variants={

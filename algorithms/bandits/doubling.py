@@ -27,7 +27,7 @@ class PrivateBanditDoubling(BanditLearner):
 
     card = Card(
         name="private-bandit-doubling",
-        title="PrivateBandit (Gaussian), horizon unknown",
+        title="PrivateBandit (doubling)",
         paper="Ene, Nguyen & Vladu 2021",
         reference="doubling trick",
         variants={"corrected": "phases of powers of four, noise as in PrivateBandit"},

@@ -26,7 +26,7 @@ class GarberKretzu(NoisyLeader):
     feasible = True
     card = Card(
         name="garber-kretzu",
-        title="projection-free bandits",
+        title="Garber-Kretzu",
         paper="Garber & Kretzu 2020",
         reference="our constants",
         variants={"plain": "blocks of sqrt(T) rounds"},

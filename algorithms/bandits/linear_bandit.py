@@ -36,7 +36,7 @@ class PrivateLinearBandit(BanditLearner):
 
     card = Card(
         name="private-linear-bandit",
-        title="private linear bandit (SCRiBLe)",
+        title="private SCRiBLe",
         paper="Agarwal & Singh 2017",
         reference="bandit reduction, our base learner",
         variants={"corrected": "Laplace noise on every observed loss"},

@@ -39,7 +39,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
     distribution = "laplace"
     card = Card(
         name="noisy-value-bandit",
-        title="noise on every observed value",
+        title="noise on every value",
         paper="after Agarwal & Singh 2017",
         reference="black-box reduction",
         variants={"corrected": "Laplace noise on every observed loss, conditional gradient to the full budget"},

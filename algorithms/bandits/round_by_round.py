@@ -36,7 +36,7 @@ class ThakurtaSmithGaussian(NoisyLeader):
     feasible = True
     card = Card(
         name="thakurta-smith-gaussian",
-        title="private bandits by projection (Gaussian)",
+        title="Thakurta-Smith (Gaussian)",
         paper="Thakurta & Smith 2013",
         reference="reconstructed",
         variants={**VARIANTS, **ALTERNATIVES},
@@ -57,7 +57,7 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
     card = replace(
         ThakurtaSmithGaussian.card,
         name="thakurta-smith-laplace",
-        title="private bandits by projection (Laplace)",
+        title="Thakurta-Smith (Laplace)",
         variants=VARIANTS,
     )
 
@@ -67,7 +67,7 @@ class Fkm(ThakurtaSmithGaussian):
 
     card = Card(
         name="fkm",
-        title="FKM, descent without a gradient",
+        title="FKM",
         paper="Flaxman, Kalai & McMahan 2005",
         reference="Fig. 1",
         variants={"plain": "one projection a round"},

@@ -33,7 +33,7 @@ class GeneralFrankWolfe(PrivateFrankWolfe):
 
     card = Card(
         name="private-fw-general",
-        title="private Frank-Wolfe, any set",
+        title="private FW (any set)",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Alg. 5",
         variants={

@@ -26,28 +26,28 @@ class NoisyGradientDescent(MirrorDescent):
     """Euclidean potential: noisy projected gradient descent on any set."""
 
     potential_name = "euclidean"
-    card = talwar_card("noisy-gd", "Noisy gradient descent", "Alg. 1")
+    card = talwar_card("noisy-gd", "noisy GD", "Alg. 1")
 
 
 class NoisyMirrorDescent(MirrorDescent):
     """The potential made for the set's geometry, Euclidean where there is none."""
 
     potential_name = None
-    card = talwar_card("noisy-md", "Noisy mirror descent", "Alg. 1, Sec. 3.2")
+    card = talwar_card("noisy-md", "noisy mirror descent", "Alg. 1, Sec. 3.2")
 
 
 class NoisyExponentiatedGradient(MirrorDescent):
     """Entropy of vertex weights: EG on the simplex, EG+- on the l1 ball, k weights on a polytope."""
 
     potential_name, natural_set = "entropy", "l1-ball"
-    card = talwar_card("noisy-eg", "Noisy mirror descent (entropy)", "Alg. 1, Sec. 3.2", "potential:entropy")
+    card = talwar_card("noisy-eg", "noisy mirror descent (entropy)", "Alg. 1, Sec. 3.2", "potential:entropy")
 
 
 class NoisyQNorm(MirrorDescent):
     """|theta|_q^2 on the l1 ball; printed 1 / (4 (q - 1)), half of what modulus 1 asks for (Fact 3.4)."""
 
     potential_name, natural_set = "q-norm", "l1-ball"
-    card = talwar_card("noisy-qnorm", "Noisy mirror descent (l_q norm)", "Alg. 1, Fact 3.4", "potential:q-norm")
+    card = talwar_card("noisy-qnorm", "noisy mirror descent (l_q)", "Alg. 1, Fact 3.4", "potential:q-norm")
 
     def printed_factor(self) -> float:
         """1 / (2 (q - 1)) over 1 / (4 (q - 1))."""
@@ -58,14 +58,14 @@ class NoisyGrouped(MirrorDescent):
     """Power of block norms on the grouped l1 ball."""
 
     potential_name, natural_set = "grouped", "grouped-l1"
-    card = talwar_card("noisy-grouped", "Noisy mirror descent (grouped l1)", "Alg. 1, Sec. 3.2", "potential:grouped")
+    card = talwar_card("noisy-grouped", "noisy mirror descent (grouped)", "Alg. 1, Sec. 3.2", "potential:grouped")
 
 
 class NoisyNuclear(MirrorDescent):
     """Power of singular values on the nuclear-norm ball; printed 4 sqrt(e ln 2m) in place of 4 sqrt(e) ln 2m."""
 
     potential_name, natural_set = "spectral", "nuclear"
-    card = talwar_card("noisy-nuclear", "Noisy mirror descent (nuclear norm)", "Alg. 1, Sec. 3.2", "potential:spectral")
+    card = talwar_card("noisy-nuclear", "noisy mirror descent (nuclear)", "Alg. 1, Sec. 3.2", "potential:spectral")
 
     def printed_factor(self) -> float:
         """sqrt(ln 2m)."""

@@ -31,7 +31,7 @@ class NoisyOracle(MirrorDescent):
     natural_set = "l1-ball"
     card = Card(
         name="noisy-oracle",
-        title="Mirror descent, noisy gradient oracle",
+        title="mirror descent (noisy oracle)",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Cor. 3.6",
         variants={

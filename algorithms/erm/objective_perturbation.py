@@ -112,7 +112,7 @@ class ObjectivePerturbation(PerturbedObjective):
     distribution = "gaussian"
     card = Card(
         name="objective-perturbation",
-        title="Objective perturbation",
+        title="objective perturbation",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Alg. 2",
         variants={

@@ -37,7 +37,7 @@ class OnePassLeader(OnePassLearner):
     noise_plan: NoisePlan
     card = Card(
         name="one-pass-ftrl",
-        title="DP-FTRL, one pass",
+        title="DP-FTRL (one pass)",
         paper="Kairouz et al. 2021",
         reference="Alg. 1",
         variants={"corrected": "a binary tree, exact noise; lambda that minimises the guarantee", **ALTERNATIVES},

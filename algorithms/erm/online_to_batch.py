@@ -121,7 +121,7 @@ class OnlineToBatch(OnePassLearner):
 
     card = Card(
         name="online-to-batch",
-        title="private online-to-batch",
+        title="online-to-batch",
         paper="Zhang, Tran & Cutkosky 2022",
         reference="weights t, constant sensitivity",
         variants={name: choice.says for name, choice in CHOICES.items()},

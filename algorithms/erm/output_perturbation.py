@@ -29,7 +29,7 @@ class OutputPerturbation(ErmLearner):
 
     card = Card(
         name="output-perturbation",
-        title="Output perturbation",
+        title="output perturbation",
         paper="Chaudhuri, Monteleoni & Sarwate 2011",
         reference="Alg. 1",
         variants={"corrected": "Gaussian noise, exact Gaussian DP", "gamma": "norm-Gamma noise, pure epsilon-DP"},

@@ -49,7 +49,7 @@ class PhasedSgd(OnePassLearner):
 
     card = Card(
         name="phased-sgd",
-        title="Phased SGD",
+        title="phased SGD",
         paper="Feldman, Koren & Talwar 2020",
         reference="Sec. 4.1",
         variants={"corrected": "exact Gaussian-DP noise, the step that minimises the guarantee"},

@@ -61,7 +61,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
 
     card = Card(
         name="private-fw",
-        title="private Frank-Wolfe, corners",
+        title="private FW",
         paper="Talwar, Thakurta & Zhang 2015",
         reference="Alg. 4",
         variants={

@@ -72,7 +72,7 @@ class ProjectedGradient(ErmLearner):
 
     card = Card(
         name="projected-gradient",
-        title="Projected gradient (non-private, exact)",
+        title="exact minimiser",
         paper="Beck & Teboulle 2009",
         reference="Accelerated projected gradient",
         variants={"plain": "momentum with restarts, certified gap"},

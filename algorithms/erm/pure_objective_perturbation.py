@@ -26,7 +26,7 @@ class Chaudhuri(PerturbedObjective):
     distribution = "gamma"
     card = Card(
         name="chaudhuri",
-        title="Objective perturbation (pure)",
+        title="objective perturbation (pure)",
         paper="Chaudhuri, Monteleoni & Sarwate 2011",
         reference="Alg. 2",
         variants={"plain": "norm-Gamma noise, minimum over the set"},

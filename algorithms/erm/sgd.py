@@ -52,7 +52,7 @@ class NoisySgd(MirrorDescent):
     budget_free = frozenset({"sampled"})
     card = Card(
         name="noisy-sgd",
-        title="Noisy stochastic gradient descent",
+        title="noisy SGD",
         paper="Bassily, Smith & Thakurta 2014",
         reference="Alg. 1",
         variants={

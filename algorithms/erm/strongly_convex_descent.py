@@ -25,7 +25,7 @@ class NoisyStronglyConvexDescent(MirrorDescent):
 
     MAX_ITERATIONS = 1 << 23
     potential_name = "euclidean"
-    card = talwar_card("noisy-gd-strong", "Noisy gradient descent, strongly convex", "Thm. A.1", "strongly-convex")
+    card = talwar_card("noisy-gd-strong", "noisy GD (strongly convex)", "Thm. A.1", "strongly-convex")
 
     def __init__(self, problem: ErmProblem, budgets: Sequence[Budget], runs: int, variant: str):
         if not problem.risk.strong_convexity > 0:

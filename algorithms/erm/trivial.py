@@ -19,7 +19,7 @@ class StayAtZero(ErmLearner):
 
     card = Card(
         name="stay-at-zero",
-        title="stay at the center",
+        title="centre of the set",
         paper="baseline",
         reference="trivial learner",
         variants={"plain": "the set's center: zero, or the mean of the vertices"},

@@ -58,7 +58,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
     natural_set = "l1-ball"
     card = Card(
         name="private-vr-fw",
-        title="private variance-reduced Frank-Wolfe",
+        title="variance-reduced private FW",
         paper="after Asi, Feldman, Koren & Talwar 2021",
         reference="one pass, l1 geometry",
         variants={

@@ -54,7 +54,7 @@ class AdaptiveExperts(ExpertLearner):
     eventful = True
     card = Card(
         name="adaptive-sparse-vector",
-        title="Algorithm 2 (L* unknown)",
+        title="sparse vector (L* unknown)",
         paper="Asi et al. 2023",
         reference="Alg. 2",
         variants={

@@ -161,7 +161,7 @@ class BatchedDartboard(ExactHedge):
 
     card = Card(
         name="batched-dartboard",
-        title="private batched dartboard (ours)",
+        title="batched dartboard",
         paper="ours, after Asi et al. 2022",
         reference="shrinking dartboard on batches",
         variants={"zcdp": "draws priced by zCDP"},

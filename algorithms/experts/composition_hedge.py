@@ -25,7 +25,7 @@ class CompositionHedge(ExactHedge):
 
     card = Card(
         name="hedge-composition",
-        title="private Hedge by composition (rate of Jain & Thakurta 2014)",
+        title="Hedge by composition",
         paper="folklore",
         reference="composition of T draws",
         variants={"zcdp": "eta = sqrt(2 rho/T), or more for few draws", "pure": "eta = eps/(2T)"},
@@ -65,7 +65,7 @@ class BatchedHedge(CompositionHedge):
 
     card = Card(
         name="hedge-batched",
-        title="private Hedge on batches",
+        title="Hedge on batches",
         paper="folklore",
         reference="composition of T/b draws",
         variants={"zcdp": "eta = sqrt(2 rho b/T), or more for few draws", "pure": "eta = eps b/(2T)"},

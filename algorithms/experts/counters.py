@@ -37,7 +37,7 @@ class TreeCounterExperts(ExpertLearner):
 
     card = Card(
         name="tree-counters",
-        title="Algorithm 3 (binary tree counters)",
+        title="binary tree counters",
         paper="Asi et al. 2023",
         reference="Alg. 3, our instantiation",
         variants={"single": "one candidate a phase"},

@@ -42,7 +42,7 @@ class EpochLeader(ExpertLearner):
     exact = by_epochs = stochastic_only = True
     card = Card(
         name="epoch-leader",
-        title="epoch leader (stochastic only)",
+        title="epoch leader",
         paper="after Asi et al. 2022",
         reference="stochastic adversary",
         variants={"pure": "Gumbel noise, eps-DP; its guarantee is for independent losses of one law only"},

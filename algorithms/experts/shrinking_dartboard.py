@@ -128,7 +128,7 @@ class ShrinkingDartboard(ExactHedge):
 
     card = Card(
         name="shrinking-dartboard",
-        title="private shrinking dartboard",
+        title="shrinking dartboard",
         paper="Asi et al. 2022",
         reference="our calibration",
         variants={"zcdp": "draws priced by zCDP"},

@@ -109,7 +109,7 @@ class SparseVectorExperts(ExpertLearner):
     eventful = True
     card = Card(
         name="sparse-vector",
-        title="Algorithm 1 (sparse vector)",
+        title="sparse vector",
         paper="Asi et al. 2023",
         reference="Alg. 1",
         variants={name: calibration.text for name, calibration in CALIBRATIONS.items()},

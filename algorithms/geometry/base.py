@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class ConstraintSet(ABC):
     """A compact convex set of R^d; every method takes any number of leading batch axes."""
 
     name: str
+    title: ClassVar[str] = ""
+    """What people write, where it is not the name."""
     dimension: int
     diameter: float
     """Largest Euclidean distance of two points of the set, exact."""

@@ -43,6 +43,7 @@ class FlowPolytope(ConstraintSet):
     """
 
     name = "flow"
+    title = "flow polytope"
     closed_form_projection = False
 
     def __init__(self, dimension: int, *, edges: Sequence[Edge] | None = None):

@@ -24,6 +24,7 @@ class GroupedL1Ball(NormBall):
     """
 
     name = "grouped-l1"
+    title = "grouped l1 ball"
     reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, block_size: int | None = None, radius: float = 1.0):

@@ -24,6 +24,7 @@ class InterpolationBall(NormBall):
     """
 
     name = "interpolation"
+    title = "interpolation ball"
     reference_tolerance = 1e-8
 
     def __init__(self, dimension: int, *, mixing: float = 0.5, radius: float = 1.0):

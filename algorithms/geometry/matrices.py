@@ -41,6 +41,7 @@ class NuclearBall(NormBall):
     """{X : sum of singular values <= radius}, the hull of the matrices radius u v^T with unit u, v."""
 
     name = "nuclear"
+    title = "nuclear-norm ball"
     reference_limit = 64
     reference_tolerance = 1e-8
 

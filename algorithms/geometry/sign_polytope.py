@@ -20,6 +20,7 @@ class SignPolytope(VertexPolytope):
     """
 
     name = "sign-polytope"
+    title = "polytope of sign vectors"
 
     def __init__(self, dimension: int, *, corners: int | None = None):
         size = checked_dimension(self.name, dimension)

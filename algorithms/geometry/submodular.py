@@ -267,6 +267,7 @@ class SpanningTrees(SolvedPolytope):
     """Hull of the spanning trees of the complete graph on m nodes: the graphic matroid, n = m (m - 1)/2, m >= 3."""
 
     name = "spanning-trees"
+    title = "spanning-tree polytope"
 
     def __init__(self, dimension: int):
         size = checked_dimension(self.name, dimension, minimum=3)
@@ -323,6 +324,7 @@ class CoveragePolytope(SolvedPolytope):
     """
 
     name = "coverage"
+    title = "coverage polytope"
     LARGEST = 12
 
     def __init__(self, dimension: int, *, width: int = 3):

@@ -25,7 +25,7 @@ class AdaptiveDescent(Learner):
 
     card = Card(
         name="adaptive-descent",
-        title="gradient descent, adaptive step",
+        title="adaptive descent",
         paper="Streeter & McMahan 2010",
         reference="Adaptive step, one for all coordinates",
         variants={"plain": "as published"},

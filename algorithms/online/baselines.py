@@ -24,7 +24,7 @@ class NoisePerGradient(FollowTheApproximateLeader):
 
     card = Card(
         name="noise-per-gradient",
-        title="FTAL, every gradient noised",
+        title="FTAL, noise per gradient",
         paper="baseline",
         reference="no tree",
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
@@ -51,7 +51,7 @@ class NoisePerSum(FollowTheApproximateLeader):
 
     card = Card(
         name="noise-per-prefix",
-        title="FTAL, every prefix sum noised afresh",
+        title="FTAL, noise per prefix",
         paper="baseline",
         reference="no tree",
         variants={"corrected": "standard deviation 2 L sqrt(T) / mu(eps, delta)"},
@@ -69,7 +69,7 @@ class Stay(Learner):
 
     card = Card(
         name="stay",
-        title="stay at x_1",
+        title="constant point",
         paper="baseline",
         reference="trivial learner",
         variants={"plain": "x_t = x_1"},

@@ -126,7 +126,7 @@ class PrivateBlockedDescent(BlockedDescent):
     card = replace(
         BlockedDescent.card,
         name="private-blocked-descent",
-        title="blocked descent, noised",
+        title="noised blocked descent",
         paper="dpregret",
         reference="blocked descent on noisy sums",
         variants={

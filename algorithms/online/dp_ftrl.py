@@ -90,7 +90,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
 
     card = Card(
         name="dp-ftrl",
-        title="Algorithm 4 (DP-FTRL, realizable)",
+        title="DP-FTRL (realizable)",
         paper="Asi et al. 2023",
         reference="Alg. 4",
         variants={

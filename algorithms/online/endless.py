@@ -20,7 +20,7 @@ class EndlessLeader(FollowTheApproximateLeader):
 
     card = Card(
         name="ftal-endless",
-        title="FTAL, protected for ever without a horizon",
+        title="FTAL (endless)",
         paper="dpregret",
         reference="FTAL on the unbounded Toeplitz mechanism",
         variants={"corrected": "one noise scale for all rounds"},

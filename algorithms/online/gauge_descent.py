@@ -91,7 +91,7 @@ class PrivateGaugeDescent(GaugeDescent):
     card = replace(
         GaugeDescent.card,
         name="private-gauge-descent",
-        title="gauge descent, every gradient noised",
+        title="noised gauge descent",
         paper="dpregret",
         reference="gauge descent on noisy gradients",
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},

@@ -20,7 +20,7 @@ class OnlineGradientDescent(Learner):
 
     card = Card(
         name="ogd",
-        title="online gradient descent",
+        title="OGD",
         paper="Hazan, Agarwal & Kale 2007",
         reference="Theorem 1",
         variants={"plain": "as published"},
@@ -44,7 +44,7 @@ class OnlineFrankWolfe(Learner):
 
     card = Card(
         name="ofw",
-        title="online Frank-Wolfe",
+        title="OFW",
         paper="Hazan & Kale 2012",
         reference="Online conditional gradient",
         variants={"plain": "as published"},

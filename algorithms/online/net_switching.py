@@ -31,7 +31,7 @@ class NetExperts(SwitchingLearner):
 
     card = Card(
         name="net-sparse-vector",
-        title="Algorithm 1 over a net",
+        title="sparse vector on a net",
         paper="Asi et al. 2023",
         reference="Thm 3",
         variants={"pure": "pure eps-DP", "zcdp": "draws priced by zCDP"},

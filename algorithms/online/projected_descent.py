@@ -56,7 +56,7 @@ class PrivateProjectedDescent(ProjectedDescent):
     card = replace(
         ProjectedDescent.card,
         name="private-projected-descent",
-        title="projected descent, every gradient noised",
+        title="noised projected descent",
         paper="baseline",
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},
         private=True,

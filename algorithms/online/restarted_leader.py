@@ -34,7 +34,7 @@ class RestartedLeader(FollowTheApproximateLeader):
     kernel: ClassVar[Step] = Restarted()
     card = Card(
         name="restarted-ftal",
-        title="FTAL, started anew every B rounds",
+        title="restarted FTAL",
         paper="dpregret",
         reference="restarts",
         variants={"corrected": "one tree a block of B rounds, exact calibration"},

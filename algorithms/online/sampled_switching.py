@@ -36,7 +36,7 @@ class SampledExperts(SwitchingLearner):
 
     card = Card(
         name="sampled-sparse-vector",
-        title="Algorithm 1 over the ball, by hit-and-run",
+        title="sparse vector, hit-and-run",
         paper="Asi et al. 2023",
         reference="Section 4.1, closing remark",
         variants={"zcdp": "draws priced by zCDP; private up to the error of the sampler"},

@@ -31,7 +31,7 @@ class StronglyConvexFrankWolfe(Learner):
 
     card = Card(
         name="scofw",
-        title="strongly convex OFW",
+        title="SC-OFW",
         paper="Wan & Zhang 2021",
         reference="Online Frank-Wolfe with line search",
         variants={"plain": "as published"},

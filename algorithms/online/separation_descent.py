@@ -89,7 +89,7 @@ class PrivateSeparationDescent(SeparationDescent):
     card = replace(
         SeparationDescent.card,
         name="private-separation-descent",
-        title="separation descent, every gradient noised",
+        title="noised separation descent",
         paper="dpregret",
         reference="separation descent on noisy gradients",
         variants={"corrected": "standard deviation 2 L / mu(eps, delta)"},

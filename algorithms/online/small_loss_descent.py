@@ -21,7 +21,7 @@ class SmallLossDescent(Learner):
 
     card = Card(
         name="ogd-small-loss",
-        title="gradient descent, small-loss step",
+        title="OGD (small loss)",
         paper="Srebro, Sridharan & Tewari 2010",
         reference="Thm 1, Euclidean",
         variants={"plain": "eta from beta, D and L*"},

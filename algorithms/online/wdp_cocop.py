@@ -87,7 +87,7 @@ class WdpCocopSolver(WdpCocopGaussian):
     card = replace(
         WdpCocopGaussian.card,
         name="wdp-cocop-solver",
-        title="WDP-COCOP (Gaussian), projection by a solver",
+        title="WDP-COCOP (solver)",
         variants={"corrected": VARIANTS["corrected"]},
         needs=frozenset({"solver"}),
     )

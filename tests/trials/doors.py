@@ -31,9 +31,9 @@ from checkout import Checkout, make_checkout  # noqa: E402
 from dpregret.core.errors import ConfigError  # noqa: E402
 from dpregret.core.files import checksum  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
-from dpregret.paper_figs import compare, formats, gate, show  # noqa: E402
+from dpregret.paper_figs import formats, gate, show  # noqa: E402
 from dpregret.paper_figs.runs import RunsError, read_runs  # noqa: E402
-from dpregret.workflows import archive, seals, verify  # noqa: E402
+from dpregret.workflows import archive, compare, seals, verify  # noqa: E402
 from dpregret.workflows.audits.settings import load_settings  # noqa: E402
 from dpregret.workflows.config import check_options, load_config  # noqa: E402
 from dpregret.workflows.families import FAMILIES  # noqa: E402

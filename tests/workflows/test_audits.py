@@ -31,6 +31,8 @@ from dpregret.workflows.audits.planted import CASES, planted_rows
 from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.own_audit import chosen
+from dpregret.workflows.own_audit import main as own_audit
 from dpregret.workflows.scripts import audit_gate
 from dpregret.workflows.task import Asked
 
@@ -294,3 +296,19 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     batches = points.reshape(150, learner.batches, learner.batch, 2)
     assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
     assert np.linalg.norm(np.concatenate(source.played, axis=1), axis=-1).max() > learner.shrink + 1e-3
+
+
+def test_learners_are_audited_alone_by_their_name_or_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert chosen(["wdp_cocop.py"])["wdp-cocop-gaussian"] == "online"
+    assert own_audit(["ftal"]) == 0
+    assert capsys.readouterr().out == "audit: ftal: not private, there is nothing to audit\n"
+    assert own_audit(["noise-per-gradiant"]) == 2
+    assert "did you mean 'noise-per-gradient'?" in capsys.readouterr().err
+    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 0
+    assert "noise-per-gradient.corrected: keeps its claim" in capsys.readouterr().out
+    real = NoisePlan.arranged
+    monkeypatch.setattr(NoisePlan, "arranged", lambda *given: ([part / 9 for part in each] for each in real(*given)))
+    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 1
+    assert "BROKEN: delivers more than its ledger says" in capsys.readouterr().out

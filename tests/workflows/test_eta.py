@@ -1,13 +1,12 @@
 """How much time is left: from the work that is left and the pace of what was done."""
 
-import logging
 from pathlib import Path
 from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 
-from dpregret.workflows.eta import FEWEST, LEAST_SECONDS, Eta, duration, expected_seconds, farewell
+from dpregret.workflows.eta import LEAST_SECONDS, Eta, duration, expected_seconds, farewell
 
 
 class Clock:
@@ -17,10 +16,6 @@ class Clock:
         return self.now
 
 
-def event(name: str, **values: object) -> logging.LogRecord:
-    return logging.makeLogRecord({"event": name, **values})
-
-
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -28,58 +23,48 @@ def clock() -> Clock:
 
 def test_time_left_is_the_work_left_at_the_pace_of_the_work_done(clock: Clock) -> None:
     """Ten jobs of ten seconds; the machine needs twenty for each; three have ended on two cores."""
-    lines: list[str] = []
-    eta = Eta(dict.fromkeys(range(10), 10.0), 2, lines.append, clock)
+    eta = Eta(dict.fromkeys(range(10), 10.0), 2, clock)
     for job in range(3):
-        eta.emit(event("job_info", jobid=job))
+        eta.start(job)
     clock.now = 20.0
-    for job in range(3):
-        eta.emit(event("job_finished", job_id=job))
-        eta.emit(event("progress", done=job + 1, total=10))
-    assert eta.left(20.0) == pytest.approx(7 * 20 / 2)
-    assert lines == ["30% of the work done, about 70 s left"]
-    eta.emit(event("job_info", jobid=3))
-    assert eta.left(30.0) == pytest.approx((7 * 20 - 10) / 2)
+    assert [eta.end(job) for job in range(3)] == [20.0] * 3
+    assert eta.share() == 0.3
+    assert eta.left() == pytest.approx(7 * 20 / 2)
+    eta.start(3)
+    clock.now = 30.0
+    assert eta.left() == pytest.approx((7 * 20 - 10) / 2)
 
 
 def test_the_longest_job_is_a_lower_bound(clock: Clock) -> None:
-    eta = Eta({0: 10.0, 1: 100.0, 2: 1.0}, 8, print, clock)
-    eta.emit(event("job_info", jobid=0))
+    eta = Eta({0: 10.0, 1: 100.0, 2: 1.0}, 8, clock)
+    eta.start(0)
     clock.now = 10.0
-    eta.emit(event("job_finished", job_id=0))
-    assert eta.left(10.0) == pytest.approx(100.0)
+    eta.end(0)
+    assert eta.left() == pytest.approx(100.0)
+
+
+def test_a_failure_says_nothing_of_the_speed_and_a_second_try_counts_again(clock: Clock) -> None:
+    eta = Eta({0: 10.0, 1: 10.0}, 1, clock)
+    eta.start(0)
+    clock.now = 1000.0
+    eta.end(0, well=False)
+    assert (eta.share(), eta.left()) == (0.5, 10.0)
+    eta.start(0)
+    assert (eta.share(), eta.left()) == (0.0, 20.0)
 
 
 def test_members_of_a_group_count_though_nobody_saw_them_start(clock: Clock) -> None:
-    eta = Eta(dict.fromkeys(range(4), 10.0), 1, print, clock)
+    eta = Eta(dict.fromkeys(range(4), 10.0), 1, clock)
     for job in range(2):
-        eta.emit(event("job_finished", job_id=job))
+        assert eta.end(job) is None
     assert eta.share() == 0.5
-    assert eta.left(0.0) == pytest.approx(20.0)
+    assert eta.left() == pytest.approx(20.0)
 
 
-def test_nothing_is_told_too_early_or_too_often(clock: Clock) -> None:
-    lines: list[str] = []
-    eta = Eta(dict.fromkeys(range(100), 10.0), 1, lines.append, clock)
-    for job in range(50):
-        eta.emit(event("job_info", jobid=job))
-        clock.now += 1.0
-        eta.emit(event("job_finished", job_id=job))
-        eta.emit(event("progress", done=job, total=100))
-        if job < FEWEST - 1:
-            assert not lines
-    assert len(lines) == 3  # every fifteen seconds
-
-
-@pytest.mark.parametrize(
-    "record", [event("job_finished"), event("progress"), event("error"), logging.makeLogRecord({})]
-)
-def test_strange_events_do_no_harm(clock: Clock, record: logging.LogRecord) -> None:
-    eta = Eta({}, 0, print, clock)
-    clock.now = 1e6
-    eta.emit(record)
-    assert eta.share() == 1.0
-    assert eta.left(clock.now) == 0.0
+def test_nothing_to_do_is_all_done(clock: Clock) -> None:
+    eta = Eta({}, 0, clock)
+    eta.end(7)
+    assert (eta.share(), eta.left()) == (1.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -102,13 +87,14 @@ def test_runs_are_predicted_and_other_rules_take_their_mean() -> None:
 
 
 def test_farewell_counts_verdicts_and_says_where_to_look(tmp_path: Path) -> None:
-    assert farewell(tmp_path, ["paper"]) == ""
+    assert farewell(tmp_path, ["paper"]) == "dpregret: done"
     (tmp_path / "paper").mkdir()
     pd.DataFrame({"verdict": ["reproduced", "reproduced", "violated"]}).to_csv(tmp_path / "paper" / "claims.csv")
     pd.DataFrame({"verdict": ["holds"]}).to_csv(tmp_path / "paper" / "checks.csv")
-    (tmp_path / "report.html").touch()
-    assert farewell(tmp_path, ["paper", "other"]).splitlines() == [
+    (tmp_path / "paper" / "report.html").touch()
+    assert farewell(tmp_path, ["paper", "other"], ["log/a.log"]).splitlines() == [
         "dpregret: done",
         f"  paper: 2 reproduced, 1 violated; checks: 1 holds  ({tmp_path}/paper/table_1.md)",
-        f"  everything on one page: {tmp_path}/report.html (open it in a browser)",
+        f"  report: {tmp_path}/paper/report.html  (dpregret report --open)",
+        "  all that was said: log/a.log",
     ]

@@ -40,6 +40,10 @@ def test_a_finished_run_is_as_listed(copied: Path, capsys: pytest.CaptureFixture
     assert kinds[f"{PAPER}/costs.csv"] == kinds["report.html"] == "times"
     assert kinds[f"log/{PAPER}/tables.log"] == "record"
     assert files[f"{PAPER}/runs/horizon/ftal.plain.parquet"]["numbers"]
+    origin = json.loads((copied / "manifest.json").read_text())
+    assert " cores" in origin["machine"]
+    assert origin["kernels"]
+    assert (origin["commit"], origin["dirty"]) == (None, None), "this checkout is no repository"
 
 
 def edit(path: Path) -> None:

@@ -1,9 +1,10 @@
-"""What a run will cost: `python -m dpregret.workflows.costs PROFILE --cores 64`; `--fit` renews the rates."""
+"""What a run will cost: `dpregret predict PROFILE --cores 64`; `--fit` renews the rates."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -60,25 +61,27 @@ def page(text: str) -> str:
     return marked(text, "slice", markdown(slice_table()))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Print the predicted cost of a profile, or renew the rates from finished runs."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.costs", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="dpregret predict", description=main.__doc__)
     parser.add_argument("profile", nargs="?", default="large", help="a name, or the path of a YAML file")
     parser.add_argument("--cores", type=int, default=64, help="for the wall time")
     parser.add_argument("--fit", nargs="+", type=Path, metavar="RESULTS", help="renew the rates, and what runs took")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     if options.fit:
         taken(options.fit).to_csv(TABLE, index=False)
         model.write({**model.read(), **model.fit_runs(options.fit)})
         model.read.cache_clear()
         renew(PAGE, page)
-        return
+        return 0
     try:
         config = load_config(profile_path(options.profile), check=False)
     except (ConfigError, OSError) as error:
-        sys.exit(str(error))
+        print(error, file=sys.stderr)
+        return 1
     print(markdown(table(model.job_costs(config), options.cores)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

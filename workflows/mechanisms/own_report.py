@@ -182,7 +182,7 @@ def claim_of(given: argparse.Namespace) -> Claim:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, audit, print."""
     parser = argparse.ArgumentParser(
-        prog="python -m dpregret.audit", description="Exact audit of your own correlated noise for prefix sums."
+        prog="dpregret audit", description="Exact audit of your own correlated noise for prefix sums."
     )
     parser.add_argument("mechanism", help="FILE.py:FUNCTION; docs/window_optimum.md says what the function returns")
     parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")

@@ -6,10 +6,15 @@ TABLES = [
     "jobs.csv",
     *[f"costs.{form}" for form in ("csv", "md", "html")],
     *[f"errata.{form}" for form in ("csv", "md")],
-    *[f"table_1.{form}" for form in ("csv", "md", "tex", "html")],
+    *[
+        f"{name}.{form}"
+        for name in ("table_1", "table_1_all")
+        for form in ("csv", "md", "tex", "html")
+    ],
 ]
 CAPTIONS = {
-    "table_1.html": ("Claims", "table.rst", "comparison table"),
+    "table_1.html": ("Claims", "printed.rst", "table as printed"),
+    "table_1_all.html": ("Claims", "table.rst", "comparison table"),
     "table_{number}.html": ("Claims", "table.rst", "comparison table {number}"),
     "claims.csv": ("Claims", "claims.rst", "every claim"),
     "checks.csv": ("Claims", "checks.rst", "every consistency check"),
@@ -186,6 +191,12 @@ def paper_outputs(paper):
         for form in ("csv", "md", "tex", "html")
     ]
     return [f"{RESULTS}/{paper}/{name}" for name in names]
+
+
+def asked_papers():
+    """The papers that the asked targets are about."""
+    found = {getattr(job.wildcards, "paper", None) for job in workflow.dag.jobs}
+    return [paper for paper in CONFIG.papers if paper in found]
 
 
 def shown_files(wildcards):

@@ -1,0 +1,144 @@
+"""The documentation site: `make docs` builds it from README, docs and the docstrings, none of which is imported."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+SITE = Path(__file__).resolve().parent
+ROOT = SITE.parents[1]
+PACKAGE = ROOT / "dpregret"
+sys.path.insert(0, str(SITE))
+
+from docstrings import to_rst  # noqa: E402
+
+project = "dpregret"
+author = copyright = "the dpregret authors"
+extensions = ["myst_parser", "autoapi.extension"]
+root_doc = "README"
+add_module_names = False
+python_use_unqualified_type_names = True
+
+# `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves
+# the site and a plain Git host.
+include_patterns = ["*.md", "docs/*.md", "results/reference/**.md", "api/**.rst"]
+exclude_patterns = ["docs/site", "results/reference/ci"]
+
+NAVIGATION = {
+    "Start here": ["Tutorial <docs/tutorial>", "Method <docs/method>", "docs/glossary", "docs/tables"],
+    "Papers": [
+        "Lou & Cheung 2020 <docs/lou_cheung_2020>", "Asi, Feldman, Koren & Talwar 2023 <docs/asi_et_al_2023>",
+        "Ene, Nguyen & Vladu 2021 <docs/ene_et_al_2021>", "Talwar, Thakurta & Zhang 2015 <docs/talwar_2015>",
+    ],
+    "Results of our own": [
+        "The best Gaussian noise for a window <docs/window_optimum>",
+        "A bound for private bandits <docs/private_bandit_bound>",
+        "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
+        "NumPy's normal generator <docs/numpy_normal_sign>",
+    ],
+    "Checks": ["The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "docs/surroundings", "SECURITY"],
+    "Larger runs": ["docs/cluster", "The profile large <docs/large>"],
+    "Development": ["docs/architecture", "CONTRIBUTING", "docs/api"],
+}  # fmt: skip
+"""Caption -> pages of the menu, with a short title where the page's own is long."""
+BELOW = {"docs/api": ["/api/dpregret/index"]}
+"""Pages with a menu of their own."""
+
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header", "autoapi.python_import_resolution"]
+
+autoapi_dirs = [str(PACKAGE)]
+autoapi_root = "api"
+autoapi_options = ["members", "show-inheritance", "show-module-summary"]
+autoapi_add_toctree_entry = False
+autoapi_python_class_content = "class"
+autoapi_member_order = "bysource"
+autoapi_keep_files = False
+autoapi_follow_symlinks = True
+autoapi_template_dir = str(SITE / "templates")
+PUBLIC = (
+    "__init__", "audit", "advise", "verify", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
+    "paper_figs/show", "paper_figs/compare", "paper_figs/gate", "paper_figs/fits", "paper_figs/read_table",
+    "paper_figs/vocabulary",
+)  # fmt: skip
+"""Modules of the reference; loops that numba compiles are left out."""
+public = {path for each in PUBLIC for path in PACKAGE.glob(f"{each}.py") if "kernels" not in path.name}
+parts = ("algorithms", "datasets", "paper_figs")  # links of the package, which a pattern ** does not follow
+modules = {PACKAGE / path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*.py")}
+autoapi_ignore = [*map(str, modules - public), *(f"{PACKAGE}/{name}" for name in ("core", "workflows"))]
+
+html_theme = "furo"
+html_title = "dpregret"
+html_static_path = [str(SITE / "static")]
+html_css_files = ["site.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True}
+templates_path: list[str] = []
+pygments_style, pygments_dark_style = "friendly", "monokai"
+
+
+def with_menu(app: Any, page: str, source: list[str]) -> None:
+    """The front page gets the menu, which a Git host would show as code."""
+    menus = NAVIGATION if page == root_doc else {"": BELOW[page]} if page in BELOW else {}
+    for caption, entries in menus.items():
+        options = [":hidden:", *([f":caption: {caption}"] if caption else [])]
+        source[0] += "\n\n```{toctree}\n" + "\n".join([*options, "", *entries]) + "\n```\n"
+
+
+def with_title(app: Any, page: str, source: list[str]) -> None:
+    """A measured table is in no menu, and called as its file unless it has a heading."""
+    if page.startswith("results/"):
+        heading = (
+            "" if re.search(r"^# ", source[0], re.MULTILINE) else f"# {page.removeprefix('results/reference/')}\n\n"
+        )
+        source[0] = f"---\norphan: true\n---\n\n{heading}{source[0]}"
+
+
+def without_results(app: Any, page: str, source: list[str]) -> None:
+    """Measured tables name runs and figures that only a run has: no links here."""
+    if page.startswith("results/"):
+        folder = Path(app.srcdir, page).parent
+        source[0] = re.sub(
+            r"\[([^\]]+)\]\(([^)#:\s]+)\)", lambda link: link[0] if (folder / link[2]).exists() else link[1], source[0]
+        )
+
+
+def to_modules(app: Any, page: str, source: list[str]) -> None:
+    """Links to the source of documented modules lead to their place in the reference."""
+
+    def place(link: re.Match[str]) -> str:
+        name = re.sub(r"(/__init__)?\.py$", "", link[1])
+        return f"](/api/dpregret/{name}/index.rst)" if PACKAGE / link[1] in public else link[0]
+
+    source[0] = re.sub(
+        r"\]\((?:\.\./)?(?:dpregret/)?((?:algorithms|datasets|paper_figs)/[\w/]+\.py)\)", place, source[0]
+    )
+
+
+def in_rst(app: Any, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
+    """Docstrings are plain text, not reStructuredText."""
+    lines[:] = to_rst("\n".join(lines)).splitlines()
+
+
+def skipped(app: Any, what: str, name: str, item: object, skip: bool, options: object) -> bool | None:
+    """A folder of modules is shown without a docstring too."""
+    return False if what == "package" else None
+
+
+def front_page(app: Any, fault: Exception | None) -> None:
+    """The front page under the name that a server looks for."""
+    if fault is None and app.builder.name == "html":
+        out = Path(app.outdir)
+        (out / "index.html").write_bytes((out / f"{root_doc}.html").read_bytes())
+
+
+def setup(app: Any) -> None:
+    """Name what is done when."""
+    app.connect("source-read", with_menu)
+    app.connect("source-read", with_title)
+    app.connect("source-read", without_results)
+    app.connect("source-read", to_modules)
+    app.connect("autodoc-process-docstring", in_rst)
+    app.connect("autoapi-skip-member", skipped)
+    app.connect("build-finished", front_page)

@@ -1,0 +1,70 @@
+"""Docstrings of this project as reStructuredText: plain text in which code stands between backticks, one or two.
+
+A section is a word at the margin, two spaces or more, then indented text. Lines of a box keep their line breaks.
+"""
+
+import re
+from collections.abc import Iterator
+
+HEAD = re.compile(r"([A-Z][a-z]+) {2,}(?=\S)")
+BOX = re.compile(r"^ *lines? \d", re.MULTILINE)
+
+
+def to_rst(text: str) -> str:
+    """The whole docstring; what is indented or laid out in columns is shown as it stands."""
+    return "\n".join(_blocks(text))
+
+
+def _blocks(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", text.strip("\n")):
+        for name, part in _sections(paragraph):
+            if name:
+                yield f"**{name}**\n"
+            yield from _shown(part)
+
+
+def _sections(paragraph: str) -> list[tuple[str, str]]:
+    """Name and text of each section; the name is empty where there is none."""
+    found: list[tuple[str, str]] = []
+    for line in paragraph.splitlines():
+        head = HEAD.match(line)
+        if head:
+            found.append((head[1], " " * head.end() + line[head.end() :]))
+        elif found and (line.startswith(" ") or not found[-1][0]):
+            found[-1] = (found[-1][0], f"{found[-1][1]}\n{line}")
+        else:
+            found.append(("", line))
+    return [(name, _dedented(part)) for name, part in found]
+
+
+def _dedented(text: str) -> str:
+    lines = text.splitlines()
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    return "\n".join(line[margin:] for line in lines)
+
+
+def _shown(part: str) -> Iterator[str]:
+    lines = part.splitlines()
+    box = next((at for at, line in enumerate(lines) if BOX.match(line)), None)
+    if box is None and not any(line.startswith(" ") for line in lines):
+        yield inline(part) + "\n"
+    elif box is None:
+        yield _literal(lines)
+    else:
+        if box:
+            yield inline("\n".join(line.strip() for line in lines[:box])) + "\n"
+        yield _literal(lines[box:])
+
+
+def _literal(lines: list[str]) -> str:
+    return "\n".join([".. code-block:: text", "", *(f"   {line}" for line in lines), ""])
+
+
+def inline(text: str) -> str:
+    """Code in double backticks; every other sign that means something to reStructuredText is taken at its word."""
+    pieces = re.split(r"(``[^`]+``|`[^`]+`)", text)
+    return "".join(
+        f"``{piece.strip('`')}``" + ("\\ " if pieces[at + 1][:1].isalnum() else "") if at % 2
+        else re.sub(r"([\\*|_`<>\[\]:])", r"\\\1", piece)
+        for at, piece in enumerate(pieces)
+    )  # fmt: skip

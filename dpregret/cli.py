@@ -1,0 +1,293 @@
+"""The command `dpregret`: one word for everything that is done with a clone.
+
+It drives the same workflow as `snakemake`, whose command it prints, and hands the other words to the modules that know
+them: an option stands in one place. Only what a command needs is imported, so that completion and help are instant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Final, NoReturn
+
+import typer
+
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.workflows import known
+
+OWN: Final = Path(__file__).resolve().parents[1]
+FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
+HELP: Final = {"help_option_names": ["-h", "--help"]}
+ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
+
+\b
+  dpregret run lou_cheung --profile quick    a first Table I with figures and report, in a minute
+  dpregret report --open                     look at it
+  dpregret run                               everything: all papers, audit, report (hours of CPU)
+  dpregret table lou                         the committed reference, where nothing has been run
+  dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
+
+`dpregret COMMAND --help` says more. Everything but fetch works without a network."""
+
+app = typer.Typer(
+    help=ABOUT, no_args_is_help=True, context_settings=HELP, rich_markup_mode=None, pretty_exceptions_enable=False
+)
+
+
+def stop(message: str) -> NoReturn:
+    """One line, exit code 2."""
+    typer.echo(f"dpregret: {message}", err=True)
+    raise typer.Exit(2)
+
+
+def clone() -> Path:
+    """The clone that the working folder lies in; ends with one line where there is none, or another one's command."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "Snakefile").is_file() and (folder / "workflows" / "papers").is_dir():
+            if folder.resolve() != OWN and (OWN / "Snakefile").is_file():
+                stop(f"this command belongs to the clone {OWN}; here start {folder}/.venv/bin/dpregret")
+            return folder
+    stop(f"no clone of dpregret: neither {here} nor a folder above it has Snakefile and workflows/papers; cd into one")
+
+
+def seen_from(root: Path, word: str) -> str:
+    """A path as the clone sees it; any other word as it is."""
+    return os.path.relpath(word, root) if "/" in word or word.endswith((".yaml", ".yml")) else word
+
+
+def results_of(profile: str) -> Path:
+    """Where the results of a profile are, from the clone on."""
+    name = Path(profile).stem if profile.endswith((".yaml", ".yml")) else profile
+    return Path("results") if name == "full" else Path("results") / name
+
+
+def targets() -> list[str]:
+    """What can be asked for beside files: papers, and rules that make one thing."""
+    rules = (path.read_text(encoding="utf-8") for path in (OWN / "workflows" / "rules").glob("*.smk"))
+    found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
+    return sorted({"all", *found, *known.papers(), *known.short_names(known.papers()).values()})
+
+
+def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
+    """What a shell offers for the beginning of a word."""
+
+    def offered(incomplete: str) -> Iterator[str]:
+        yield from (word for word in words() if word.startswith(incomplete))
+
+    return offered
+
+
+def paper_words() -> list[str]:
+    """Short names of the papers."""
+    return sorted(known.short_names(known.papers()).values())
+
+
+def processors() -> int:
+    """Processors that this process may use, by its affinity and by the quota of its container."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
+        return min(count, -(-int(quota) // int(period)))
+    except (OSError, ValueError):  # no such file, or "max"
+        return count
+
+
+Profile = Annotated[
+    str,
+    typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
+                 autocompletion=complete(known.profile_names)),
+]  # fmt: skip
+Paper = Annotated[
+    str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
+]
+
+
+@app.callback(invoke_without_command=True)
+def version(shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    """Answer --version."""
+    if shown:
+        import dpregret
+
+        typer.echo(dpregret.__version__)
+        raise typer.Exit
+
+
+@app.command(context_settings=FURTHER)
+def run(
+    context: typer.Context,
+    asked: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PAPER",
+            help="Papers, rules or files; all where none is named.",
+            autocompletion=complete(paper_words),
+        ),
+    ] = None,
+    profile: Profile = "full",
+    cores: Annotated[int | None, typer.Option("--cores", "-c", min=1, help="How many (all where not given).")] = None,
+    limits: Annotated[str | None, typer.Option(help="Lift limits: rounds:2^36,runs:1e7, or off.")] = None,
+) -> None:
+    """Compute tables, figures and report of papers.
+
+    \b
+      dpregret run lou_cheung --profile quick    one paper, small, in a minute
+      dpregret run lou_cheung talwar --cores 8   two papers as published
+      dpregret run -n                            what would be done, and why
+      dpregret run --profile mine.yaml           an experiment of your own
+
+    What is finished is not done again; kill a run anywhere, the same command resumes. Further options are
+    Snakemake's, whose command is printed.
+    """
+    root = clone()
+    words = [*(asked or []), *context.args]
+    first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
+    wanted, further = [seen_from(root, word) for word in words[:first]], words[first:]
+    if "--config" in further or "-C" in further:
+        stop("--config is Snakemake's: say --profile NAME, and --limits for limits")
+    makes = targets()
+    for word in wanted:
+        if not re.search(r"[/.]", word) and word not in makes:
+            stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
+    profile = seen_from(root, profile)
+    try:
+        file = known.profile_path(profile)
+    except ConfigError as error:
+        stop(str(error))
+    if not (root / file).is_file():
+        stop(f"{profile}: no such file")
+    config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
+    command = ["snakemake", *wanted, "--cores", str(cores or processors()), *config, *further]
+    typer.echo(f"$ {shlex.join(command)}", err=True)
+    os.chdir(root)
+    os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
+
+
+@app.command(context_settings=FURTHER)
+def table(context: typer.Context, paper: Paper, profile: Profile = "full") -> None:
+    """Print a paper's comparison table.
+
+    It is that of your run, else that of the committed reference.
+
+    \b
+      dpregret table lou                     by the beginning of its name
+      dpregret table talwar --number 2       its second table
+      dpregret table lou --profile quick     of another run
+      dpregret table lou --all               every column
+    """
+    show(paper, profile, context.args)
+
+
+@app.command(context_settings=FURTHER)
+def claims(
+    context: typer.Context,
+    paper: Paper,
+    profile: Profile = "full",
+    checks: Annotated[bool, typer.Option("--checks", help="The consistency checks instead.")] = False,
+) -> None:
+    """Print a paper's claims with their verdicts.
+
+    Beside them stand the claimed rate, the exponent that was measured, and the resolution.
+
+    \b
+      dpregret claims lou
+      dpregret claims lou --checks           what could not have come out otherwise
+    """
+    show(paper, profile, ["--lines", "check" if checks else "claim", *context.args])
+
+
+def show(paper: str, profile: str, further: list[str]) -> NoReturn:
+    """A table on the terminal, of a run or else of the reference."""
+    os.chdir(clone())
+    run_folder = results_of(profile)
+    reference = Path("results") / "reference" / run_folder.relative_to("results")
+    hand_over("paper_figs.show", [paper, "--results", str(run_folder), str(reference), *further])
+
+
+@app.command()
+def report(
+    paper: Annotated[
+        str | None, typer.Argument(help="A paper that was run alone.", autocompletion=complete(paper_words))
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            "-p",
+            help="Of this profile (the newest of all where not given).",
+            autocompletion=complete(known.profile_names),
+        ),
+    ] = None,
+    show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
+) -> None:
+    """Find the newest report, and open it.
+
+    \b
+      dpregret report --open
+      dpregret report lou --profile quick
+    """
+    root = clone()
+    results = root / "results"
+    folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
+    papers = [name for name in known.papers() if name.startswith(paper)] if paper else ["", *known.papers()]
+    if not papers:
+        stop(not_allowed("paper", paper, paper_words()))
+    pages = [folder / name / "report.html" for folder in folders for name in papers]
+    found = [page for page in pages if page.is_file()]
+    if not found:
+        stop(f"{results} holds no report of what was asked for: dpregret run makes one")
+    newest = max(found, key=lambda page: page.stat().st_mtime_ns)
+    typer.echo(os.path.relpath(newest))
+    if show_it:
+        import webbrowser
+
+        if not webbrowser.open(newest.resolve().as_uri()):
+            stop("no browser here: open that file in one")
+
+
+def hand_over(module: str, words: list[str]) -> NoReturn:
+    """Do what a module of ours does with these words; its exit code is that of the command."""
+    raise typer.Exit(importlib.import_module(f"dpregret.{module}").main(words) or 0)
+
+
+def handed(name: str, module: str, about: str, default: Callable[[list[str]], list[str]] = list) -> None:
+    """A command whose options, and help, are those of a module; default: what words become before it reads them."""
+
+    def command(context: typer.Context) -> None:
+        hand_over(module, default(context.args))
+
+    app.command(name, help=about, context_settings={**FURTHER, "help_option_names": []})(command)
+
+
+def compared(words: list[str]) -> list[str]:
+    """Without folders: the reference and the run of the profile full."""
+    return words or [str(clone() / "results" / "reference"), str(clone() / "results")]
+
+
+def cached(words: list[str]) -> list[str]:
+    """Without --to: where runs look for data."""
+    asked = {word.partition("=")[0] for word in words}
+    return words if asked & {"--to", "--pin", "-h", "--help"} else [*words, "--to", str(clone() / "datasets" / "cache")]
+
+
+handed(
+    "compare",
+    "workflows.compare",
+    "Compare two runs (folders, archives or addresses): exponents and verdicts that differ.",
+    compared,
+)
+handed("advise", "workflows.advice_page", "Advise which learner to use in a setting of yours.")
+handed("predict", "workflows.costs.__main__", "Predict what a run will cost: hours and memory.")
+handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
+handed("verify", "workflows.verify", "Verify a folder or an archive of results.")
+handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
+
+
+def main(words: list[str] | None = None) -> None:
+    """The command."""
+    app(args=words, prog_name="dpregret")

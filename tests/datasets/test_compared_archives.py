@@ -1,0 +1,139 @@
+"""Runs compared from an archive or an address: right, too large, damaged, edited, none; nothing is left behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from local_server import Handler, Place
+
+from dpregret.core.files import checksum
+from dpregret.workflows import archive, compare, origin
+from dpregret.workflows.manifest import FORMAT
+
+ROOT = Path(__file__).resolve().parents[2]
+PAPER = "lou_cheung_2020"
+KEPT = ROOT / "results" / "reference" / "ci" / PAPER
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of results: lines of one paper, and the manifest that lists them."""
+    monkeypatch.setattr(archive, "ROOT", tmp_path)  # without a lock
+    results = tmp_path / "run"
+    shutil.copytree(KEPT, results / PAPER, ignore=lambda _, names: {*names} - {"claims.csv", "checks.csv"})
+    listed(results)
+    return results
+
+
+def listed(results: Path) -> Path:
+    """Write the manifest of what lies in a folder."""
+    files = {path.relative_to(results).as_posix(): {"sha256": checksum(path)} for path in sorted(results.glob("*/*"))}
+    said = {"format": FORMAT, "finished": True, "lock": None, "same": "0" * 64, "jobs": {}, "files": files}
+    (results / archive.NAME).write_text(json.dumps(archive.self_checked(said | origin.origin(ROOT))))
+    return results
+
+
+def packed(results: Path, name: str = "run.tar.gz") -> Path:
+    path = results.parent / name
+    archive.write(results, json.loads((results / archive.NAME).read_text()), path)
+    return path
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_a_folder_its_archive_and_the_address_of_that_are_one_run(
+    run: Path, place: Place, scratch: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = packed(run)
+    monkeypatch.setitem(Handler.files, "run.tar.gz", file.read_bytes())
+    read, modes = compare._read_archive, []
+    monkeypatch.setattr(
+        compare, "_read_archive", lambda path, url: (modes.append(path.stat().st_mode), read(path, url))[1]
+    )
+    url = f"{place.url}/moved/run.tar.gz"
+    for one, other in ((run, file), (file, url)):
+        assert compare.main([str(one), str(other)]) == 0
+        told = capsys.readouterr()
+        assert "claims in common: 0 exponents moved beyond their intervals, 0 verdicts changed\n" in told.out
+    assert told.err == f"{url}: {file.stat().st_size} bytes, sha256 {hashlib.sha256(file.read_bytes()).hexdigest()}\n"
+    assert modes[-1] & 0o777 == 0o600
+    assert list(scratch.iterdir()) == []
+
+
+def edited(results: Path) -> Path:
+    path = results / PAPER / "claims.csv"
+    path.write_text(path.read_text().replace("reproduced", "violated", 1))
+    return results
+
+
+def misjudged(results: Path) -> Path:
+    path = results / PAPER / "claims.csv"
+    path.write_text(path.read_text().replace(",reproduced,", ",reproduzed,", 1))
+    return listed(results)
+
+
+REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "data": (edited, f"{PAPER}/claims.csv: changed since the manifest was written"),
+    "moved": (misjudged, f"/moved/run.tar.gz/{PAPER}/claims.csv:"),
+    "huge": (lambda _: None, " bytes announced, at most 100000 allowed"),
+    "endless": (lambda _: None, "more than the 100000 bytes allowed"),
+    "truncated": (lambda _: None, "incomplete: "),
+    "page": (lambda _: None, "Not a gzipped file"),
+    "wrong": (lambda _: None, "Incorrect length of data"),
+    "missing": (lambda _: None, "HTTP Error 404"),
+    "http": (lambda _: None, "which is not https"),
+}
+
+
+@pytest.mark.parametrize("how", REFUSED)
+def test_what_is_no_whole_archive_is_refused_in_one_line(
+    how: str,
+    run: Path,
+    place: Place,
+    scratch: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    change, message = REFUSED[how]
+    change(run)
+    monkeypatch.setattr(compare, "MOST_BYTES", 100_000)
+    monkeypatch.setitem(Handler.files, "run.tar.gz", packed(run).read_bytes())
+    assert compare.main([str(KEPT), f"{place.url}/{how}/run.tar.gz"]) == 2
+    told = capsys.readouterr()
+    assert message in told.err
+    assert (told.err.count("\n"), told.out) == (1, "")
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", ["ftp://host/run.tar.gz", "file:///etc/passwd", "nowhere"])
+def test_only_folders_files_and_addresses_of_the_web_are_read(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compare.main([str(KEPT), address]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_an_archive_has_the_same_bytes_whoever_packs_it_where_and_when(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = packed(run).read_bytes()
+    elsewhere = Path(shutil.copytree(run, run.parent / "folder with spaces" / "run"))
+    for path in elsewhere.glob("*/*"):
+        path.chmod(0o600)
+        os.utime(path, (0, 0))
+    monkeypatch.setattr("time.time", lambda: 4e9)
+    monkeypatch.setattr("platform.platform", lambda: "another machine")
+    monkeypatch.chdir(elsewhere)
+    assert packed(elsewhere, "other.tar.gz").read_bytes() == first

@@ -1,0 +1,58 @@
+"""LaTeX as MathML and as readable text: what is meant is said, and nothing that is no formula comes through."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from dpregret.paper_figs import formula, rates
+
+MATHML = "{http://www.w3.org/1998/Math/MathML}"
+
+
+@pytest.mark.parametrize(("latex", "text"), [
+    (r"O\Bigl(\frac{\sqrt{d}\,\ln\frac1\delta\ln^{1.5}T}{\epsilon}\Bigr)", "O((√d ln(1/δ) ln^1.5 T)/ε)"),
+    (r"\tilde O\left(\frac{T^{3/4}n^{3/2}}{\varepsilon}\right)", "Õ((T^(3/4) n^(3/2))/ε)"),
+    (r"\frac{1}{\epsilon n}\min\{\sqrt p,\log k\}", "(1/(εn)) min{√p, log k}"),
+    (r"\lVert\mathcal{C}\rVert_2=1", "‖C‖₂ = 1"),
+    (r"n^{-1/2}-n^{-0.5}", "n^(−1/2) − n^−0.5"),
+])  # fmt: skip
+def test_a_line_of_text_says_what_the_formula_says(latex: str, text: str) -> None:
+    assert formula.text(latex) == text
+
+
+def test_mathml_keeps_the_structure_and_one_source_gives_both() -> None:
+    tree = ElementTree.fromstring(formula.mathml(r"\frac{d\ln^{2.5}T}{\varepsilon}"))
+    above, below = tree.find(f".//{MATHML}mfrac") or ()
+    assert ["".join(part.itertext()) for part in (above, below)] == ["dln2.5T", "ε"]
+    assert tree.find(f".//{MATHML}msup/{MATHML}mi").text == "ln"  # type: ignore[union-attr]
+    sentence = "at most $T^2$ & <b>"
+    assert formula.in_text(sentence) == "at most T² & <b>"
+    assert formula.in_html(sentence).endswith("</math> &amp; &lt;b&gt;")
+
+
+@pytest.mark.parametrize("latex", [
+    r"\input{/etc/passwd}", r"\href{javascript:x}{y}", r"\frac{a}", "x_", "{", r"\text{&lt;script&gt;}", "a\x1bb", "",
+    r"\sqrt{\left(}", "$x$", r"x^^41",
+])  # fmt: skip
+def test_what_is_no_formula_is_refused_in_one_line(latex: str) -> None:
+    with pytest.raises(formula.FormulaError) as fault:
+        formula.mathml(latex)
+    assert "\n" not in str(fault.value)
+    with pytest.raises(formula.FormulaError):
+        formula.in_html("$x$ and $y")
+
+
+def test_markup_in_a_formula_stays_text() -> None:
+    assert "<script>" not in formula.mathml(r"\text{<script>}a<b")
+
+
+@pytest.mark.parametrize(("rate", "latex"), [
+    ("T^0.5 ln(T/delta)^2", r"$T^{0.5}\,\ln^{2}(T/\delta)$"), (">= n^(-2/3)", r"$\ge n^{-2/3}$"),
+    ("(log2 W + 1)^0.5 A_W", r"$(\log_2 W + 1)^{0.5}\,A_W$"), ("L*", r"$L^\star$"),
+    ("delivered eps <= eps", r"delivered $\varepsilon$ $\le$ $\varepsilon$"),
+])  # fmt: skip
+def test_a_rate_of_a_claim_is_shown_as_mathematics(rate: str, latex: str) -> None:
+    assert rates.law(rate) == latex
+    assert formula.in_text(latex)

@@ -1,0 +1,152 @@
+"""The command `dpregret`: the Snakemake command that it becomes, what it hands on, and mistakes in one line."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from dpregret import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def call(*words: str, **environment: str) -> Result:
+    return CliRunner().invoke(cli.app, list(words), env=environment, prog_name="dpregret")
+
+
+class BecomesError(Exception):
+    """What a process would become."""
+
+
+@pytest.fixture
+def become(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The words that replace the process; in the clone, and back afterwards."""
+    words: list[str] = []
+
+    def execv(_: str, command: list[str]) -> None:
+        words.extend([*command, os.getcwd()])
+        raise BecomesError
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(cli.os, "execv", execv)
+    return words
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["lou_cheung", "--profile", "ci", "-c", "2"], "lou_cheung --cores 2 --config profile=ci"),
+        (["--profile", "ci", "talwar", "-n", "--cores", "2"], "talwar --cores 2 --config profile=ci -n"),
+        (["--limits", "off", "-c2", "--until", "run"], "--cores 2 --config profile=full limits=off --until run"),
+        (["results/claims.csv", "-c2"], "results/claims.csv --cores 2 --config profile=full"),
+    ],
+)
+def test_a_run_is_a_command_of_snakemake_with_targets_before_its_settings(
+    become: list[str], words: list[str], expected: str
+) -> None:
+    done = call("run", *words)
+    assert isinstance(done.exception, BecomesError), done.output
+    assert become == [sys.executable, "-P", "-m", "snakemake", *expected.split(), str(ROOT)]
+    assert done.stderr == f"$ snakemake {expected}\n"
+
+
+def test_a_subfolder_will_do_and_files_are_named_from_there(
+    become: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.yaml").touch()
+    monkeypatch.chdir(ROOT / "docs")
+    call("run", "../results/claims.csv", "--profile", os.path.relpath(tmp_path / "mine.yaml"), "-c1")
+    seen = os.path.relpath(tmp_path / "mine.yaml", ROOT)
+    assert become[4:] == ["results/claims.csv", "--cores", "1", "--config", f"profile={seen}", str(ROOT)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "lou_chung"], "unknown paper or target 'lou_chung', .*; did you mean 'lou_cheung'?"),
+        (["run", "-p", "fulll"], "profile: unknown profile 'fulll', .*; did you mean 'full'?"),
+        (["run", "-p", "no.yaml"], "no.yaml: no such file"),
+        (["run", "--config", "profile=ci", "lou_cheung"], "--config is Snakemake's: say --profile NAME"),
+        (["table", "nobody"], "show: results: unknown paper with results 'nobody'"),
+        (["predict", "nobody"], "profile: unknown profile 'nobody'"),
+        (["verify", "nowhere"], "nowhere: no such file or folder"),
+    ],
+)
+def test_a_mistake_is_told_at_once(become: list[str], words: list[str], said: str) -> None:
+    done = call(*words)
+    assert done.exit_code in (1, 2)
+    assert not become
+    assert re.match(said, done.stderr.removeprefix("dpregret: ")), done.stderr
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["run"], ["table", "lou"], ["report"], ["compare"]])
+def test_outside_a_clone_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = call(*words)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"dpregret: no clone of dpregret: neither {tmp_path} nor ")
+    assert done.output.count("\n") == 1
+
+
+@pytest.fixture
+def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that looks like a clone."""
+    (tmp_path / "workflows" / "papers").mkdir(parents=True)
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command_of_one_clone_does_not_run_another(other: Path) -> None:
+    done = call("run")
+    assert (done.exit_code, done.stderr) == (
+        2, f"dpregret: this command belongs to the clone {ROOT}; here start {other}/.venv/bin/dpregret\n",
+    )  # fmt: skip
+
+
+def test_the_newest_report_is_found(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "OWN", other.resolve())
+    assert call("report").exit_code == 2
+    pages = ["report.html", "lou_cheung_2020/report.html", "ci/report.html", "quick/lou_cheung_2020/report.html"]
+    for seconds, page in enumerate(pages):
+        path = other / "results" / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (seconds, seconds))
+    for words, index in [([], 3), (["--profile", "ci"], 2), (["-p", "full"], 1), (["lou", "-p", "full"], 1)]:
+        assert call("report", *words).stdout == f"results/{pages[index]}\n"
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or True)
+    assert call("report", "--open").exit_code == 0
+    assert opened == [(other / "results" / pages[3]).as_uri()]
+
+
+def test_a_table_of_the_reference_stands_in_where_nothing_was_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "docs")
+    done = call("table", "talwar", "--profile", "ci")
+    assert done.exit_code == 0
+    assert "results/reference/ci/talwar_2015/table_1.csv" in done.stdout or "results/ci/talwar" in done.stdout
+
+
+def test_papers_and_profiles_complete() -> None:
+    def offered(*words: str) -> list[str]:
+        asked = {"COMP_WORDS": " ".join(["dpregret", *words]), "COMP_CWORD": str(len(words))}
+        return call(_DPREGRET_COMPLETE="complete_bash", **asked).stdout.split()
+
+    assert offered("run", "lou") == ["lou_cheung"]
+    assert offered("table", "ta") == ["talwar"]
+    assert offered("run", "--profile", "la") == ["large", "large-slice"]
+    assert "advise" in offered("a")
+
+
+def test_help_and_completion_wait_for_no_library() -> None:
+    heavy = "numpy", "pandas", "yaml", "pydantic", "snakemake", "rich"
+    program = f"import sys, dpregret.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
