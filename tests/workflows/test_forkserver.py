@@ -32,9 +32,9 @@ MINE = ("--config", "profile=mine.yaml", "--cores", "2", "--until", "run")
 GOOD = ("wdp-cocop-gamma", "ogd")
 FAULTS = {
     "ftal": ("os.kill(os.getpid(), 9)", 137),
-    "pocp": ("os._exit(5)", 5),
+    "wdp-cocop-gaussian": ("os._exit(5)", 5),
     "wdp-cocol-gamma": ("ctypes.string_at(0)", 139),
-    "wdp-scofw-gamma": ("raise MemoryError('planted')", 1),
+    "pftal": ("raise MemoryError('planted')", 1),
 }
 
 
