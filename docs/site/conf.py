@@ -73,6 +73,7 @@ html_static_path = [str(SITE / "static")]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
+html_show_search_summary = False  # it would fetch pages, which a browser refuses where they are opened as files
 html_theme_options = {"navigation_with_keys": True}
 templates_path: list[str] = []
 pygments_style, pygments_dark_style = "friendly", "monokai"
