@@ -35,7 +35,7 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
+.PHONY: help setup links reproduce report screenshots provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
   sbom pip-audit archive reference resources schema unlock trials kills surroundings docs lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -66,6 +66,9 @@ reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a sm
 
 report: setup ## write the report of a run: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) html_report
+
+screenshots: setup ## pictures of the report in light and dark, wide and narrow, and what axe says of it: build/screenshots
+	$(BIN)/python tests/screenshots $(RESULTS)/report.html
 
 provenance: setup ## write Snakemake's own report of a finished run: every file with its rule, code and time
 	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
@@ -167,7 +170,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.readme $$page results/reference; done
 	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
-	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1.csv; done
+	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
 
 trials: setup ## three hundred odd files and commands at every front door: build/trials.md (minutes)
