@@ -19,6 +19,7 @@ from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.neutral import plain
+from dpregret.paper_figs.printed import text as printed
 from dpregret.paper_figs.read_table import DamageError
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
@@ -44,9 +45,13 @@ class ReadmeError(ValueError):
 
 
 def table_text(table_csv: Path) -> str:
-    """The paper's own table as printed with what was measured, if it was written; else the columns that matter most."""
+    """The paper's own table as printed with what was measured, without identifiers; of a table with a row per learner
+    the columns that matter most.
+    """
     if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
-        return table_csv.with_suffix(".md").read_text(encoding="utf-8")
+        caption, _, *notes = table_csv.with_suffix(".md").read_text(encoding="utf-8").split("\n\n")
+        lines = formats.read_csv(table_csv, dtype=str, keep_default_na=False)
+        return "\n\n".join([caption, printed.markdown(lines, ids=False).rstrip("\n"), *notes])
     return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
 
 

@@ -36,7 +36,10 @@ NAVIGATION = {
         "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
         "NumPy's normal generator <docs/numpy_normal_sign>",
     ],
-    "Checks": ["The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "Unusual machines <docs/surroundings>", "SECURITY"],
+    "Checks": [
+        "The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "Unusual machines <docs/surroundings>",
+        "SECURITY",
+    ],
     "Larger runs": ["docs/cluster", "The profile large <docs/large>", "docs/archive", "docs/your_ci"],
     "Development": ["docs/architecture", "CONTRIBUTING", "docs/api"],
 }  # fmt: skip

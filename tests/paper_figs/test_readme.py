@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import readme, show
+from dpregret.paper_figs.printed import text
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 
@@ -132,15 +133,17 @@ def test_findings_are_counted_and_filled_from_the_reference(tmp_path: Path) -> N
 
 
 def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path) -> None:
-    (tmp_path / "table_1.csv").write_text(
-        "algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n"
-    )
-    (tmp_path / "table_1.md").write_text("| as printed |\n")
-    assert readme.table_text(tmp_path / "table_1.csv").splitlines()[0].split("|")[1:-1] == [
-        " algorithm   ", " group   ", " delivered eps   ", " errata   "
-    ]  # fmt: skip
-    (tmp_path / "table_1_all.csv").write_text("")
-    assert readme.table_text(tmp_path / "table_1.csv") == "| as printed |\n"
+    rows, printed = tmp_path / "table_1_all.csv", tmp_path / "table_1.csv"
+    rows.write_text("algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n")
+    head = readme.table_text(rows).splitlines()[0]
+    assert [name.strip() for name in head.split("|")[1:-1]] == ["algorithm", "group", "delivered eps", "errata"]
+    cells = ["1", "Regret bound", "1", "O(T)", "corrected", "c1", "T", "1.00 [0.99, 1.01]", "reproduced", "✓", "±0.10"]
+    pd.DataFrame([cells], columns=list(text.COLUMNS)).to_csv(printed, index=False)
+    printed.with_suffix(".md").write_text("Table I.\n\n| with `c1` |\n\nA note.\n")
+    shown = readme.table_text(printed)
+    assert shown.startswith("Table I.\n\n| Regret bound")
+    assert "corrected, T: 1.00 [0.99, 1.01] ✓ reproduced, ±0.10 |" in shown
+    assert shown.endswith("|\n\nA note.\n")
 
 
 def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
