@@ -5,6 +5,7 @@ table 1 of each paper in its page, the meanings of verdicts in the glossary.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -123,6 +124,15 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def _names(papers: Path) -> dict[str, str]:
+    """Learner -> what the first row about it in a paper's tables calls it, without the number of a part."""
+    found: dict[str, str] = {}
+    for file in sorted(papers.glob("*/claims.yaml")):
+        for row in (row for table in load_claims(file).tables for row in table.rows):
+            found.setdefault(row.learner, re.sub(r"^\(\w+\) ", "", row.label))
+    return found
+
+
 def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
     counts = lines["verdict"].value_counts()
     return {word: str(counts.get(word, 0)) for word in words}
@@ -144,7 +154,7 @@ def verdicts(reference: Path, papers: Path) -> str:
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
-    "findings": lambda reference, papers: findings(reference, _lines(reference, papers)),
+    "findings": lambda reference, papers: findings(reference, _lines(reference, papers), _names(papers)),
     MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),

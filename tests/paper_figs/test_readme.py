@@ -117,9 +117,11 @@ def test_findings_are_counted_and_filled_from_the_reference(tmp_path: Path) -> N
     exact.to_csv(tmp_path / "audit" / "exact_losses.csv", index=False)
     private = lines(*((name, origin, verdict, "private", "l", "", "", "") for name, origin, verdict in (
         ("a", "paper", "violated"), ("b", "paper", "reproduced"), ("c", "derived", "violated"))))  # fmt: skip
-    found = findings(tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"))
+    found = findings(
+        tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"), {"l": "noisy L"}
+    )
     assert "1. **1 of 2 privacy guarantees" in found
-    assert found.endswith("   - `l` (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
+    assert found.endswith("   - noisy L (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
     gain = {"learner": "wdp-cocop-gaussian", "with": "root", "over": "corrected", "experiment": "window"}
     kinks = ("random-kink", 16, 2.46), ("random-kink", 256, 3.0), ("random-kink", 1024, 4.0), ("norm-kink", 16, 9.0)
     gains = pd.DataFrame(
