@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator as After
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
 
-from dpregret.paper_figs.formula import checked
 from dpregret.paper_figs.labels import Parameter, Response, labels_of
 from dpregret.paper_figs.neutral import Formula, tex
 from dpregret.paper_figs.rates import LogArgument, Rate, parse
@@ -220,7 +218,7 @@ class TableRow(Strict):
     window: str = "-"
     operation: str
     bound_text: str
-    bound_latex: Annotated[Formula, After(checked)]
+    bound_latex: Formula
     previous: str = ""
     lower: str = ""
     previous_lower: str = ""

@@ -20,6 +20,14 @@ from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.neutral import plain, shielded, tex, unshielded
 
 DASH = "-"
+SHORT = 16
+"""Characters of a cell that stay on one line of LaTeX; longer ones are folded."""
+FOLDED = r">{\raggedright\arraybackslash}p{9em}"
+FITTED = (
+    r"\makebox[\textwidth][c]{\ifdim\dimexpr\ht0+\dp0>.92\textheight\resizebox*{!}{.92\textheight}{\usebox0}\else"
+    r"\usebox0\fi}"
+)
+"""LaTeX of box 0 in the middle of the page, smaller where it would be longer than the page."""
 WIDE = 400
 """Columns of a table that goes to a file or a pipe."""
 
@@ -102,16 +110,38 @@ def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> 
     (out / f"{name}.html").write_text(html(frame, name, caption), encoding="utf-8")
 
 
+def alone(packages: str, body: str, page: str = "margin=2cm") -> str:
+    """A file of LaTeX that compiles alone, and by \\input in a paper that has the same packages."""
+    return rf"""% Compiles alone; inside a paper \input it, with \usepackage{{{packages}}}.
+\expandafter\ifx\csname @nodocument\endcsname\relax
+\def\tableends{{}}
+\else
+\documentclass{{article}}
+\usepackage[{page}]{{geometry}}
+\usepackage{{{packages}}}
+\pagestyle{{empty}}
+\begin{{document}}
+\def\tableends{{\end{{document}}}}
+\fi
+{body}
+\tableends
+"""
+
+
 def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
-    """A LaTeX table with booktabs rules; columns in `raw` already hold LaTeX, all others are escaped."""
+    """A file with a LaTeX table as wide as the text; columns in `raw` already hold LaTeX, all others are escaped."""
     styler = frame.style.hide(axis="index").format(tex)
     for column in raw:
         styler = styler.format(str, subset=[column])
     styler = styler.format_index(tex, axis="columns")
-    rules = "l" * len(frame.columns)
-    return str(
-        styler.to_latex(hrules=True, column_format=rules, label=label, caption=tex(caption), position_float="centering")
-    )
+    long = [name not in raw and frame[name].astype("str").map(len).max() > SHORT for name in frame.columns]
+    shape = "".join(FOLDED if each else "l" for each in long)
+    inside = str(styler.to_latex(hrules=True, column_format=shape)).rstrip()
+    lines = [
+        r"\begin{table*}[tp]", r"\centering", rf"\caption{{{tex(caption)}}}", rf"\label{{{label}}}",
+        rf"\sbox0{{\resizebox{{\textwidth}}{{!}}{{{inside}}}}}", FITTED, r"\end{table*}",
+    ]  # fmt: skip
+    return alone("amsmath,array,booktabs,graphicx", "\n".join(lines), "a4paper,landscape,margin=1cm")
 
 
 def terminal(frame: pd.DataFrame, title: str) -> str:

@@ -7,6 +7,7 @@ latex2mathml reads the LaTeX; its tree is written out here, since its own writer
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
@@ -28,6 +29,8 @@ _WIDTHS: Final = {"negativethinmathspace": f"-{THIN}"}
 _SIGN: Final = {"/": {"lspace": "0", "rspace": "0"}, **{bar: {"stretchy": "false"} for bar in "|‖"}}
 """Signs as TeX sets them."""
 _PARTS: Final = {"mfrac": 2, "mover": 2, "msup": 2, "msub": 2, "msubsup": 3, "mroot": 2}
+EMPTY: Final = frozenset(["", *"()[]{}/"])
+"""What no half of a fraction may be: LaTeX takes the next sign where a half is missing."""
 _UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
 _SIGNS: Final[dict[str, Kind]] = {
@@ -84,6 +87,9 @@ def _tree(latex: str) -> Element:
     """The `math` element with plain text in it; shared, not to be changed."""
     if not latex.isprintable() or set(latex) & set("&%#~$"):
         raise FormulaError(f"{latex!r}: holds a character that no formula needs")
+    braces = re.sub(r"\\.", "", latex)
+    if braces.count("{") != braces.count("}"):
+        raise FormulaError(f"{latex!r}: no formula, a brace is open")
     try:
         tree = Converter().convert_to_element(mathematics(latex))
     except ValueError as fault:
@@ -93,7 +99,7 @@ def _tree(latex: str) -> Element:
     for element in tree.iter():
         element.text = html.unescape(element.text or "").replace("-", "−") or None
         wrong = "\\" in (element.text or "") or len(element) != _PARTS.get(element.tag, len(element))
-        if wrong or (element.tag == "mfrac" and any(not "".join(part.itertext()) for part in element)):
+        if wrong or (element.tag == "mfrac" and any("".join(part.itertext()) in EMPTY for part in element)):
             raise FormulaError(f"{latex!r}: no formula, at {element.text or element.tag}")
         if element.tag == "mo":
             element.attrib |= _SIGN.get(element.text or "", {})

@@ -15,6 +15,7 @@ from dpregret.core.errors import not_allowed
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.judge_privacy import FACTOR
 from dpregret.paper_figs.lines import FILES, FITTED, FORMS
+from dpregret.paper_figs.printed import text
 from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme import COLUMNS
 
@@ -22,6 +23,8 @@ LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *FIT
 """What is shown of lines."""
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
+PRINTED: Final = Form(needed=text.COLUMNS)
+"""The table as the paper prints it."""
 
 
 def find_paper(name: str, results: Path) -> Path:
@@ -56,15 +59,19 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _table(folder: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, str]:
-    """What is asked for, and the file that it stands in."""
-    file = folder / (FILES[options.lines] if options.lines else f"table_{options.number}.csv")
-    table = read_table(file, replace(FORMS[options.lines], needed=LINES) if options.lines else PLAIN, text=True)
-    if options.all:
-        return table, str(file)
+def _shown(folder: Path, options: argparse.Namespace) -> str:
+    """What is asked for, below the name of the file that it stands in."""
     if options.lines:
-        return lines_table(table), str(file)
-    return table[[name for name in COLUMNS if name in table.columns]], str(file)
+        file = folder / FILES[options.lines]
+        table = read_table(file, replace(FORMS[options.lines], needed=LINES), text=True)
+        return formats.terminal(table if options.all else lines_table(table), str(file))
+    if options.number == 1 and not options.all:
+        file = folder / "table_1.csv"
+        return text.terminal(read_table(file, PRINTED, text=True), str(file))
+    file = folder / f"table_{'1_all' if options.number == 1 else options.number}.csv"
+    table = read_table(file, PLAIN, text=True)
+    few = [name for name in COLUMNS if name in table.columns]
+    return formats.terminal(table if options.all else table[few], str(file))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,17 +80,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("paper", help="a paper by its name or the beginning of it")
     parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
-    parser.add_argument("--all", action="store_true", help="all columns")
+    parser.add_argument("--all", action="store_true", help="all columns, and a row per learner")
     parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
     options = parser.parse_args(arguments)
     faults = []
     for results in options.results:
         try:
-            table, title = _table(find_paper(options.paper, results), options)
+            shown = _shown(find_paper(options.paper, results), options)
         except (LookupError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue
-        print(formats.terminal(table, title))
+        print(shown)
         return 0
     print("show: " + "\nshow: ".join(faults), file=sys.stderr)
     return 2

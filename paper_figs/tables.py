@@ -1,4 +1,4 @@
-"""The comparison table of a paper: one frame, written as CSV, Markdown, LaTeX and HTML.
+"""The tables of a paper: the first as the paper prints it, and all columns of each, as CSV, Markdown, LaTeX and HTML.
 
 What is claimed in words comes from the claims file; every number comes from runs and their verdicts.
 No timing enters this table (see costs.py), so equal runs give equal bytes.
@@ -25,6 +25,9 @@ from dpregret.paper_figs.formats import DASH
 from dpregret.paper_figs.jobs import write_jobs
 from dpregret.paper_figs.labels import labels_of
 from dpregret.paper_figs.lines import write_lines
+from dpregret.paper_figs.printed import tex, text, web
+from dpregret.paper_figs.printed.filled import FilledTable, as_printed, fill
+from dpregret.paper_figs.printed.models import load_printed
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.verdicts import judge_claims
 from dpregret.paper_figs.vocabulary import NOT_RUN
@@ -38,8 +41,6 @@ ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
 """Symbols that are shorter in tables than in laws."""
 IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")
 """Columns that a table has only where some row fills them."""
-NO_REFERENCE: Final = "no reference cell"
-"""The learner has not been run at the setting that the row refers to (a small profile)."""
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
@@ -55,7 +56,9 @@ def write_tables(
     exact: ExactLosses = NOTHING,
     profile: str = "",
 ) -> None:
-    """Write claims.csv, checks.csv, jobs.csv, table_1.*, costs.* and errata.* of one paper into `out_dir`.
+    """Write claims.csv, checks.csv, jobs.csv, table_1.*, table_1_all.*, costs.* and errata.* of one paper.
+
+    `table_1` is the paper's own table with what was measured beneath it, `table_1_all` has a row per learner.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
     verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
@@ -67,7 +70,9 @@ def write_tables(
     judged = judge_claims(runs, claims, experiments, exact)
     write_lines(judged, out)
     write_jobs(runs, out, profile)
-    write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1")
+    printed = load_printed(paper, claims) or as_printed(claims, claims.tables[0])
+    write_printed(fill(printed, claims, judged), out, "table_1")
+    write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)
 
@@ -89,6 +94,15 @@ def write_further_table(
     write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
 
 
+def write_printed(table: FilledTable, out: Path, name: str) -> None:
+    """Write a paper's own table, with notes, as {name}.csv, .md, .tex and .html."""
+    lines = text.frame(table)
+    formats.write_csv(lines, out / f"{name}.csv")
+    (out / f"{name}.md").write_text(text.page(table), encoding="utf-8")
+    (out / f"{name}.tex").write_text(tex.document(table, f"tab:{table.paper}"), encoding="utf-8")
+    (out / f"{name}.html").write_text(web.page(table), encoding="utf-8")
+
+
 def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
     """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
     plain = table.drop(columns=[BOUND_LATEX])
@@ -98,8 +112,8 @@ def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None
     formats.write_csv(table, out / f"{name}.csv")
     (out / f"{name}.md").write_text(formats.markdown(plain), encoding="utf-8")
     (out / f"{name}.html").write_text(formats.html(plain, identifier, caption), encoding="utf-8")
-    tex = formats.latex(typeset, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
-    (out / f"{name}.tex").write_text(tex, encoding="utf-8")
+    latex = formats.latex(typeset, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
+    (out / f"{name}.tex").write_text(latex, encoding="utf-8")
 
 
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
@@ -163,7 +177,7 @@ def _reference_cells(
     try:
         rows = reference_rows(runs, row, reference)
     except NotRun:
-        return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else NO_REFERENCE), "draws": DASH}
+        return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else DASH), "draws": DASH}
     regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
     epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
     private = np.isfinite(epsilon)
@@ -227,7 +241,7 @@ def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, A
         return DASH
     record = judged[names[alias]]
     if record["verdict"] == NOT_RUN:
-        return NOT_RUN
+        return DASH
     if not np.isfinite(float(record["fitted"])):
         return "no exponent"
     estimate = fits.Estimate(float(record["fitted"]), float(record["fitted_low"]), float(record["fitted_high"]))

@@ -39,7 +39,7 @@ COLOURS: Final = {
 MARKS: Final = {
     REPRODUCED: ("✓", r"$\surd$"), UP_TO_LOGS: ("≈", r"$\approx$"), BELOW: ("↓", r"$\downarrow$"),
     ABOVE: ("↑", r"$\uparrow$"), SEEN_HERE: ("○", r"$\circ$"), STEEPER_HELD: ("↗", r"$\nearrow$"),
-    STEEPER: ("↗", r"$\nearrow$"), INCONCLUSIVE: ("?", "?"), VIOLATED: ("✗", r"$\times$"), NOT_RUN: ("–", "--"),
+    STEEPER: ("⇑", r"$\Uparrow$"), INCONCLUSIVE: ("?", "?"), VIOLATED: ("✗", r"$\times$"), NOT_RUN: ("–", "--"),
     HOLDS: ("✓", r"$\surd$"), FAILS: ("✗", r"$\times$"),
 }  # fmt: skip
 """Verdict -> its sign, and the same in LaTeX; the word always stands beside it, or in a legend."""

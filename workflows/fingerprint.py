@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "dpregret"
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 CORE = "core"  # the one real folder of the package; the others are links
+TEXTS = ("claims", "errata", "printed")  # what is written of a paper
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
 
 
@@ -162,5 +163,5 @@ def figures_fingerprint(script: str, *papers: str) -> str:
     code = imported_files(name for name in _imports(own) if not name.startswith(f"{PACKAGE}.workflows"))
     templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
     folders = [ROOT / "workflows" / "papers" / paper for paper in papers]
-    texts = [path for folder in folders for name in ("claims", "errata") if (path := folder / f"{name}.yaml").exists()]
+    texts = [path for folder in folders for name in TEXTS if (path := folder / f"{name}.yaml").exists()]
     return fingerprint([*code, *templates, *texts, own])

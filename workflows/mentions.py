@@ -19,6 +19,7 @@ from dpregret.paper_figs.claims_files import ClaimsError, PaperTexts, located_pa
 from dpregret.paper_figs.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets
+from dpregret.workflows.fingerprint import TEXTS
 from dpregret.workflows.profiles import PAPERS, PROFILES
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def check_mentions(
 
 
 def _written(folder: Path, *names: str) -> list[str]:
-    files = [folder / name for name in names or ("claims.yaml", "errata.yaml", "experiments.yaml")]
+    files = [folder / name for name in names or (*(f"{text}.yaml" for text in TEXTS), "experiments.yaml")]
     return [file.read_text(encoding="utf-8") if file.exists() else "" for file in files]
 
 
@@ -88,7 +89,31 @@ def text_problems(folder: Path, known: Known, read: Read = located_paper) -> lis
     found += [(claims, each) for each in (*_exact(texts), *_rows(texts))]
     if errata is not None:
         found += [(errata, each) for mention in _errata_mentions(texts) for each in _faults(mention, known)]
-    return list(dict.fromkeys(f"{source.at(path)}: {message}" for source, (path, message) in found))
+    problems = [f"{source.at(path)}: {message}" for source, (path, message) in found]
+    return list(dict.fromkeys([*problems, *_formulas(texts, claims), *_printed(folder, texts)]))
+
+
+def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
+    """Bounds of tables that no page could show."""
+    from dpregret.paper_figs.formula import FormulaError, checked  # late: a known text needs no reader of LaTeX
+
+    for number, table in enumerate(texts.claims.tables):
+        for place, row in enumerate(table.rows):
+            try:
+                checked(row.bound_latex)
+            except FormulaError as fault:
+                yield f"{source.at(('tables', number, 'rows', place, 'bound_latex'))}: {fault}"
+
+
+def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
+    """What is wrong with the paper's table as printed."""
+    from dpregret.paper_figs.printed.models import load_printed
+
+    try:
+        load_printed(folder, texts.claims)
+    except ClaimsError as fault:
+        return fault.problems
+    return ()
 
 
 def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:

@@ -123,13 +123,20 @@ def _part(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
-    value, low, high = (float(record[f"log_aware{end}"] or np.nan) for end in ("", "_low", "_high"))
+    value, low, high = (_number(record[f"log_aware{end}"]) for end in ("", "_low", "_high"))
     fitted = formats.with_interval(fits.Estimate(value, low, high)) if np.isfinite(value) else ""
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
         verdict = labels_of(claims.response).no_progress + ("" if verdict in (REPRODUCED, HOLDS) else f": {verdict}")
         mark = FAILS if mark in (REPRODUCED, HOLDS) else mark
-    told = float(record["resolution"] or np.nan)
+    told = _number(record["resolution"])
     resolution = f"±{formats.number(told)}" if fitted and np.isfinite(told) else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
-    return Line(str(record["claim"]), rates.law(str(record["rate"]), symbol), fitted, verdict, mark, resolution)
+    law = "privacy" if record["type"] == "private" else rates.law(str(record["rate"]), symbol)
+    law += " (overhead)" if record["response"] == "overhead" else ""
+    return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
+
+
+def _number(cell: object) -> float:
+    """A number, or the text of one; NaN for an empty cell."""
+    return float("nan" if cell == "" else str(cell))

@@ -1,29 +1,22 @@
-"""A filled table in LaTeX: a file that compiles alone and, with amsmath and booktabs, inside a paper by \\input."""
+"""A filled table in LaTeX: a file that compiles alone and, with three usual packages, inside a paper by \\input."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import Final
 
+from dpregret.paper_figs.formats import FITTED, alone
 from dpregret.paper_figs.formula import in_tex
 from dpregret.paper_figs.neutral import tex
 from dpregret.paper_figs.printed.filled import FilledTable, Line, Shown, Side
 from dpregret.paper_figs.vocabulary import MARKS
 
 GAP: Final = 0.015
-"""Space between columns, as a share of the width of the text."""
-_ALONE: Final = r"""% Compiles alone; inside a paper \input it, with \usepackage{amsmath,booktabs}.
-\expandafter\ifx\csname @nodocument\endcsname\relax
-\def\tableends{}
-\else
-\documentclass{article}
-\usepackage[margin=2cm]{geometry}
-\usepackage{amsmath,booktabs}
-\pagestyle{empty}
-\begin{document}
-\def\tableends{\end{document}}
-\fi
-"""
+"""Space between columns, as a share of the width."""
+WIDTH: Final = (
+    r"\dimexpr\ifdim1.35\textwidth<500pt 1.35\textwidth\else\ifdim\textwidth<500pt 500pt\else\textwidth\fi\fi\relax"
+)
+"""The width of the text; where that is narrow, the table reaches into both margins."""
 
 
 def document(table: FilledTable, label: str) -> str:
@@ -32,19 +25,19 @@ def document(table: FilledTable, label: str) -> str:
     columns = table.printed.columns
     free = 1 - GAP * (len(columns) - 1)
     share = free / sum(column.width for column in columns)
-    shape = f"@{{\\hspace{{{GAP}\\textwidth}}}}".join(
-        f"p{{{share * column.width:.4f}\\textwidth}}" for column in columns
+    shape = f"@{{\\hspace{{{GAP}\\linewidth}}}}".join(
+        f"p{{{share * column.width:.4f}\\linewidth}}" for column in columns
     )
     lines = [
-        r"\begin{table*}[tp]", r"\centering\footnotesize",
+        r"\begin{table*}[tp]", rf"\sbox0{{\parbox{{{WIDTH}}}{{\centering\footnotesize",
         rf"\caption{{{_caption(table)}}}", rf"\label{{{label}}}",
         rf"\begin{{tabular}}{{@{{}}{shape}@{{}}}}", r"\toprule",
         *_above(table), _row(in_tex(column.head) for column in columns), r"\midrule",
         ("\n" + r"\addlinespace" + "\n").join(
             _row(r"\par ".join(_part(part, ids) for part in cell) for cell in row) for row in table.rows),
-        r"\bottomrule", r"\end{tabular}", *_notes(table, ids), r"\end{table*}",
+        r"\bottomrule", r"\end{tabular}", *_notes(table, ids), "}}", FITTED, r"\end{table*}",
     ]  # fmt: skip
-    return _ALONE + "\n".join(lines) + "\n\\tableends\n"
+    return alone("amsmath,booktabs,graphicx", "\n".join(lines))
 
 
 def _claims(table: FilledTable) -> list[str]:
@@ -83,9 +76,9 @@ def _side(side: Side, ids: dict[str, int]) -> str:
 
 def _line(line: Line, number: int) -> str:
     """Law, number, the claim's number in the notes, and the sign of the verdict; its word where the notes lack it."""
-    measured = f"{_minus(line.measured)}" if line.measured else ""
+    measured = f": {_minus(line.measured)}" if line.measured else ""
     word = f" {tex(line.verdict)}" if line.verdict != line.mark else ""
-    return rf"{in_tex(line.law)}{':' * bool(measured)} {measured}$^{{{number}}}$~{MARKS[line.mark][1]}{word}"
+    return rf"{in_tex(line.law)}{measured}$^{{{number}}}$~{MARKS[line.mark][1]}{word}"
 
 
 def _minus(number: str) -> str:
@@ -95,12 +88,15 @@ def _minus(number: str) -> str:
 def _notes(table: FilledTable, ids: dict[str, int]) -> list[str]:
     """Notes, the verdicts that occur with their signs, and the claims by number with their resolution."""
     shown = [line for part in table.parts() for side in part.sides for line in side.lines]
-    marks = dict.fromkeys(line.mark for line in shown)
+    signs: dict[str, list[str]] = {}
+    for mark in dict.fromkeys(line.mark for line in shown):
+        signs.setdefault(MARKS[mark][1], []).append(tex(mark))
     notes = [in_tex(note.replace("±", r"$\pm$")) for note in table.notes()]
-    notes += ["Verdicts: " + ", ".join(f"{MARKS[mark][1]} {tex(mark)}" for mark in marks) + "."] if shown else []
+    legend = "; ".join(f"{sign} {' or '.join(words)}" for sign, words in signs.items())
+    notes += [f"Verdicts: {legend}."] if shown else []
     told = {line.claim: line.resolution.replace("±", r" ($\pm$") + ")" * bool(line.resolution) for line in shown}
     notes += (
         ["Claims: " + ", ".join(f"$^{{{ids[name]}}}${tex(name)}{told[name]}" for name in ids) + "."] if shown else []
     )
     body = r"\par ".join(notes)
-    return [r"\par\smallskip", rf"\parbox{{\textwidth}}{{\scriptsize\raggedright {body}}}"] if notes else []
+    return [r"\par\smallskip", rf"\scriptsize\raggedright {body}"] if notes else []

@@ -40,9 +40,11 @@ def frame(table: FilledTable) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=list(COLUMNS), dtype=str)
 
 
-def notes(table: FilledTable) -> list[str]:
-    """The notes below the table."""
-    return [in_text(note) for note in table.notes()]
+def page(table: FilledTable) -> str:
+    """A file of Markdown: what the table is, the table, and what has to be known to read it."""
+    name = f"{table.printed.name}. " if table.printed.name else ""
+    notes = [plain(in_text(note)) for note in table.notes()]
+    return "\n\n".join([plain(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
 
 
 def markdown(lines: pd.DataFrame, ids: bool = True) -> str:
@@ -56,7 +58,7 @@ def markdown(lines: pd.DataFrame, ids: bool = True) -> str:
         cells = [list(_written(row.loc[row["column"] == head], ids)) for head in heads]
         rows += [dict(zip(heads, each, strict=True)) for each in zip_longest(*cells, fillvalue="")]
     text = pd.DataFrame(rows, columns=heads).rename(columns=_cell)
-    return str(text.to_markdown(index=False, disable_numparse=True)) + "\n"
+    return str(text.to_markdown(index=False, disable_numparse=True))
 
 
 def _written(cell: pd.DataFrame, ids: bool) -> Iterator[str]:

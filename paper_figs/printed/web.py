@@ -16,9 +16,10 @@ from dpregret.paper_figs.formula import in_html
 from dpregret.paper_figs.printed.filled import FilledTable, Line, Shown, Side
 from dpregret.paper_figs.vocabulary import COLOURS, MARKS
 
-STYLE: Final = Path(__file__).with_name("printed.css").read_text(encoding="utf-8")
+STYLE: Final = (Path(__file__).with_name("templates") / "printed.css").read_text(encoding="utf-8")
 _PAGE: Final = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>{title}</title>
 <style>
 {style}</style></head>

@@ -1,8 +1,8 @@
 """One self-contained page that shows a whole run: claims, tables, curves, figures, errata, audit, costs.
 
-The page is one HTML file without a link to the outside; its charts are drawn by Vega-Lite, which is embedded.
+The page is one HTML file without a link to the outside; its charts are drawn by Observable Plot, which is embedded.
 """
 
-from dpregret.paper_figs.report.page import write_report
+from dpregret.paper_figs.report.page import Run, write_report
 
-__all__ = ["write_report"]
+__all__ = ["Run", "write_report"]

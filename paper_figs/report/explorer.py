@@ -10,8 +10,10 @@ import pandas as pd
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.report.names import NOBODY, Names, learner_name
 from dpregret.paper_figs.runs import OPTIONS
 
+SILENT: Final = " without noise"
 SERIES: Final = ("learner", "variant")
 VARIABLES: Final = ("stream", "set", "checkpoint", "dimension", "window", "epsilon", "delta", *OPTIONS)
 """What may be on the horizontal axis or held fixed; `checkpoint` is T (or n)."""
@@ -30,7 +32,7 @@ CHARTED: Final = {
 """Swept parameter -> variable of the chart, where the names differ."""
 
 
-def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
+def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> dict[str, Any]:
     """Experiment -> variables that vary, series and rows; numbers have five significant digits.
 
     A learner that needs no new run for a shorter horizon shows its checkpoints; the others their last rounds. Learners
@@ -48,15 +50,17 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile) -> dict[str, Any]:
     length = words.axes["samples" if claims.problem == "erm" else "horizon"]
     return {
         "response": words.response, "labels": {**LABELS, "checkpoint": length},
-        "experiments": {str(name): _experiment(group) for name, group in rows.groupby("experiment", sort=True)},
+        "experiments": {str(name): _experiment(group, names) for name, group in rows.groupby("experiment", sort=True)},
     }  # fmt: skip
 
 
-def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
+def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     names = rows["learner"] + rows["variant"].map(lambda variant: "" if variant == "plain" else f" {variant}")
+    shown = {name: learner_name(known, *pair) for name, *pair in
+             zip(names, rows["learner"], rows["variant"], strict=True)}  # fmt: skip
     counterparts = rows["epsilon"].isna() & rows["epsilon"].notna().groupby(names).transform("any")
-    rows = rows.assign(series=names + counterparts.map({True: " without noise", False: ""}))
+    rows = rows.assign(series=names + counterparts.map({True: SILENT, False: ""}))
     series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
     cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
         mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("trivial_regret", "mean"),
@@ -67,6 +71,7 @@ def _experiment(rows: pd.DataFrame) -> dict[str, Any]:
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {
         "series": series,
+        "names": [shown.get(name) or shown[name.removesuffix(SILENT)] + SILENT for name in series],
         "printed": [name for name in series if "printed" in name],
         "variables": varying,
         "constant": {name: value for name, value in constant.items() if value is not None},

@@ -6,19 +6,23 @@ import base64
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
+from markupsafe import Markup
 
-from dpregret.paper_figs import fits, formats
-from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs import formats
+from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.errata_page import Section
 from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.report.explorer import CHARTED
+from dpregret.paper_figs.printed.web import fragment_of
+from dpregret.paper_figs.report.claim_views import KINDS, ClaimView, Record, claim_view
+from dpregret.paper_figs.report.names import Names
+from dpregret.paper_figs.report.recompute import Recompute
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.vocabulary import ORDER
@@ -26,14 +30,6 @@ from dpregret.paper_figs.vocabulary import ORDER
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
-
-CHECK: Final = "check"
-KINDS: Final = {
-    "what the paper states": "paper", "derived here": "derived", "baselines": "baseline", "consistency checks": CHECK,
-}  # fmt: skip
-"""What a line is, in words -> its origin; checks of any origin are apart."""
-
-Record = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -56,55 +52,32 @@ class Row:
 
 @dataclass(frozen=True)
 class ComparisonTable:
-    """A table of the paper with measured columns."""
+    """A table of the paper: as the paper prints it, where that is known, and with all measured columns."""
 
     caption: str
+    printed: Markup | None
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
-class ClaimView:
-    """A claim, or a consistency check, with its verdict and with what leads to its data."""
-
-    id: str
-    kind: str
-    verdict: str
-    record: Record
-    fitted: str
-    normalised: str
-    resolution: str
-    resolution_log: str
-    slopes: tuple[str, ...]
-    figures: tuple[str, ...]
-    axis: str
-    where: str
-    errata: tuple[str, ...]
-
-    @property
-    def check(self) -> bool:
-        """Whether the line could not have come out otherwise."""
-        return KINDS[self.kind] == CHECK
-
-
-@dataclass(frozen=True)
 class FigureView:
-    """A static figure as a data address."""
+    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them."""
 
     name: str
     source: str
     width: int
     height: int
     experiment: str
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class PaperView:
-    """Everything of one paper. `claims` are all lines, checks too; `counts`: kind of line -> verdict -> number."""
+    """Everything of one paper. `claims` are all lines, checks too, those that this run leaves out among them."""
 
     paper: str
     claims_file: ClaimsFile
-    counts: dict[str, dict[str, int]]
     tables: tuple[ComparisonTable, ...]
     claims: tuple[ClaimView, ...]
     figures: tuple[FigureView, ...]
@@ -113,32 +86,56 @@ class PaperView:
     costs: tuple[Record, ...]
     further: tuple[TextTable, ...]
 
+    @property
+    def tested(self) -> tuple[ClaimView, ...]:
+        """Lines that this run tests."""
+        return tuple(view for view in self.claims if not view.absent)
 
-def paper_view(results: Path, claims: ClaimsFile, errata: Section) -> PaperView:
-    """Read the tables and figures of a paper below `results`."""
+    @property
+    def absent(self) -> tuple[ClaimView, ...]:
+        """Lines that this run leaves out."""
+        return tuple(view for view in self.claims if view.absent)
+
+    @property
+    def measured_on(self) -> dict[str, str]:
+        """Erratum with a measured effect -> the learner that shows it."""
+        return {row["erratum"]: row["against"].partition(".")[0] for row in self.effects}
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Kind of line, as far as this run tests some -> verdict -> number."""
+        return counted(self.claims)
+
+
+def counted(views: Iterable[ClaimView]) -> dict[str, dict[str, int]]:
+    """Kind of line, as far as some are tested -> verdict -> number."""
+    tested = [view for view in views if not view.absent]
+    found: dict[str, dict[str, int]] = {}
+    for name in KINDS:
+        counts = Counter(view.verdict for view in tested if view.kind == name)
+        if counts:
+            found[name] = {verdict: counts[verdict] for verdict in ORDER if counts[verdict]}
+    return found
+
+
+def paper_view(results: Path, claims: ClaimsFile, errata: Section, names: Names, again: Recompute) -> PaperView:
+    """Read the tables and figures of a paper below `results`; `again` makes the commands that compute a claim again."""
     folder = results / claims.paper
     judged = {record["claim"]: record for record in _records(read_lines(folder, text=True))}
     figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
     drawn = {figure.name for figure in figures}
-    views = tuple(_claim(claim, judged[claim.id], claims, drawn) for claim in claims.claims if claim.id in judged)
+    views = tuple(
+        claim_view(claim, judged[claim.id], claims, drawn, names, again.command(claims.paper, claim))
+        for claim in claims.claims if claim.id in judged
+    )  # fmt: skip
     return PaperView(
-        claims.paper, claims, _counts(views),
+        claims.paper, claims,
         tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
         views, figures, errata,
         tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
         tuple(_further(folder, claims)),
     )  # fmt: skip
-
-
-def _counts(views: tuple[ClaimView, ...]) -> dict[str, dict[str, int]]:
-    """Kind of line, as far as there are any -> verdict -> number."""
-    found: dict[str, dict[str, int]] = {}
-    for name in KINDS:
-        counts = Counter(view.verdict for view in views if view.kind == name)
-        if counts:
-            found[name] = {verdict: counts[verdict] for verdict in ORDER if counts[verdict]}
-    return found
 
 
 def _further(folder: Path, claims: ClaimsFile) -> Iterator[TextTable]:
@@ -164,7 +161,10 @@ def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
 def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
     """Rows of the file stand in the order of the claims file: exponents then know their claims."""
     table = claims.tables[number - 1]
-    found = records(folder / f"table_{number}.csv")
+    whole, name = folder / f"table_{number}_all.csv", f"table_{number}"
+    printed = folder / f"{name}.html"
+    shown = Markup(fragment_of(printed.read_text(encoding="utf-8"))) if whole.exists() and printed.exists() else None
+    found = records(whole if whole.exists() else folder / f"{name}.csv")
     columns = tuple(name for name in (found[0] if found else ()) if name not in HIDDEN)
     rows = []
     for record, entry in zip(found, table.rows, strict=True):
@@ -174,35 +174,14 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
             by_column.setdefault(f"{name} exponent", []).append(claim)
         cells = tuple(Cell(record[name], tuple(by_column.get(name, ()))) for name in columns)
         rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"]))
-    return ComparisonTable(table.caption, columns, tuple(rows))
-
-
-def _claim(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]) -> ClaimView:
-    figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
-    figures.sort(key=lambda entry: entry.parameter != claim.parameter)
-    origin = CHECK if record["kind"] == CHECK else record["origin"]
-    where = ", ".join(f"{key} = {value}" for key, value in claim.where.items())
-    return ClaimView(
-        claim.id, next(name for name, each in KINDS.items() if each == origin), record["verdict"], record,
-        _estimate(record, "fitted"), _estimate(record, "normalised"),
-        _rounded(record["resolution"]), _rounded(record["resolution_log"]),
-        tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
-        tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
-    )  # fmt: skip
-
-
-def _estimate(record: Record, name: str) -> str:
-    """`value [low, high]` of a fitted column; empty where nothing was fitted."""
-    if not record[name]:
-        return ""
-    value, low, high = (float(record[column]) for column in (name, f"{name}_low", f"{name}_high"))
-    return formats.with_interval(fits.Estimate(value, low, high), 3)
+    return ComparisonTable(table.caption, shown, columns, tuple(rows))
 
 
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
     source, size = embedded(path)
-    return FigureView(path.stem, source, *size, experiment)
+    beside = tuple(f"{path.stem}{end}" for end in (".pdf", ".svg", ".csv") if path.with_suffix(end).exists())
+    return FigureView(path.stem, source, *size, experiment, beside)
 
 
 def embedded(path: Path) -> tuple[str, tuple[int, int]]:
@@ -214,11 +193,6 @@ def embedded(path: Path) -> tuple[str, tuple[int, int]]:
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", optimize=True)
         return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size
-
-
-def _rounded(text: str) -> str:
-    """A number of a table with two significant digits."""
-    return formats.significant(float(text), 2) if text else ""
 
 
 def slug(text: Any) -> str:

@@ -116,13 +116,13 @@ def test_papers_of_one_side_only_are_left_out(tmp_path: Path) -> None:
 def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = write(tmp_path / "results", claims(), paper="lou_cheung_2020")
     table = pd.DataFrame([{"algorithm": "PFTAL", "group": "printed", "delivered eps": "2", "bound": "T"}])
-    table.to_csv(folder / "lou_cheung_2020" / "table_1.csv", index=False)
+    table.to_csv(folder / "lou_cheung_2020" / "table_2.csv", index=False)
     empty = str(tmp_path / "nothing")
-    assert show.main(["lou", "--results", empty, str(folder)]) == 0
+    assert show.main(["lou", "--number", "2", "--results", empty, str(folder)]) == 0
     printed = capsys.readouterr().out
     assert "PFTAL" in printed
     assert "bound" not in printed
-    assert show.main(["lou_cheung_2020", "--all", "--results", str(folder)]) == 0
+    assert show.main(["lou_cheung_2020", "--number", "2", "--all", "--results", str(folder)]) == 0
     assert "bound" in capsys.readouterr().out
     assert show.main(["lou_chung", "--results", str(folder)]) == 2
     assert "did you mean 'lou_cheung_2020'?" in capsys.readouterr().err

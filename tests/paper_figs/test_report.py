@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from axe import GRAVE, KEPT, findings
+from chromium import MISSING, chromium, resize, show
 from planted import planted_paper, write_runs
 from scipy import stats
 
@@ -19,7 +20,7 @@ from dpregret.core import stamped
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.figures import write_figures
 from dpregret.paper_figs.report.explorer import explorer
-from dpregret.paper_figs.report.page import ReportError, read_captioned, write_report
+from dpregret.paper_figs.report.page import ReportError, Run, read_captioned, write_report
 from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.report.sections import short
 from dpregret.paper_figs.runs import read_runs
@@ -29,6 +30,7 @@ from dpregret.paper_figs.winners.write import write_winners
 
 PAPER = "lou_cheung_2020"
 EXPERIMENTS = {name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon")}
+NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 LARGEST = 15 * 10**6
 Write = Callable[..., Path]
@@ -62,7 +64,8 @@ def write(results: Path, repository: Path) -> Write:
     def to(out: Path, papers: dict[str, dict[str, str]] | None = None) -> Path:
         workflows = repository / "workflows"
         wanted = papers or {PAPER: EXPERIMENTS}
-        write_report(results, results / "runs", wanted, workflows / "papers", out, "mine", "0123456789ab")
+        run = Run("mine", "mine.yaml", "0123456789ab", NAMES)
+        write_report(results, results / "runs", wanted, workflows / "papers", out, run)
         return out
 
     return to
@@ -79,7 +82,7 @@ def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -
     assert len(anchors) == len(re.findall(r'\bid="', text)), "an id stands twice"
     addresses = set(re.findall(r'(?:href|src)="([^"]*)"', text))
     assert {address[:5] for address in addresses if not address.startswith("#")} == {"data:"}
-    inside = {address[1:] for address in addresses if address.startswith("#")}
+    inside = {address[1:].split("?")[0] for address in addresses if address.startswith("#")}
     assert len(inside) > 100
     assert inside <= anchors
 
@@ -97,10 +100,15 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
     cell = re.search(rf'<td><a href="#claim-{PAPER}-{name}">([^<]+)</a>', text)
     assert cell is not None
     assert cell.group(1).startswith(f"{judged['fitted'][name]:.2f} [")
-    block = text.split(f'id="claim-{PAPER}-{name}"')[1].split("</details>")[0]
+    block = text.split(f'id="claim-{PAPER}-{name}"')[1].split("</article>")[0]
     for slope in judged["local_slopes"][name].split("; "):
         assert f"<span>{slope}</span>" in block
-    assert f'data-experiment="{judged["experiment"][name]}"' in block
+    experiment, learner = judged["experiment"][name], f"{judged['learner'][name]}.{judged['variant'][name]}"
+    assert f'#{PAPER}-curves?experiment={experiment}&amp;axis=checkpoint"' in block
+    assert f'<a class="sign" href="#claim-{PAPER}-{name}"' in block
+    assert "<math" in block
+    files = f"results/mine/{PAPER}/runs/{experiment}/{learner}.parquet results/mine/{PAPER}/claims.csv"
+    assert f"snakemake --cores all --force {files} --config profile=mine.yaml</code>" in block
     assert f"#figure-{PAPER}-" in block
     assert all(f"#erratum-{erratum}" in block for erratum in str(judged["errata"][name]).split() if erratum != "nan")
 
@@ -108,14 +116,24 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
 def test_numbers_of_the_first_screen_are_those_of_the_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     claims = pd.read_csv(page.parent / PAPER / "claims.csv")
-    counts = claims.loc[claims["origin"] == "paper", "verdict"].value_counts()
-    bar = re.search(r'role="img" aria-label="([^"]*)"', text)
-    assert bar is not None
-    shown = dict(reversed(part.split(" ", 1)) for part in bar.group(1).split("; "))
-    assert shown == {str(verdict): str(count) for verdict, count in counts.items()}
+    counts = claims.loc[claims["origin"] == "paper", "verdict"].value_counts().drop("not run")
+    shown = dict(re.findall(r'aria-label="(\d+) ([^"]*), what the paper states"', text.split('id="run"')[0]))
+    assert shown == {str(count): str(verdict) for verdict, count in counts.items()}
     assert "1 CPU minutes in 2 jobs; longest: lou_cheung_2020/horizon/one, 60 s" in text  # 45 seconds, rounded
     assert "profile mine, hash 0123456789ab" in text
     assert "a|b" in text
+
+
+def test_what_was_not_run_is_said_once_and_never_judged(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    left_out = text.split('<details class="absent">')[1].split('id="lou_cheung_2020-figures"')[0]
+    assert text.split("<script")[0].count("badge none") == left_out.count("badge none") > 50
+    judged = pd.concat([pd.read_csv(page.parent / PAPER / name) for name in ("claims.csv", "checks.csv")])
+    missing = int((judged["verdict"] == "not run").sum())
+    assert f"{missing} more lines are not in this profile" in left_out
+    private = judged.loc[(judged["type"] == "private") & (judged["origin"] == "paper") & judged["why"].isna()]
+    tested = private.loc[private["verdict"] != "not run"]
+    assert (f"{len(tested)} tested hold" in text) == bool(len(tested))
 
 
 def test_oracle_costs_compare_the_cheapest_projection(page: Path) -> None:
@@ -212,28 +230,13 @@ def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
 @pytest.fixture(scope="module")
 def browser(page: Path) -> Iterator[Any]:
     """Headless Chromium without a network, at the page."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("needs Chromium and its driver (Debian: chromium, chromium-driver)")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--incognito"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    session = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    session = chromium()
+    if session is None:
+        pytest.skip(MISSING)
     session.set_window_size(1400, 1000)
     session.get(page.as_uri())
     yield session
     session.quit()
-
-
-def show(browser: Any, place: str) -> None:
-    browser.execute_script("location.hash = arguments[0]", place)
-    await_true(browser, "return !document.querySelector('.page.shown .chart') || "
-               "!!document.querySelector('.page.shown .chart svg')")  # fmt: skip
 
 
 def await_true(browser: Any, script: str) -> None:
@@ -245,7 +248,7 @@ def await_true(browser: Any, script: str) -> None:
 def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: Any, page: Path) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     pages = browser.execute_script("return [...document.querySelectorAll('.page')].map((each) => each.id)")
-    assert pages[:2] == ["overview", PAPER]
+    assert pages[:3] == ["overview", "find", PAPER]
     for name in pages:
         show(browser, name)
         assert browser.execute_script("return [...document.querySelectorAll('.page.shown')].map((e) => e.id)") == [name]
@@ -258,6 +261,38 @@ def test_every_page_opens_without_a_request_or_a_word_on_the_console(browser: An
     assert {address.split("#")[0] for address in asked if not address.startswith("data:")} <= {page.as_uri()}
 
 
+def test_no_other_script_runs(browser: Any) -> None:
+    text = browser.execute_script("return document.documentElement.outerHTML")
+    rules = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    assert rules is not None
+    scripts = next(rule for rule in rules[1].split("; ") if rule.startswith("script-src"))
+    assert re.fullmatch(r"script-src( 'sha256-[A-Za-z0-9+/]{43}=')+", scripts)
+    assert (
+        browser.execute_script(
+            "return document.querySelectorAll('[onclick], [onload], [onerror], [style*=url]').length"
+        )
+        == 0
+    )
+    browser.execute_script(
+        "const made = document.createElement('script'); made.textContent = 'window.planted = 1';"
+        "document.body.append(made); const handler = document.createElement('b');"
+        "handler.setAttribute('onclick', 'window.planted = 2'); handler.click(); setTimeout('window.planted = 3')"
+    )
+    browser.execute_async_script("setTimeout(arguments[0], 50)")
+    assert browser.execute_script("return window.planted") is None
+    assert ["Content Security Policy" in entry["message"] for entry in browser.get_log("browser")] == [True] * 3
+
+
+@pytest.mark.skipif(not KEPT.exists(), reason="needs axe-core, which `make screenshots` fetches")
+def test_axe_finds_nothing_serious_in_light_and_dark(browser: Any) -> None:
+    for place in ("overview", f"claim-{PAPER}-thm3-T"):
+        show(browser, place)
+        browser.find_element("id", "theme").click()
+        grave = [each for each in findings(browser, KEPT.read_text()) if each["impact"] in GRAVE]
+        assert grave == [], place
+    assert browser.get_log("browser") == []
+
+
 def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: Any) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import Select
@@ -265,7 +300,7 @@ def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: A
     show(browser, f"{PAPER}-curves")
     form = browser.find_element(By.CSS_SELECTOR, ".page.shown .explorer")
     cells = "return +document.querySelector('.page.shown .numbers summary').textContent.match(/[0-9]+/)[0]"
-    shapes = "return document.querySelectorAll('.page.shown .chart svg .mark-symbol path').length"
+    shapes = "return document.querySelectorAll('.page.shown .chart svg .points > *').length"
     first = browser.execute_script(cells)
     assert first == browser.execute_script(shapes) > 0
     Select(form.find_element(By.NAME, "experiment")).select_by_value("epsilon")
@@ -281,23 +316,36 @@ def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: A
     assert browser.get_log("browser") == []
 
 
-def test_a_claim_is_found_by_its_words_and_leads_to_its_curve(browser: Any) -> None:
+def test_a_claim_is_found_by_its_words_and_the_address_keeps_what_was_chosen(browser: Any) -> None:
     from selenium.webdriver.common.by import By
     from selenium.webdriver.common.keys import Keys
 
-    show(browser, f"{PAPER}-claims")
-    words = browser.find_element(By.CSS_SELECTOR, ".page.shown input[type=search]")
-    words.send_keys("thm1-corrected")
-    shown = "return [...document.querySelectorAll('.page.shown details.claim:not([hidden])')].map((each) => each.id)"
-    assert browser.execute_script(shown) == [f"claim-{PAPER}-thm1-corrected"]
-    claim = browser.find_element(By.ID, f"claim-{PAPER}-thm1-corrected")
-    claim.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)  # by keyboard
-    link = claim.find_element(By.CSS_SELECTOR, "a.show")
+    found = "return [...document.querySelectorAll('.found a')].map((each) => each.hash)"
+    claim = f"#claim-{PAPER}-thm3-T"
+    browser.find_element(By.CSS_SELECTOR, "#search input").send_keys("regret grows", Keys.ENTER)
+    await_true(browser, "return document.querySelector('.page.shown').id === 'find'")
+    broad = browser.execute_script(found)
+    assert claim in broad
+    browser.find_element(By.CSS_SELECTOR, "#finder select[name=learner]").send_keys("WDP-COCOP (Gamma)")  # by keyboard
+    narrow = browser.execute_script(found)
+    assert claim in narrow
+    assert len(narrow) < len(broad)
+    address = browser.execute_script("return location.hash")
+    assert address == "#find?q=regret+grows&learner=wdp-cocop-gamma"
+    show(browser, "overview")
+    show(browser, address[1:])
+    assert browser.execute_script(found) == narrow
+    assert browser.execute_script("return document.querySelector('#find .count').textContent").startswith(
+        f"{len(narrow)} of"
+    )
+    browser.find_element(By.CSS_SELECTOR, f'.found a[href="{claim}"]').send_keys(Keys.ENTER)
+    opened = f"return document.querySelector('{claim} details').open"
+    await_true(browser, opened)
+    assert browser.execute_script("return document.activeElement.tagName") == "SUMMARY"
+    link = browser.find_element(By.CSS_SELECTOR, f'{claim} a[href*="-curves?"]')
     link.send_keys(Keys.ENTER)
-    chosen = "return document.querySelector('.page.shown select[name=experiment]').value"
-    await_true(browser, f"{chosen} === '{link.get_attribute('data-experiment')}'")
-    words.send_keys(Keys.CONTROL, "a")
-    words.send_keys(Keys.DELETE)
+    await_true(browser, "return document.querySelector('.page.shown select[name=experiment]').value === 'horizon'")
+    assert browser.get_log("browser") == []
 
 
 def test_tables_sort_and_colours_change_and_a_phone_can_read_it(browser: Any) -> None:
@@ -314,7 +362,7 @@ def test_tables_sort_and_colours_change_and_a_phone_can_read_it(browser: Any) ->
     light = browser.execute_script(ink)
     browser.find_element(By.ID, "theme").click()
     assert browser.execute_script(ink) != light
-    browser.set_window_size(500, 900)
+    resize(browser, 500, 900)
     for name in ("overview", PAPER, "errata"):
         show(browser, name)
         browser.save_screenshot(str(SCREENSHOTS / f"phone-{name}.png"))

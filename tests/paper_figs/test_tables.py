@@ -9,13 +9,13 @@ import pytest
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.costs import costs_table
 from dpregret.paper_figs.formats import number, significant
-from dpregret.paper_figs.readme import MARK, ReadmeError, main, readme_text, update_readme
+from dpregret.paper_figs.readme import MARK, ReadmeError, compact, main, update_table
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
 from dpregret.paper_figs.verdicts import judge_claims
 
 FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
-         "table_1.csv", "table_1.html", "table_1.md", "table_1.tex"]  # fmt: skip
+         *(f"table_1{end}.{form}" for end in ("", "_all") for form in ("csv", "html", "md", "tex"))]  # fmt: skip
 
 
 def write(runs: Path, repository: Path, out: Path) -> Path:
@@ -49,22 +49,22 @@ def test_timings_enter_the_cost_table_only(tables: Path, repository: Path, tmp_p
 
 
 def test_rows_show_what_was_planted(tables: Path) -> None:
-    table = pd.read_csv(tables / "table_1.csv", keep_default_na=False)
+    table = pd.read_csv(tables / "table_1_all.csv", keep_default_na=False)
     row = table.loc[(table["algorithm"] == "WDP-COCOP, Gamma") & (table["variant"] == "corrected")].iloc[0]
     assert row["T exponent"].startswith("0.00 [")
     assert row["d exponent"].startswith("1.00 [")
     assert row["eps exponent"].startswith("-1.00 [")
-    assert row["W exponent"] == "not run"
+    assert row["W exponent"] == "-"
     assert row["eps / delta"] == "8 / 1e-06"
     assert row["operation counted"] == "1 projection"
     assert "reproduced: T, d, eps" in row["verdicts"]
     printed = table.loc[(table["algorithm"] == "WDP-COCOP, Gamma") & (table["variant"] == "printed")].iloc[0]
     assert printed["T exponent"].startswith("1.00 [")
     assert "L1" in printed["errata"].split()
-    latex = (tables / "table_1.tex").read_text()
+    latex = (tables / "table_1_all.tex").read_text()
     assert r"\toprule" in latex
     assert r"$O\bigl(d\log_2^{1.5}W\ln T/\varepsilon\bigr)$" in latex
-    assert 'id="T_table-1"' in (tables / "table_1.html").read_text()
+    assert 'id="T_table-1-all"' in (tables / "table_1_all.html").read_text()
 
 
 def test_errata_carry_measured_numbers(tables: Path) -> None:
@@ -111,7 +111,7 @@ def test_numbers_have_no_negative_zero() -> None:
 
 
 def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    readme, table = tmp_path / "README.md", tables / "table_1.csv"
+    readme, table = tmp_path / "README.md", tables / "table_1_all.csv"
     readme.write_text(f"before\n<!-- {MARK}:begin -->\nold\n<!-- {MARK}:end -->\nafter\n")
     assert main([str(readme), str(table), "--check"]) == 1
     assert "old" in readme.read_text()
@@ -120,10 +120,10 @@ def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsy
     assert text.startswith("before\n")
     assert text.endswith(f"<!-- {MARK}:end -->\nafter\n")
     assert "| WDP-COCOP, Gamma" in text
-    assert update_readme(readme, table, check=True)
+    assert update_table(readme, table, check=True)
     assert main([str(readme), str(table), "--check"]) == 0
     readme.write_text("no markers")
     assert main([str(readme), str(table)]) == 2
     assert "expected one" in capsys.readouterr().err
     with pytest.raises(ReadmeError, match="lacks columns"):
-        readme_text(text, pd.DataFrame({"algorithm": ["x"]}))
+        compact(pd.DataFrame({"algorithm": ["x"]}))

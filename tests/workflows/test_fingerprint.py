@@ -78,6 +78,8 @@ def fingerprints() -> dict[str, str]:
         ("workflows/scripts/html_report.py", {"page"}),
         ("workflows/papers/talwar_2015/claims.yaml", {"page"}),
         ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
+        ("workflows/papers/lou_cheung_2020/printed.yaml", {"tables", "page"}),
+        ("paper_figs/printed/templates/printed.css", {"tables", "page"}),
         ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
         ("workflows/config.py", set()),
         ("workflows/checks.py", set()),

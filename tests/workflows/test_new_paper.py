@@ -59,13 +59,13 @@ def test_a_paper_takes_few_lines() -> None:
 @pytest.mark.workflow
 def test_a_new_folder_is_a_paper_of_the_full_profile(with_toy: Any) -> None:
     results = "results/toy_et_al_2026"
-    done = with_toy.snakemake("--cores", "2", f"{results}/claims.csv", f"{results}/table_1.csv")
+    done = with_toy.snakemake("--cores", "2", f"{results}/claims.csv", f"{results}/table_1_all.csv")
     assert done.returncode == 0, done.stdout + done.stderr
     claims = pd.read_csv(with_toy.root / results / "claims.csv").set_index("claim")
     assert list(claims.index) == ["toy-ogd", "toy-ftal"]
     assert set(claims["rate"]) == {"ln T"}
     assert not claims["fitted"].isna().any()
-    table = pd.read_csv(with_toy.root / results / "table_1.csv", keep_default_na=False)
+    table = pd.read_csv(with_toy.root / results / "table_1_all.csv", keep_default_na=False)
     assert list(table["algorithm"]) == ["descent", "leader"]
     assert all(text != "-" for text in table["T exponent"])
     planned = with_toy.snakemake("-n", "toy")  # its short name is a target, with figures and an empty list of errata

@@ -13,6 +13,9 @@ rule html_report:
     params:
         profile=CONFIG.profile,
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
+        facts=fingerprint.module_fingerprint(
+            "dpregret.workflows.names", "html_report.py"
+        ),
         code=fingerprint.figures_fingerprint("html_report.py", *CONFIG.papers),
     shell:
         task(

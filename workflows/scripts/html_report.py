@@ -3,8 +3,11 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dpregret.paper_figs.report import write_report
-from dpregret.workflows.profiles import PAPERS
+from dpregret.paper_figs.report import Run, write_report
+from dpregret.workflows.config import Config, Job
+from dpregret.workflows.contained import hosts
+from dpregret.workflows.names import display_names
+from dpregret.workflows.profiles import PAPERS, PROFILES
 from dpregret.workflows.results import link_files
 from dpregret.workflows.task import Asked
 
@@ -30,10 +33,26 @@ def main(asked: Asked) -> None:
             },
             PAPERS,
             page,
-            profile=config.profile,
-            config=" ".join(asked.values["hashes"]),
+            shown_run(config, " ".join(asked.values["hashes"])),
             reference=Path("results") / "reference",
         )
+
+
+def shown_run(config: Config, hashes: str) -> Run:
+    """What the report says of a run; a profile that is no built-in one is named by its file."""
+    built_in = (PROFILES / f"{config.profile}.yaml").exists()
+    return Run(
+        profile=config.profile,
+        option="" if config.profile == "full" else config.profile if built_in else f"{config.profile}.yaml",
+        config=hashes,
+        names=display_names(),
+        hosts={job_name(job): job_name(host) for job, host in hosts(config).items()},
+    )
+
+
+def job_name(job: Job) -> str:
+    """A job as `paper/experiment/learner.variant`."""
+    return f"{job.paper}/{job.experiment}/{job.learner}.{job.variant}"
 
 
 def only(paper: Path, folder: Path) -> Path:

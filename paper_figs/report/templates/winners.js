@@ -8,7 +8,7 @@
   const count = form.querySelector(".count"), MOST = 400;
   const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
   const cell = (name, row) => columns[name].words[columns[name].codes[row]];
-  const element = (name, properties) => Object.assign(document.createElement(name), properties);
+  const { element, remember } = dpregret;
   const order = (one, other) => (isNaN(one) || isNaN(other) ? one.localeCompare(other) : one - other);
 
   const selects = Object.entries(filters).map(([name, label]) => {
@@ -48,7 +48,22 @@
   };
   selects.forEach((select) => select.append(element("option", { value: "", textContent: "any" })));
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", apply);
-  form.elements.reset.addEventListener("click", () => { selects.forEach((select) => (select.value = "")); words.value = ""; apply(); });
-  apply();
+  const changed = () => {
+    apply();
+    remember("winners", [["words", words.value.trim()], ["own", contested.checked ? "" : "1"], ...selects.map((select) => [select.name, select.value])]);
+  };
+  form.addEventListener("input", changed);
+  form.elements.reset.addEventListener("click", () => { selects.forEach((select) => (select.value = "")); words.value = ""; changed(); });
+  let filled = false;
+  dpregret.opened.push((page, query) => {
+    if (page.id !== "winners" || (filled && !query.size)) return;
+    filled = true;
+    words.value = query.get("words") || "";
+    contested.checked = query.get("own") !== "1";
+    selects.forEach((select) => {
+      const value = query.get(select.name) || "";
+      select.replaceChildren(element("option", { value, textContent: value || "any" }));
+    });
+    apply();
+  });
 })();

@@ -1,0 +1,23 @@
+"use strict";
+// what the scripts of the page share. An address is #PLACE?KEY=VALUE&..., so that what is chosen can be shared
+window.dpregret = (() => {
+  const data = (name) => JSON.parse(document.getElementById(name).textContent);
+  const element = (name, properties = {}, ...children) => {
+    const made = Object.assign(document.createElement(name), properties);
+    made.append(...children);
+    return made;
+  };
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+  const unique = (values) => [...new Set(values)];
+  const place = () => {
+    const [id, query] = location.hash.slice(1).split(/\?(.*)/s);
+    return { id: decodeURIComponent(id), query: new URLSearchParams(query || "") };
+  };
+  // writes the address without a new step in the history, and without a jump
+  const remember = (id, entries) => {
+    const query = new URLSearchParams(entries.filter(([, value]) => value !== "" && value !== false)).toString();
+    history.replaceState(null, "", `#${id}${query ? `?${query}` : ""}`);
+  };
+  const dark = () => document.documentElement.dataset.theme === "dark";
+  return { data, element, words, unique, place, remember, dark, labels: data("page-names"), opened: [], painted: [] };
+})();

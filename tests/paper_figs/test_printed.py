@@ -1,0 +1,174 @@
+"""The tables that papers print: as data, filled with verdicts, on a page, in a paper, in a terminal."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from rich.cells import cell_len
+
+from dpregret.paper_figs import formula, show
+from dpregret.paper_figs.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.printed import tex, text, web
+from dpregret.paper_figs.printed.filled import FilledTable, as_printed, fill
+from dpregret.paper_figs.printed.models import FILE, load_printed
+from dpregret.workflows.mentions import text_problems
+
+PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
+
+
+@pytest.fixture(scope="session")
+def filled(repository: Path) -> dict[str, FilledTable]:
+    """Every table, with the verdicts of the reference."""
+    tables = {}
+    for paper in (*PAPERS, "prefix_sums"):
+        folder = repository / "workflows/papers" / paper
+        claims = load_claims(folder / "claims.yaml")
+        printed = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
+        tables[paper] = fill(printed, claims, read_lines(repository / "results/reference" / paper))
+    return tables
+
+
+@pytest.fixture
+def folder(repository: Path, tmp_path: Path) -> Path:
+    """A copy of a paper's texts."""
+    return Path(shutil.copytree(repository / "workflows/papers/lou_cheung_2020", tmp_path / "lou_cheung_2020"))
+
+
+@pytest.mark.parametrize(("right", "wrong", "said"), [
+    ("[alg1-printed-gamma]", "[alg1-printed-gama]", "rows[3][3].measured.as printed: unknown claim 'alg1-"),
+    (r"\frac{d\ln^{2.5}T}{\epsilon}", r"\frac{d\ln^{2.5}T}", "rows[2][3].parts[0].rate: "),
+    (r"$\epsilon$-DP", r"$\input{x}$-DP", r"\input is none of the commands allowed"),
+    ("    - linear equation\n", "", "rows[1]: 3 cells, the table has 4 columns"),
+    ("name: Table I", "nam: Table I", "nam: unknown key"),
+])  # fmt: skip
+def test_a_mistake_is_one_line_with_its_place(folder: Path, right: str, wrong: str, said: str) -> None:
+    path = folder / FILE
+    content = path.read_text(encoding="utf-8")
+    assert right in content
+    path.write_text(content.replace(right, wrong, 1), encoding="utf-8")
+    with pytest.raises(ClaimsError) as fault:
+        load_printed(folder, load_claims(folder / "claims.yaml"))
+    first = fault.value.problems[0]
+    assert re.search(rf"{FILE}:\d+: ", first)
+    assert any(said in line for line in fault.value.problems), fault.value.problems
+    assert any(said in line for line in text_problems(folder, {}))  # told before anything runs
+
+
+def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path) -> None:
+    path = folder / "claims.yaml"
+    content = path.read_text(encoding="utf-8")
+    path.write_text(content.replace(r"'$O\bigl(d\ln^{2.5}T/", r"'$O\bigl(d\ln^{2.5T/", 1), encoding="utf-8")
+    assert any("bound_latex" in line and "no formula" in line for line in text_problems(folder, {}))
+
+
+def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], repository: Path) -> None:
+    table = filled["lou_cheung_2020"]
+    lines = {line.claim: line for part in table.parts() for side in part.sides for line in side.lines}
+    known = read_lines(repository / "results/reference/lou_cheung_2020").set_index("claim")
+    for name, line in lines.items():
+        row = known.loc[name]
+        if row["type"] == "exponent":
+            assert line.measured.startswith(f"{row['log_aware']:.2f} [") or row["log_aware"] == pytest.approx(
+                0, abs=5e-3
+            )
+            assert (line.verdict, line.resolution) == (row["verdict"], f"±{row['resolution']:.2f}")
+    linear = lines["alg1-printed-gamma"]  # reproduced is that the printed line makes no progress
+    assert (linear.verdict, linear.mark, linear.law) == ("linear regret", "fails", "$T$")
+    assert lines["thm3-T"].law == r"$T^{0}\,\ln T$"
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict[str, FilledTable]) -> None:
+    table = filled[paper]
+    page = web.fragment_of(web.page(table))
+    assert page == web.fragment(table)
+    assert page.count('<th scope="row">') == len(table.rows)
+    assert page.count("</td>") - page.count("<td colspan") == len(table.rows) * (len(table.printed.columns) - 1)
+    assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == set(table.printed.claim_ids())
+    assert f'href="#claim-{paper}-' in page
+    assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX
+    assert "\\" not in page
+
+
+def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, FilledTable]) -> None:
+    folder = repository / "workflows/papers/lou_cheung_2020"
+    claims = load_claims(folder / "claims.yaml")
+    judged = read_lines(repository / "results/reference/lou_cheung_2020").assign(verdict="not run")
+    table = fill(filled["lou_cheung_2020"].printed, claims, judged)
+    for shown in (web.page(table), text.page(table), tex.document(table, "t")):
+        assert shown.lower().count("not in this profile") == 1
+        assert "not run" not in shown
+        assert "reproduced" not in shown
+
+
+def test_a_paper_without_a_printed_table_has_one_of_its_claims_file(filled: dict[str, FilledTable]) -> None:
+    lines = text.frame(filled["prefix_sums"])
+    assert list(dict.fromkeys(lines["column"])) == ["algorithm", "privacy", "operation", "bound"]
+    assert (lines["claim"] != "").any()
+
+
+def test_markdown_and_terminal_hold_rates_and_numbers(
+    filled: dict[str, FilledTable], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = text.frame(filled["talwar_2015"])
+    shown = text.markdown(lines)
+    assert "Previous work: Upper bound" in shown.splitlines()[0]
+    assert "**Mirror descent: (1/(εn)) min{√p, log k}**" in shown
+    assert "(`thm3.2-p`)" in shown
+    assert "`" not in text.markdown(lines, ids=False)
+    folder = tmp_path / "talwar_2015"
+    folder.mkdir()
+    lines.to_csv(folder / "table_1.csv", index=False)
+    pd.DataFrame({"claim": ["a"]}).to_csv(folder / "claims.csv", index=False)
+    assert show.main(["talwar", "--results", str(tmp_path)]) == 0
+    printed = capsys.readouterr().out
+    assert max(map(cell_len, printed.splitlines())) <= text.WIDTH
+    assert "as printed:" in printed
+
+
+TWO_COLUMNS = (
+    r"\documentclass[twocolumn]{article}\usepackage{amsmath,array,booktabs,graphicx}"
+    r"\begin{document}Text.\par %s\end{document}"
+)
+ONE_COLUMN = TWO_COLUMNS.replace("[twocolumn]", "")
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="there is no pdflatex here")
+@pytest.mark.parametrize("frame", ["", TWO_COLUMNS, ONE_COLUMN], ids=["alone", "two columns", "one column"])
+def test_latex_compiles_and_fits(frame: str, filled: dict[str, FilledTable], repository: Path, tmp_path: Path) -> None:
+    papers = [*filled] if frame else ["lou_cheung_2020"]
+    for paper in papers:
+        (tmp_path / f"{paper}.tex").write_text(tex.document(filled[paper], f"tab:{paper}"), encoding="utf-8")
+    inputs = "".join(rf"\input{{{paper}}}\clearpage " for paper in papers)
+    file = tmp_path / ("paper.tex" if frame else f"{papers[0]}.tex")
+    if frame:
+        inputs += rf"\input{{{repository / 'results/reference/lou_cheung_2020/table_1_all'}}}"
+        file.write_text(frame % inputs, encoding="utf-8")
+    options = [
+        "-interaction=nonstopmode",
+        "-halt-on-error",
+        "-draftmode",
+        "-no-shell-escape",
+        f"-output-directory={tmp_path}",
+    ]
+    done = subprocess.run(["pdflatex", *options, file.name], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
+    too_wide = [float(points) for points in re.findall(r"Overfull \\hbox \(([\d.]+)pt", done.stdout)]
+    assert max(too_wide, default=0) < 5
+    assert "Float too large" not in done.stdout
+
+
+def test_every_formula_of_the_papers_is_shown(repository: Path) -> None:
+    for paper in PAPERS:
+        for table in load_claims(repository / "workflows/papers" / paper / "claims.yaml").tables:
+            for row in table.rows:
+                assert "\\" not in formula.in_text(row.bound_latex)
+    source = yaml.safe_load((repository / "workflows/papers/asi_et_al_2023" / FILE).read_text(encoding="utf-8"))
+    assert "prints no table" in source["caption"]
