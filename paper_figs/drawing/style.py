@@ -19,7 +19,7 @@ from dpregret.paper_figs.drawing.words import plain_number, power_of_two
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 """Widths of a figure in a two-column paper, inches."""
-DPI: Final = 200
+DPI: Final = 170
 SMALL: Final = 6.2
 """Size of captions, and of what is written into panels, points."""
 FINEST: Final = 0.1

@@ -89,10 +89,10 @@ rule figures:
         "../envs/bench.yaml"
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        names=fingerprint.module_fingerprint("dpregret.workflows.names", "figures.py"),
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "figures.py", wildcards.paper
         ),
-        names=fingerprint.module_fingerprint("dpregret.workflows.names", "figures.py"),
     shell:
         task(
             "figures",
