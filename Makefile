@@ -36,7 +36,7 @@ BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
 .PHONY: help setup links reproduce report screenshots provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit archive reference resources schema unlock trials kills surroundings lock clean
+  sbom pip-audit archive reference resources schema unlock trials kills surroundings docs lock clean
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -167,7 +167,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
-	@$(PY) dpregret.paper_figs.readme README.md results/reference
+	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.readme $$page results/reference; done
 	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
@@ -191,9 +191,21 @@ schema: setup ## renew the JSON schema of configurations
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock
 
+# pages, and the folders that they link to, side by side as in the repository
+DOCUMENTED := *.md LICENSE CITATION.cff docs results/reference algorithms datasets paper_figs workflows dpregret profiles
+
+docs: ## build the documentation with search and API reference: build/docs/index.html
+	@cmp -s requirements/docs.txt build/docs-env/lock.txt || { rm -rf build/docs-env && $(PYTHON) -m venv build/docs-env && \
+	  build/docs-env/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/docs.txt && \
+	  cp requirements/docs.txt build/docs-env/lock.txt; }
+	@rm -rf build/docs-source build/docs-trees build/docs && mkdir -p build/docs-source
+	@tar -cf - --exclude __pycache__ $(DOCUMENTED) | tar -xf - -C build/docs-source
+	@build/docs-env/bin/python -m sphinx -q -W --keep-going -c docs/site -d build/docs-trees build/docs-source build/docs
+	@echo build/docs/index.html
+
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base audit; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in bootstrap base audit docs; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
 
 sbom: setup ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
@@ -204,7 +216,7 @@ pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
-	@for name in bootstrap base audit; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+	@for name in bootstrap base audit docs; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

@@ -64,6 +64,8 @@ except Exception as error:
     sys.exit(fault(error))
 
 DISPLAY = display.take_over(logger, workflow.output_settings) if WORKS else None
+if DISPLAY:
+    DISPLAY.found = lambda: eta.farewell(Path(RESULTS), asked_papers())
 if workflow.is_main_process:
     index.keep(INDEX)
     seals.watch(logger.info, lambda: seal_run(anew=False))

@@ -1,5 +1,5 @@
-"""Keep generated parts of the documents equal to the committed reference: verdicts in README.md, table 1 of each paper
-in its page. The meanings of verdicts come from the vocabulary.
+"""Keep generated parts of the documents equal to the committed reference: findings, verdicts and a table in README.md,
+table 1 of each paper in its page, the meanings of verdicts in the glossary.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.neutral import plain
 from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
 MARK: Final = "table-1"
-SUMMARY: Final = "verdicts"
-MEANINGS: Final = "meanings"
+FRONT: Final = "lou_cheung_2020"
+"""The paper whose table the README shows."""
 ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
 """Origins of claims that no paper states, in the order of the table."""
 COLUMNS: Final = (
@@ -31,34 +32,37 @@ COLUMNS: Final = (
     "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
     "errata",
 )  # fmt: skip
-"""Columns that the README shows, of those that the table has."""
+"""Columns that a page shows, of those that the table has."""
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
 GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "baseline")
-"""Groups of the table that the README shows; the whole table is linked."""
+"""Groups of the table that a page shows; the whole table is linked."""
 
 
 class ReadmeError(ValueError):
     """The README or the table does not have the expected form."""
 
 
-def readme_text(readme: str, table: pd.DataFrame, mark: str = MARK) -> str:
-    """Return `readme` with everything between its begin and end comments of `mark` replaced by a compact table.
+def table_text(table_csv: Path) -> str:
+    """The paper's own table as printed with what was measured, if it was written; else the columns that matter most."""
+    if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
+        return table_csv.with_suffix(".md").read_text(encoding="utf-8")
+    return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
 
-    Raises ReadmeError when a marker is missing, doubled or out of order, or a column is missing.
-    """
+
+def compact(table: pd.DataFrame) -> str:
+    """The rows and columns of a comparison table that matter most; raises ReadmeError when a column is missing."""
     missing = [name for name in REQUIRED if name not in table.columns]
     if missing:
         raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
-    shown = table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]]
-    return marked(readme, mark, formats.markdown(shown))
+    return formats.markdown(table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]])
 
 
-def marked(readme: str, mark: str, text: str) -> str:
-    """`readme` with `text` between the two comments of `mark`; raises ReadmeError."""
+def marked(page: str, mark: str, text: str) -> str:
+    """`page` with `text` between the two comments of `mark`; raises ReadmeError."""
     begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
-    if readme.count(begin) != 1 or readme.count(end) != 1 or readme.index(begin) > readme.index(end):
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
         raise ReadmeError(f"expected one {begin} before one {end}")
-    before, rest = readme.split(begin)
+    before, rest = page.split(begin)
     after = rest.split(end)[1]
     return f"{before}{begin}\n{text}{end}{after}"
 
@@ -127,15 +131,37 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
 
 
-def update_verdicts(readme: Path, reference: Path, papers: Path, check: bool = False) -> bool:
-    """Rewrite the README's tables of verdicts; return whether they were up to date. `check` writes nothing."""
+def verdicts(reference: Path, papers: Path) -> str:
+    """Claims and checks by verdict, and what they and the audit resolve."""
     tables = [
         formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
         formats.markdown(check_table(reference, papers)),
     ]
     sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
-    text = "\n".join([*tables, *filter(None, sentences)])
-    return renew(readme, lambda old: marked(marked(old, SUMMARY, text), MEANINGS, meanings()), check)
+    return "\n".join([*tables, *filter(None, sentences)])
+
+
+PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
+    "findings": lambda reference, papers: findings(reference, _lines(reference, papers)),
+    MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
+    "verdicts": verdicts,
+    "meanings": lambda *_: meanings(),
+}
+"""Mark -> what stands there, of the reference and the folder of the papers."""
+
+
+def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
+    """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
+
+    def renewed(text: str) -> str:
+        present = [mark for mark in PARTS if f"<!-- {mark}:" in text]
+        if not present:
+            raise ReadmeError(f"{page}: no mark of {', '.join(PARTS)}")
+        for mark in present:
+            text = marked(text, mark, PARTS[mark](reference, papers))
+        return text
+
+    return renew(page, renewed, check)
 
 
 def resolution_sentence(reference: Path, papers: Path) -> str:
@@ -179,16 +205,15 @@ def meanings() -> str:
     return "\n".join(formats.markdown(table) for table in tables)
 
 
-def update_readme(readme: Path | str, table_csv: Path | str, check: bool = False, mark: str = MARK) -> bool:
-    """Rewrite the README's table from `table_csv`; return whether it was up to date. `check` writes nothing."""
-    table = formats.read_csv(table_csv, dtype=str, keep_default_na=False)
-    return renew(Path(readme), lambda text: readme_text(text, table, mark), check)
+def update_table(page: Path, table_csv: Path, check: bool = False, mark: str = MARK) -> bool:
+    """Rewrite the table of a paper's page; return whether it was up to date. `check` writes nothing."""
+    return renew(page, lambda text: marked(text, mark, table_text(table_csv)), check)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Update a document, or with --check exit 1 when its table is stale."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.readme", description=__doc__)
-    parser.add_argument("readme", type=Path)
+    parser.add_argument("page", type=Path)
     parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv, or results/reference")
     parser.add_argument("--mark", default=MARK, help="name in the two markers")
     parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")
@@ -196,14 +221,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.table.is_dir():
-            current = update_verdicts(options.readme, options.table, options.papers, options.check)
+            current = update_page(options.page, options.table, options.papers, options.check)
         else:
-            current = update_readme(options.readme, options.table, options.check, options.mark)
+            current = update_table(options.page, options.table, options.check, options.mark)
     except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2
     if not current:
-        print(f"{options.readme}: table {'is stale' if options.check else 'updated'}", file=sys.stderr)
+        print(f"{options.page}: {'is stale' if options.check else 'updated'}", file=sys.stderr)
     return int(options.check and not current)
 
 

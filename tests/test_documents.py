@@ -8,7 +8,8 @@ import pytest
 
 from dpregret.paper_figs.claims import QUOTED
 from dpregret.paper_figs.claims_files import cited_claims, load_paper
-from dpregret.paper_figs.readme import update_readme, update_verdicts
+from dpregret.paper_figs.readme import update_page, update_table
+from dpregret.workflows import boxes_page
 from dpregret.workflows.config import load_config
 from dpregret.workflows.profiles import papers
 
@@ -38,11 +39,16 @@ def test_places_in_documents_exist(page):
 
 @pytest.mark.parametrize("paper", WITH_PAGE)
 def test_table_of_a_paper_is_the_reference_table(paper):
-    assert update_readme(ROOT / f"docs/{paper}.md", ROOT / f"results/reference/{paper}/table_1_all.csv", check=True)
+    assert update_table(ROOT / f"docs/{paper}.md", ROOT / f"results/reference/{paper}/table_1_all.csv", check=True)
 
 
-def test_readme_counts_the_verdicts_of_the_reference():
-    assert update_verdicts(ROOT / "README.md", ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+@pytest.mark.parametrize("page", ["README.md", "docs/glossary.md"])
+def test_generated_parts_are_those_of_the_reference(page):
+    assert update_page(ROOT / page, ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+
+
+def test_boxes_in_the_pages_are_those_of_the_docstrings():
+    assert boxes_page.main(["--check"]) == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 import dpregret
+from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.reference import PAPER, check
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -86,6 +88,13 @@ GIVEN = {
 }  # fmt: skip
 
 
+def test_the_example_of_the_action_has_its_reference() -> None:
+    check(EXAMPLE / "reference", PAPER)
+    kept = read_lines(EXAMPLE / "reference")["claim"]
+    claims = yaml.safe_load((EXAMPLE / "my_descent_2026" / "claims.yaml").read_text(encoding="utf-8"))["claims"]
+    assert set(kept) == {each["id"] for each in claims}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -95,6 +104,7 @@ GIVEN = {
         ({"PAPER": f"{ROOT}/workflows/papers/talwar_2015"}, "paper: there is a paper 'talwar_2015' already"),
         ({"PAPER": ""}, "paper: no experiments.yaml and claims.yaml in ''"),
         ({"FAMILY": "../x"}, "family: '../x' is none of online, experts, bandits, erm"),
+        ({"AUDIT": "no"}, "audit: 'no' is neither true nor false"),
         ({"CORES": "2; ls"}, "cores: '2; ls' is no number"),
         ({"PROFILE": "none.yaml"}, "profile: no file 'none.yaml'"),
         ({"PROFILE": f"{ROOT}/pyproject.toml"}, "has no line 'profile: NAME' of its own"),

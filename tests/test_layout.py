@@ -121,7 +121,7 @@ def test_no_file_names_a_package_host() -> None:
     assert [str(path) for path in found if hosts.search(path.read_text(encoding="utf-8", errors="replace"))] == []
 
 
-@pytest.mark.parametrize("name", ["base", "bootstrap", "audit"])
+@pytest.mark.parametrize("name", ["base", "bootstrap", "audit", "docs"])
 def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     assert "://" not in text

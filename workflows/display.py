@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +34,7 @@ FEWEST: Final = 3  # jobs that must have ended before the machine's speed is tru
 STEP, SOONEST, LATEST = 0.05, 5.0, 30.0  # a line after so much of the work but no sooner, or after so many seconds
 MOST_SHOWN: Final = 6  # running jobs
 STANDARD: Final = "DefaultStreamHandler"  # as Snakemake calls its own
+NOTHING: Final = "Nothing to be done"
 NOISE: Final = re.compile(
     "Assuming unrestricted|Building DAG|Using shell|Group jobs|Conda env|Singularity cont|Complete log"
 )
@@ -41,7 +42,8 @@ NOISE: Final = re.compile(
 AGAIN: Final = re.compile(
     r"RuleException:\s+CalledProcessError|Exiting because a job|WorkflowError:\s+At least one job"
 )
-"""What it says beside the failure of a job, which is told already."""
+"""What it says beside the failure of a job, which is told already, but for the exit status."""
+CODE: Final = re.compile(r"exit status \d+|died with \S+")
 
 
 def label(rule: str, wildcards: Mapping[str, object]) -> str:
@@ -66,8 +68,10 @@ class Display(logging.Handler):
         super().__init__()
         self.console, self.whole, self.clock = console, whole, clock
         self.eta: Eta | None = None
+        self.found: Callable[[], str] = str  # what the results say, for a run that has nothing to do
         self.labels: dict[int, str] = {}
         self.failed: set[int] = set()
+        self.codes: dict[int | None, str] = {}  # of threads of Snakemake, each of which tells of its job next
         self.last = ""
         self.told, self.told_at = 0.0, clock()
         self.live = Live(self, console=console, transient=True, refresh_per_second=4) if live else None
@@ -105,7 +109,7 @@ class Display(logging.Handler):
         super().close()
 
     def _hear(self, record: logging.LogRecord) -> None:
-        told, event = record.__dict__, str(getattr(record, "event", None) or "")
+        told, event, message = record.__dict__, str(getattr(record, "event", None) or ""), record.getMessage()
         if event == "job_info" and self.eta:
             self.labels[told["jobid"]] = label(told["rule_name"], told["wildcards"] or {})
             self.failed.discard(told["jobid"])
@@ -113,35 +117,46 @@ class Display(logging.Handler):
         elif event == "job_finished" and self.eta:
             self.last = self._ended(told["job_id"], self.eta.end(told["job_id"]))
         elif event == "job_error":
-            self._failure(record)
+            self._failure(told, record)
+        elif event == "group_error":
+            self._failed("a group of jobs", told["aux_logs"], record)
         elif event == "progress" and self.eta and not self.live:
             self._line(self.eta)
-        elif record.levelno >= logging.WARNING and not AGAIN.match(record.getMessage()):
+        elif code := CODE.search(message) if AGAIN.match(message) else None:
+            self.codes[record.thread] = f" with {code[0]}"
+        elif record.levelno >= logging.WARNING and not AGAIN.match(message):
             self.say(self.whole(record), "red" if record.levelno >= logging.ERROR else "yellow")
-        elif not event and self._wanted(record.getMessage()):
-            self.say(record.getMessage())
+        elif not event and self._wanted(message):
+            self.say(message)
+            if message.startswith(NOTHING):
+                self.say(self.found())
 
     def _wanted(self, message: str) -> bool:
-        """Once jobs run, only what the workflow itself says."""
-        ours = message.startswith("dpregret: ")
+        """Once jobs run, only what the workflow itself says, and what is tried again."""
+        ours = message.startswith(("dpregret: ", "Trying to restart"))
         return ours if self.eta else bool(message) and not NOISE.match(message)
 
     def _ended(self, job: int, took: float | None) -> str:
         return self.labels.get(job, f"job {job}") + ("" if took is None else f" ({duration(took)})")
 
-    def _failure(self, record: logging.LogRecord) -> None:
-        """A job that was stopped, or one that failed, with its log; where it has none, all that Snakemake knows."""
-        told = record.__dict__
-        self.labels.setdefault(told["jobid"], label(told["rule_name"], {}))
-        name = self._ended(told["jobid"], self.eta.end(told["jobid"], well=False) if self.eta else None)
+    def _failure(self, told: Mapping[str, Any], record: logging.LogRecord) -> None:
+        """A job that was stopped, or one that failed."""
+        job = told["jobid"]
+        self.labels.setdefault(job, label(told["rule_name"], {}))
+        name = self._ended(job, self.eta.end(job, well=False) if self.eta else None)
+        code = self.codes.pop(record.thread, "")
         if ending.ASKED.is_set():
             self.say(f"stopped: {name}")
-            return
-        self.failed.add(told["jobid"])
-        logs = [Path(str(path)) for path in [*told["log"], *told["aux"].values()]]
-        found = {path: path.read_text("utf-8", "replace").strip() for path in logs if path.is_file()}
-        lines = [f"failed: {name}"] if any(found.values()) else [f"failed: {name}", self.whole(record)]
-        for path, text in found.items():
+        else:
+            self.failed.add(job)
+            self._failed(name + code, told["log"], record)
+
+    def _failed(self, name: str, logs: Iterable[object], record: logging.LogRecord) -> None:
+        """What failed, with all its logs; where these are empty, with all that Snakemake knows."""
+        paths = [path for path in (Path(str(each)) for each in logs) if path.is_file()]
+        texts = {path: path.read_text("utf-8", "replace").strip() for path in paths}
+        lines = [f"failed: {name}"] if any(texts.values()) else [f"failed: {name}", self.whole(record)]
+        for path, text in texts.items():
             lines += [*(f"    {line}" for line in text.splitlines()), f"  its log: {path}"]
         self.say("\n".join(lines), "red")
 

@@ -16,7 +16,8 @@ project = "dpregret"
 author = copyright = "the dpregret authors"
 extensions = ["myst_parser", "autoapi.extension"]
 root_doc = "README"
-nitpicky = False
+add_module_names = False
+python_use_unqualified_type_names = True
 
 # `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves
 # the site and a plain Git host.
@@ -24,22 +25,26 @@ include_patterns = ["*.md", "docs/*.md", "results/reference/**.md", "api/**.rst"
 exclude_patterns = ["docs/site", "results/reference/ci"]
 
 NAVIGATION = {
-    "Start here": ["docs/tutorial", "docs/method", "docs/glossary"],
-    "Papers": ["docs/lou_cheung_2020", "docs/asi_et_al_2023", "docs/ene_et_al_2021", "docs/talwar_2015"],
-    "Results of our own": [
-        "docs/window_optimum", "docs/private_bandit_bound", "docs/frank_wolfe_privacy", "docs/winners",
-        "docs/numpy_normal_sign",
+    "Start here": ["Tutorial <docs/tutorial>", "Method <docs/method>", "docs/glossary", "docs/tables"],
+    "Papers": [
+        "Lou & Cheung 2020 <docs/lou_cheung_2020>", "Asi, Feldman, Koren & Talwar 2023 <docs/asi_et_al_2023>",
+        "Ene, Nguyen & Vladu 2021 <docs/ene_et_al_2021>", "Talwar, Thakurta & Zhang 2015 <docs/talwar_2015>",
     ],
-    "Checks": ["docs/audit", "docs/data", "docs/speed", "docs/surroundings", "SECURITY"],
-    "Larger runs": ["docs/cluster", "docs/large"],
+    "Results of our own": [
+        "The best Gaussian noise for a window <docs/window_optimum>",
+        "A bound for private bandits <docs/private_bandit_bound>",
+        "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
+        "NumPy's normal generator <docs/numpy_normal_sign>",
+    ],
+    "Checks": ["The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "docs/surroundings", "SECURITY"],
+    "Larger runs": ["docs/cluster", "The profile large <docs/large>"],
     "Development": ["docs/architecture", "CONTRIBUTING", "docs/api"],
-    "Measured tables": ["docs/tables"],
 }  # fmt: skip
+"""Caption -> pages of the menu, with a short title where the page's own is long."""
 BELOW = {"docs/api": ["/api/dpregret/index"]}
 """Pages with a menu of their own."""
 
 myst_heading_anchors = 4
-myst_enable_extensions = []
 suppress_warnings = ["myst.header", "autoapi.python_import_resolution"]
 
 autoapi_dirs = [str(PACKAGE)]
@@ -58,7 +63,9 @@ PUBLIC = (
 )  # fmt: skip
 """Modules of the reference; loops that numba compiles are left out."""
 public = {path for each in PUBLIC for path in PACKAGE.glob(f"{each}.py") if "kernels" not in path.name}
-autoapi_ignore = [str(path) for path in PACKAGE.glob("**/*.py") if path not in public]
+parts = ("algorithms", "datasets", "paper_figs")  # links of the package, which a pattern ** does not follow
+modules = {PACKAGE / path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*.py")}
+autoapi_ignore = [*map(str, modules - public), *(f"{PACKAGE}/{name}" for name in ("core", "workflows"))]
 
 html_theme = "furo"
 html_title = "dpregret"
@@ -114,6 +121,11 @@ def in_rst(app: Any, what: str, name: str, item: object, options: object, lines:
     lines[:] = to_rst("\n".join(lines)).splitlines()
 
 
+def skipped(app: Any, what: str, name: str, item: object, skip: bool, options: object) -> bool | None:
+    """A folder of modules is shown without a docstring too."""
+    return False if what == "package" else None
+
+
 def front_page(app: Any, fault: Exception | None) -> None:
     """The front page under the name that a server looks for."""
     if fault is None and app.builder.name == "html":
@@ -128,4 +140,5 @@ def setup(app: Any) -> None:
     app.connect("source-read", without_results)
     app.connect("source-read", to_modules)
     app.connect("autodoc-process-docstring", in_rst)
+    app.connect("autoapi-skip-member", skipped)
     app.connect("build-finished", front_page)

@@ -1,4 +1,4 @@
-"""Docstrings of this project as reStructuredText: plain text in which code stands between backticks.
+"""Docstrings of this project as reStructuredText: plain text in which code stands between backticks, one or two.
 
 A section is a word at the margin, two spaces or more, then indented text. Lines of a box keep their line breaks.
 """
@@ -62,9 +62,9 @@ def _literal(lines: list[str]) -> str:
 
 def inline(text: str) -> str:
     """Code in double backticks; every other sign that means something to reStructuredText is taken at its word."""
-    pieces = re.split(r"(`[^`\n]+`)", text)
+    pieces = re.split(r"(``[^`]+``|`[^`]+`)", text)
     return "".join(
-        f"``{piece[1:-1]}``" + ("\\ " if pieces[at + 1][:1].isalnum() else "") if at % 2
+        f"``{piece.strip('`')}``" + ("\\ " if pieces[at + 1][:1].isalnum() else "") if at % 2
         else re.sub(r"([\\*|_`<>\[\]:])", r"\\\1", piece)
         for at, piece in enumerate(pieces)
     )  # fmt: skip

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import readme, show
+from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 
 TEXTS = """\
@@ -98,7 +99,7 @@ def test_sentences_count(reference: Path) -> None:
 
 def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Path) -> None:
     page = tmp_path / "README.md"
-    marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in (readme.SUMMARY, readme.MEANINGS))
+    marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in ("findings", "verdicts", "meanings"))
     page.write_text("".join(marks))
     arguments = [str(page), str(reference), "--papers", str(reference.parent / "papers")]
     assert readme.main([*arguments, "--check"]) == 1
@@ -106,6 +107,38 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
     assert readme.main([*arguments, "--check"]) == 0
     text = page.read_text()
     assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
+
+
+def test_findings_are_counted_and_filled_from_the_reference(tmp_path: Path) -> None:
+    (tmp_path / "audit").mkdir()
+    (tmp_path / "prefix_sums").mkdir()
+    exact = pd.DataFrame({"name": ["l.v"], "claimed": [1.0], "attained": [1.8573]})
+    exact.to_csv(tmp_path / "audit" / "exact_losses.csv", index=False)
+    private = lines(*((name, origin, verdict, "private", "l", "", "", "") for name, origin, verdict in (
+        ("a", "paper", "violated"), ("b", "paper", "reproduced"), ("c", "derived", "violated"))))  # fmt: skip
+    found = findings(tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"))
+    assert "1. **1 of 2 privacy guarantees" in found
+    assert found.endswith("   - `l` (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
+    gain = {"learner": "wdp-cocop-gaussian", "with": "root", "over": "corrected", "experiment": "window"}
+    kinks = ("random-kink", 16, 2.46), ("random-kink", 256, 3.0), ("random-kink", 1024, 4.0), ("norm-kink", 16, 9.0)
+    gains = pd.DataFrame(
+        [gain | {"stream": stream, "value": window, "ratio": ratio} for stream, window, ratio in kinks]
+    )
+    gains.to_csv(tmp_path / "prefix_sums" / "gains.csv", index=False)
+    told = "is 2.5, 3.0, 4.0 times smaller for W = 16, 256, 1024."
+    assert told in findings(tmp_path, private.assign(paper="p", kind="check"))
+
+
+def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path) -> None:
+    (tmp_path / "table_1.csv").write_text(
+        "algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n"
+    )
+    (tmp_path / "table_1.md").write_text("| as printed |\n")
+    assert readme.table_text(tmp_path / "table_1.csv").splitlines()[0].split("|")[1:-1] == [
+        " algorithm   ", " group   ", " delivered eps   ", " errata   "
+    ]  # fmt: skip
+    (tmp_path / "table_1_all.csv").write_text("")
+    assert readme.table_text(tmp_path / "table_1.csv") == "| as printed |\n"
 
 
 def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.costs import costs_table
 from dpregret.paper_figs.formats import number, significant
-from dpregret.paper_figs.readme import MARK, ReadmeError, main, readme_text, update_readme
+from dpregret.paper_figs.readme import MARK, ReadmeError, compact, main, update_table
 from dpregret.paper_figs.runs import read_runs
 from dpregret.paper_figs.tables import write_tables
 from dpregret.paper_figs.verdicts import judge_claims
@@ -120,10 +120,10 @@ def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsy
     assert text.startswith("before\n")
     assert text.endswith(f"<!-- {MARK}:end -->\nafter\n")
     assert "| WDP-COCOP, Gamma" in text
-    assert update_readme(readme, table, check=True)
+    assert update_table(readme, table, check=True)
     assert main([str(readme), str(table), "--check"]) == 0
     readme.write_text("no markers")
     assert main([str(readme), str(table)]) == 2
     assert "expected one" in capsys.readouterr().err
     with pytest.raises(ReadmeError, match="lacks columns"):
-        readme_text(text, pd.DataFrame({"algorithm": ["x"]}))
+        compact(pd.DataFrame({"algorithm": ["x"]}))

@@ -11,7 +11,6 @@ from dpregret.paper_figs import vocabulary
 from dpregret.paper_figs.claims import ClaimsFile
 from dpregret.paper_figs.lines import read_lines, write_lines
 from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.report.page import COLOUR
 from dpregret.paper_figs.verdicts import AS_CHECK, judge, judge_claims
 
 
@@ -118,4 +117,4 @@ def test_every_verdict_has_a_meaning() -> None:
     words = {value for value in vars(vocabulary).values() if isinstance(value, str)} & {*vocabulary.ORDER}
     assert words == {*vocabulary.CLAIMS, *vocabulary.CHECKS} == {*vocabulary.ORDER}
     assert set(AS_CHECK.values()) == set(vocabulary.CHECKS)
-    assert set(COLOUR) == set(vocabulary.ORDER)
+    assert set(vocabulary.COLOURS) == set(vocabulary.MARKS) == set(vocabulary.ORDER)

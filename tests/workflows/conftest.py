@@ -1,6 +1,7 @@
 import copy
 import fcntl
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from checkout import Checkout, make_checkout
+
+from dpregret.workflows import index, mentions
+from dpregret.workflows.checked import Checked
+from dpregret.workflows.config import load_config
+from dpregret.workflows.profiles import PROFILES
 
 EXPERIMENT: dict[str, Any] = {
     "title": "Regret against the horizon",
@@ -46,9 +52,37 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
     return write_to
 
 
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A place that has been made once for all workers of pytest-xdist."""
+    base = factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / name
+    done = place.with_suffix(".done")
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            make(place)
+            done.touch()
+    return place
+
+
+@pytest.fixture(scope="session")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a dry run of the full profile leaves for the next command, which is of no use once code is edited."""
+
+    def look(place: Path) -> None:
+        checked = Checked(place / "checked.json")
+        mentions.check_mentions(load_config(PROFILES / "full.yaml", checked=checked), checked)
+        index.keep(index.collect(), place / "index.json")
+
+    return once(tmp_path_factory, "known", look)
+
+
 @pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
-    return make_checkout(tmp_path / "checkout")
+def checkout(tmp_path: Path, known: Path) -> Checkout:
+    """A checkout in which nothing was run, but the full profile was looked at."""
+    made = make_checkout(tmp_path / "checkout")
+    shutil.copytree(known, made.root / ".snakemake")
+    return made
 
 
 SLOW_EXPERIMENT = {**EXPERIMENT, "horizon": [256, 512, 1024, 131072], "dimension": [8], "runs": 16}  # seconds a job
@@ -66,18 +100,14 @@ def write_settings(root: Path, settings: dict[str, Any]) -> None:
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout in which `slow_settings` have been run, once for all workers of pytest-xdist."""
-    base = tmp_path_factory.getbasetemp()
-    root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "finished"
-    done = root.with_suffix(".done")
-    with root.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not done.exists():
-            checkout = make_checkout(root)
-            write_settings(checkout.root, slow_settings())
-            run = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
-            assert run.returncode == 0, run.stdout + run.stderr
-            done.touch()
-    return Checkout(root)
+
+    def run(root: Path) -> None:
+        checkout = make_checkout(root)
+        write_settings(checkout.root, slow_settings())
+        done = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return Checkout(once(tmp_path_factory, "finished", run))
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from dataclasses import replace
@@ -18,7 +19,7 @@ from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audits.neighbours import generators, rows
+from dpregret.workflows.audits.neighbours import Audited, generators, rows
 from dpregret.workflows.audits.online import AuditedOnline
 from dpregret.workflows.audits.plan import (
     audits,
@@ -30,16 +31,23 @@ from dpregret.workflows.audits.planted import CASES, planted_rows
 from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.own_audit import chosen
+from dpregret.workflows.own_audit import main as own_audit
 from dpregret.workflows.scripts import audit_gate
 from dpregret.workflows.task import Asked
 
 SETTINGS = load_settings()
-ALL = {family: list(audits(family, 1, SETTINGS)) for family in FAMILIES}
+
+
+@functools.cache
+def every(family: str) -> list[tuple[str, str, Audited]]:
+    """Learner, variant, and what is audited of them."""
+    return list(audits(family, 1, SETTINGS))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reason(family: str) -> None:
-    found = {(name, variant) for name, variant, _ in ALL[family]}
+    found = {(name, variant) for name, variant, _ in every(family)}
     for name, kind in FAMILIES[family].learners.items():
         special = SETTINGS.learners.get(name)
         wanted = set(kind.card.variants) if kind.card.private and not (special and special.skip) else set()
@@ -50,14 +58,14 @@ def test_every_private_learner_is_audited_in_every_variant_or_skipped_for_a_reas
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_ledger_is_below_the_exact_loss(family: str) -> None:
-    for name, variant, audited in ALL[family]:
+    for name, variant, audited in every(family):
         assert not audited.exact > audited.accounted * (1 + 1e-9), (name, variant)
         assert audited.accounted > 0
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pairs_are_three_and_the_rows_are_whole(family: str) -> None:
-    for name, variant, audited in ALL[family][:: 5 if family != "bandits" else 4]:
+    for name, variant, audited in every(family)[:: 5 if family != "bandits" else 4]:
         found = rows(audited, 100)
         assert len(found) >= 3, (name, variant)
         assert found["pair"].is_unique
@@ -288,3 +296,19 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     batches = points.reshape(150, learner.batches, learner.batch, 2)
     assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
     assert np.linalg.norm(np.concatenate(source.played, axis=1), axis=-1).max() > learner.shrink + 1e-3
+
+
+def test_learners_are_audited_alone_by_their_name_or_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert chosen(["wdp_cocop.py"])["wdp-cocop-gaussian"] == "online"
+    assert own_audit(["ftal"]) == 0
+    assert capsys.readouterr().out == "audit: ftal: not private, there is nothing to audit\n"
+    assert own_audit(["noise-per-gradiant"]) == 2
+    assert "did you mean 'noise-per-gradient'?" in capsys.readouterr().err
+    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 0
+    assert "noise-per-gradient.corrected: keeps its claim" in capsys.readouterr().out
+    real = NoisePlan.arranged
+    monkeypatch.setattr(NoisePlan, "arranged", lambda *given: ([part / 9 for part in each] for each in real(*given)))
+    assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 1
+    assert "BROKEN: delivers more than its ledger says" in capsys.readouterr().out

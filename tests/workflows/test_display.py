@@ -81,15 +81,27 @@ def test_words_of_snakemake_are_dropped_and_warnings_and_our_own_are_not(screen:
     ]  # fmt: skip
 
 
+def test_who_has_nothing_to_do_is_told_what_was_found_before() -> None:
+    out = io.StringIO()
+    display = Display(Console(file=out, width=100), False, str)
+    display.found = lambda: "dpregret: done"
+    display.emit(event(None, "Building DAG of jobs..."))
+    display.emit(event(None, "Nothing to be done (all files are there)."))
+    assert out.getvalue() == "Nothing to be done (all files are there).\ndpregret: done\n"
+
+
 def test_a_failure_is_told_with_its_whole_log_and_where_that_lies(screen: Screen, tmp_path: Path) -> None:
     log = tmp_path / "a.log"
     log.write_text("Traceback\nValueError: [red]\x1b[31m")
     screen.display.emit(event("job_info", jobid=1, rule_name="run", wildcards=RUN))
     screen.clock.now = 12.0
-    failure = {"jobid": 1, "rule_name": "run", "log": [str(log)], "aux": {}}
+    said = "RuleException:\nCalledProcessError in file a, line 1:\nCommand 'x' returned non-zero exit status 143."
+    screen.display.emit(event("error", said, logging.ERROR))
+    failure = {"jobid": 1, "rule_name": "run", "log": [str(log)]}
     screen.display.emit(event("job_error", level=logging.ERROR, **failure))
     assert screen.lines[1:] == [
-        "failed: p horizon/ftal.plain (10 s)", "    Traceback", r"    ValueError: [red]\x1b[31m", f"  its log: {log}",
+        "failed: p horizon/ftal.plain (10 s) with exit status 143",
+        "    Traceback", r"    ValueError: [red]\x1b[31m", f"  its log: {log}",
     ]  # fmt: skip
     log.unlink()
     screen.display.emit(event("job_error", "all I know", logging.ERROR, **failure))
@@ -98,7 +110,7 @@ def test_a_failure_is_told_with_its_whole_log_and_where_that_lies(screen: Screen
 
 def test_what_ends_by_a_signal_is_stopped_and_has_not_failed(screen: Screen) -> None:
     ending.ASKED.set()
-    screen.display.emit(event("job_error", level=logging.ERROR, jobid=7, rule_name="tables", log=[], aux={}))
+    screen.display.emit(event("job_error", level=logging.ERROR, jobid=7, rule_name="tables", log=[]))
     assert screen.lines[1:] == ["stopped: tables"]
 
 

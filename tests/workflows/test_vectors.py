@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,14 @@ from dpregret.workflows.mechanisms.peers import MISSING, PEERS, dp_accounting
 @pytest.fixture(scope="module")
 def kept() -> Any:
     return json.loads(module.TARGET.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    """The vectors are computed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "make", functools.cache(module.make))
+        yield
 
 
 def test_vectors_are_current(kept: Any) -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dpregret.workflows.mechanisms import window_page
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    """Every part is computed once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window_page, "PARTS", {name: functools.cache(make) for name, make in window_page.PARTS.items()})
+        yield
 
 
 def test_numbers_of_the_page_are_current() -> None:

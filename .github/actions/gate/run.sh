@@ -15,6 +15,7 @@ paper_folder=${DPREGRET_PAPER:-}
 reference=${DPREGRET_REFERENCE:-}
 profile=${DPREGRET_PROFILE:-}
 cores=${DPREGRET_CORES:-2}
+audit=${DPREGRET_AUDIT:-true}
 output=${DPREGRET_OUTPUT:-dpregret-gate}
 
 paper=$(basename -- "$paper_folder")
@@ -25,8 +26,9 @@ paper=$(basename -- "$paper_folder")
 [[ $family =~ ^[a-z]+$ ]] && [ -f "$source_tree/workflows/families/$family.py" ] && [ -d "$source_tree/algorithms/$family" ] ||
   refuse "family: '$family' is none of online, experts, bandits, erm"
 [[ $cores =~ ^[1-9][0-9]{0,2}$ ]] || refuse "cores: '$cores' is no number"
+[[ $audit =~ ^(true|false)$ ]] || refuse "audit: '$audit' is neither true nor false"
 [ -z "$profile" ] || [ -f "$profile" ] || refuse "profile: no file '$profile'"
-files=()
+files=() names=()
 while IFS= read -r file; do
   file=$(sed 's/^[[:space:]]*//; s/[[:space:]]*$//' <<<"$file")
   [ -n "$file" ] || continue
@@ -35,6 +37,7 @@ while IFS= read -r file; do
   [ ! -e "$source_tree/algorithms/$family/$(basename -- "$file")" ] ||
     refuse "algorithm: there is a file algorithms/$family/$(basename -- "$file") already"
   files+=("$file")
+  names+=("$(basename -- "$file")")
 done <<<"${DPREGRET_ALGORITHM:-}"
 [ ${#files[@]} -gt 0 ] || refuse "algorithm: name at least one Python file"
 
@@ -42,7 +45,9 @@ done <<<"${DPREGRET_ALGORITHM:-}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$source_tree" -c --exclude=./.git --exclude=./.venv --exclude=./.snakemake --exclude=./.cache --exclude=./build \
-  --exclude=./datasets/cache --exclude='./results/[!r]*' --exclude=__pycache__ . | tar -C "$work" -x
+  --exclude=./datasets/cache --exclude=./results --exclude=__pycache__ . | tar -C "$work" -x
+mkdir "$work/results"
+cp -R "$source_tree/results/reference" "$work/results"
 cp -- "${files[@]}" "$work/algorithms/$family/"
 cp -R -- "$paper_folder" "$work/workflows/papers/$paper"
 if [ -n "$profile" ]; then
@@ -57,12 +62,13 @@ if [ -d "$reference" ]; then
 else
   reference=
 fi
+python=${DPREGRET_PYTHON:-}
+[[ $python != */* || $python == /* ]] || python="$PWD/$python"
 mkdir -p "$output"
 output=$(cd "$output" && pwd)
 
 cd "$work"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONSAFEPATH=1 LOGNAME="${LOGNAME:-$(id -un 2>/dev/null || id -u)}"
-python=${DPREGRET_PYTHON:-}
 if [ -n "$python" ]; then # an environment that is there already
   export PYTHONPATH="$work"
 else
@@ -86,14 +92,20 @@ cp "$results/$paper"/table_*.md "$output"
 code=0
 if [ -n "$reference" ]; then
   "$python" -m dpregret.paper_figs.gate compare "$results/$paper" "$reference" >gate.txt 2>&1 || code=$?
-  sed '/^to play again: /d; /^to see what differs: /d; /^if it is meant: /d' gate.txt | tee "$output/gate.txt"
-  [ "$code" -ne 1 ] || echo "if it is meant: commit the files of 'reference' in the results in place of yours"
+  sed -i '/^to play again: /d; /^to see what differs: /d; /^if it is meant: /d' gate.txt
+  [ "$code" -ne 1 ] || echo "if it is meant: commit the files of 'reference' in the results in place of yours" >>gate.txt
 else
-  echo "gate: no reference yet: look at the report, and commit the files of 'reference' in the results" | tee "$output/gate.txt"
+  echo "gate: no reference yet: look at the report, and commit the files of 'reference' in the results" >gate.txt
   code=2
 fi
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-  { echo '```'; cat "$output/gate.txt"; echo '```'; echo; cat "$output/table_1.md"; } >>"$GITHUB_STEP_SUMMARY"
+unproved=0
+if [ "$audit" = true ]; then
+  "$python" -m dpregret.workflows.own_audit "${names[@]}" >>gate.txt 2>&1 || unproved=1
 fi
-[ "$code" -ne 0 ] || [ "$played" -eq 0 ] || code=1
+cp gate.txt "$output"
+cat gate.txt
+if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
+  { echo '```'; cat gate.txt; echo '```'; echo; cat "$output/table_1.md"; } >>"$GITHUB_STEP_SUMMARY"
+fi
+[ "$code" -ne 0 ] || { [ "$played" -eq 0 ] && [ "$unproved" -eq 0 ]; } || code=1
 exit "$code"

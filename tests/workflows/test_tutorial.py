@@ -1,4 +1,4 @@
-"""The README's example of a new algorithm does what it says."""
+"""The tutorial's new algorithm does what the page says."""
 
 import re
 import shutil
@@ -25,8 +25,8 @@ for learner, variant, audited in audits("online", 1, load_settings()):
 
 
 def blocks() -> dict[str, str]:
-    """Path -> content of the code blocks of the README that begin with the comment of a path."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    """Path -> content of the code blocks of the tutorial that begin with the comment of a path."""
+    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     found = re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     return dict(found)
 
@@ -59,6 +59,8 @@ def test_example_gets_its_verdict_its_curve_and_its_audit(extended: Any) -> None
     assert lines.loc["descent-T", "verdict"] == "reproduced up to logs"
     assert lines.loc["descent-bound", ["kind", "verdict"]].tolist() == ["check", "holds"]
     assert set(lines.loc[["descent-T", "descent-bound"], "runs"]) == {16}
+    value, low, high = lines.loc["descent-T", ["fitted", "fitted_low", "fitted_high"]]
+    assert f"| {value:.3f} [{low:.3f}, {high:.3f}] |" in (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
     page = (extended.root / "results" / "mine" / "report.html").read_text()
     assert "noisy-descent corrected" in page
 
