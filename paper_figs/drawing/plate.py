@@ -225,10 +225,15 @@ class Plate:
             legend.remove()
         return None, 0.0
 
+    def about(self) -> str:
+        """Finding and setting in words, for who does not see the figure."""
+        said = [text for text in (self.finding[:1].upper() + self.finding[1:], self.setting) if text]
+        return re.sub(r"[$\\{}]", "", ". ".join(text.rstrip(".") for text in said))
+
     def save(self, stem: Path, forms: Sequence[str] = ("pdf", "png", "svg"), data: str = "") -> list[Path]:
         """Write the figure, and where a PNG is asked for its data as `stem`.csv, or `data`.csv; return the paths."""
         with style.look():
-            paths = style.save(self.finish(), stem, forms)
+            paths = style.save(self.finish(), stem, forms, self.about())
         if "png" in forms:
             table = stem.with_name(f"{data or stem.name}.csv")
             formats.write_csv(self.data(), table)

@@ -98,12 +98,15 @@ def readable_log(axis: Axes, which: str = "y") -> None:
     side.set_minor_formatter(NullFormatter())
 
 
-def save(figure: Figure, stem: Path, forms: Iterable[str] = ("pdf", "png", "svg")) -> list[Path]:
-    """Write `stem`.pdf, .png and .svg without dates or versions; return the paths."""
+def save(figure: Figure, stem: Path, forms: Iterable[str] = ("pdf", "png", "svg"), about: str = "") -> list[Path]:
+    """Write `stem`.pdf, .png and .svg without dates or versions; return the paths.
+
+    `about`: what is seen, in words, which the PNG keeps as its title.
+    """
     stem.parent.mkdir(parents=True, exist_ok=True)
-    nothing: dict[str, dict[str, None]] = {
+    nothing: dict[str, dict[str, str | None]] = {
         "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
+        "png": {"Software": None, **({"Title": about} if about else {})},
         "svg": {"Date": None, "Creator": None},
     }
     paths = []

@@ -28,6 +28,8 @@ from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.vocabulary import ORDER
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
+NARROW: Final = "one_column"
+"""Folder below the figures with those for one column of a paper."""
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
 
@@ -63,9 +65,13 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them."""
+    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them.
+
+    title: what is seen, in words.
+    """
 
     name: str
+    title: str
     source: str
     width: int
     height: int
@@ -185,20 +191,22 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> C
 
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
-    source, size = embedded(path)
-    beside = tuple(f"{path.stem}{end}" for end in (".pdf", ".svg", ".csv") if path.with_suffix(end).exists())
-    return FigureView(path.stem, source, *size, experiment, beside)
+    source, size, title = embedded(path)
+    beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")] + [path.parent / NARROW / f"{path.stem}.pdf"]
+    files = tuple(str(each.relative_to(path.parent)) for each in beside if each.exists())
+    return FigureView(path.stem, title or path.stem.replace("_", " "), source, *size, experiment, files)
 
 
-def embedded(path: Path) -> tuple[str, tuple[int, int]]:
-    """A PNG file as a data address with fewer colours, and its size."""
+def embedded(path: Path) -> tuple[str, tuple[int, int], str]:
+    """A PNG file as a data address with fewer colours, its size, and its title."""
     from PIL import Image
 
     with Image.open(path) as image:
+        title = str(image.info.get("Title", ""))
         reduced = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", optimize=True)
-        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size
+        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
 
 
 def slug(text: Any) -> str:
