@@ -4,6 +4,7 @@ import ast
 import graphlib
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -56,18 +57,30 @@ def imported(statements: list[ast.stmt]) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"relative import on line {node.lineno}"
+            assert node.level == 0, f"relative import of {node.module} on line {node.lineno}"
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
     return ours(found)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_imports_go_in_the_allowed_direction(path: Path) -> None:
-    room = room_of(name_of(path))
-    for name in imported(ast.parse(path.read_text(encoding="utf-8")).body):
-        target = room_of(name)
-        allowed = (room, *MAY_IMPORT[room])
-        assert any(target == each or target.startswith(f"{each}.") for each in allowed), f"imports {name}"
+@cache
+def statements_of(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_text(encoding="utf-8")).body
+
+
+def may_import(room: str, name: str) -> bool:
+    target, allowed = room_of(name), (room, *MAY_IMPORT[room])
+    return any(target == each or target.startswith(f"{each}.") for each in allowed)
+
+
+def test_imports_go_in_the_allowed_direction() -> None:
+    """All modules in one test: as one each they cost pytest more than the reading."""
+    found = {name_of(path): imported(statements_of(path)) for path in MODULES}
+    wrong = [
+        (module, name) for module, names in found.items() for name in names if not may_import(room_of(module), name)
+    ]
+    assert wrong == [], "module, what it imports"
+    assert not may_import("datasets", "algorithms.learner")
+    assert not may_import("paper_figs", "algorithms.online.ftal")
 
 
 def test_every_folder_of_learners_belongs_to_a_family() -> None:
@@ -77,8 +90,9 @@ def test_every_folder_of_learners_belongs_to_a_family() -> None:
 def test_modules_import_each_other_without_circles() -> None:
     graph: dict[Path, set[Path]] = {}
     for path in MODULES:
-        body = [each for each in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(each, ast.stmt)]
-        now = [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)]  # what loading needs
+        now = [
+            each for each in statements_of(path) if isinstance(each, ast.Import | ast.ImportFrom)
+        ]  # what loading needs
         names = {f"dpregret.{name}" for name in imported(list(now))}
         files = {module_file(name) or module_file(name.rpartition(".")[0]) for name in names}
         graph[path] = {file for file in files if file and file != path}
@@ -96,9 +110,10 @@ def test_the_folders_at_the_top_are_the_packages_below_dpregret() -> None:
     assert found == {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"} | {"dpregret"}
 
 
-@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda path: path.name)
-def test_no_module_is_longer_than_400_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+def test_no_module_is_longer_than_400_lines() -> None:
+    files = [*MODULES, *(ROOT / "tests").rglob("*.py")]
+    lines = {str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines()) for path in files}
+    assert {name: number for name, number in lines.items() if number > 400} == {}
 
 
 def texts() -> list[Path]:
