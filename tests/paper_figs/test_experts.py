@@ -131,7 +131,7 @@ def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: 
     paper = repository / "workflows/papers/asi_et_al_2023"
     write_tables(expert_runs, paper, tmp_path)
     write_further_table(expert_runs, paper, tmp_path, 2)
-    first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in (1, 2))
+    first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in ("1_all", 2))
     assert len(first) == len(load_claims(paper / "claims.yaml").tables[0].rows)
     assert set(second["algorithm"]) >= {"Algorithm 4", "Algorithm 1 over a net, d = 1"}
     row = first.loc[(first["algorithm"] == "Algorithm 1, pure") & (first["group"] == "corrected")].iloc[0]
