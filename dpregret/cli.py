@@ -50,8 +50,8 @@ def clone() -> Path:
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "Snakefile").is_file() and (folder / "workflows" / "papers").is_dir():
-            if folder.resolve() != OWN and (OWN / "Snakefile").is_file():
-                stop(f"this command belongs to the clone {OWN}; here start {folder}/.venv/bin/dpregret")
+            if folder.resolve() != OWN:  # another clone, or a package: its code is not what this clone would run
+                stop(f"this command belongs to {OWN}; here start {folder}/.venv/bin/dpregret")
             return folder
     stop(f"no clone of dpregret: neither {here} nor a folder above it has Snakefile and workflows/papers; cd into one")
 
@@ -275,12 +275,7 @@ def cached(words: list[str]) -> list[str]:
     return words if asked & {"--to", "--pin", "-h", "--help"} else [*words, "--to", str(clone() / "datasets" / "cache")]
 
 
-handed(
-    "compare",
-    "workflows.compare",
-    "Compare two runs (folders, archives or addresses): exponents and verdicts that differ.",
-    compared,
-)
+handed("compare", "workflows.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice_page", "Advise which learner to use in a setting of yours.")
 handed("predict", "workflows.costs.__main__", "Predict what a run will cost: hours and memory.")
 handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")

@@ -5,6 +5,7 @@ table 1 of each paper in its page, the meanings of verdicts in the glossary.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +19,9 @@ from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.judgement import POWER
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.neutral import plain
-from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.printed.text import COLUMNS as PRINTED
+from dpregret.paper_figs.printed.text import brief
+from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, NOT_RUN
 
@@ -43,9 +46,9 @@ class ReadmeError(ValueError):
 
 
 def table_text(table_csv: Path) -> str:
-    """The paper's own table as printed with what was measured, if it was written; else the columns that matter most."""
+    """The paper's own table beside what was measured, if it was written; else the columns that matter most."""
     if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
-        return table_csv.with_suffix(".md").read_text(encoding="utf-8")
+        return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
     return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
 
 
@@ -121,6 +124,15 @@ def _lines(reference: Path, papers: Path) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def _names(papers: Path) -> dict[str, str]:
+    """Learner -> what the first row about it in a paper's tables calls it, without the number of a part."""
+    found: dict[str, str] = {}
+    for file in sorted(papers.glob("*/claims.yaml")):
+        for row in (row for table in load_claims(file).tables for row in table.rows):
+            found.setdefault(row.learner, re.sub(r"^\(\w+\) ", "", row.label))
+    return found
+
+
 def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
     counts = lines["verdict"].value_counts()
     return {word: str(counts.get(word, 0)) for word in words}
@@ -142,7 +154,7 @@ def verdicts(reference: Path, papers: Path) -> str:
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
-    "findings": lambda reference, papers: findings(reference, _lines(reference, papers)),
+    "findings": lambda reference, papers: findings(reference, _lines(reference, papers), _names(papers)),
     MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),

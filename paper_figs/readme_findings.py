@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pandas as pd
@@ -24,9 +25,12 @@ GAIN: Final = {
 }  # fmt: skip
 
 
-def findings(reference: Path, lines: pd.DataFrame) -> str:
-    """A numbered list; what the reference has no lines for is left out. `lines` are those of all papers."""
-    made = [text for text in (_linear(lines), _not_private(reference, lines), _gain(reference)) if text]
+def findings(reference: Path, lines: pd.DataFrame, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A numbered list; what the reference has no lines for is left out.
+
+    `lines` are those of all papers, `names` what people call the learners (the identifier where there is no name).
+    """
+    made = [text for text in (_linear(lines), _not_private(reference, lines, names), _gain(reference)) if text]
     return "".join(f"{number}. {text}\n" for number, text in enumerate(made, 1))
 
 
@@ -44,7 +48,7 @@ def _linear(lines: pd.DataFrame) -> str:
     )
 
 
-def _not_private(reference: Path, lines: pd.DataFrame) -> str:
+def _not_private(reference: Path, lines: pd.DataFrame, names: Mapping[str, str]) -> str:
     stated = lines.loc[(lines["kind"] == "claim") & (lines["origin"] == "paper") & (lines["type"] == "private")]
     refuted = stated.loc[stated["verdict"] == "violated"]
     path = reference / "audit" / "exact_losses.csv"
@@ -54,17 +58,18 @@ def _not_private(reference: Path, lines: pd.DataFrame) -> str:
     return (
         f"**{len(refuted)} of {len(stated)} privacy guarantees do not hold with the noise that is printed.** What the "
         "replacement of one loss or record can cost, computed exactly:\n"
-        + "\n".join(_losses(refuted.to_dict("records"), exact))
+        + "\n".join(_losses(refuted.to_dict("records"), exact, names))
     )
 
 
-def _losses(refuted: list[dict[Any, Any]], exact: Mapping[Any, Record]) -> Iterator[str]:
+def _losses(refuted: list[dict[Any, Any]], exact: Mapping[Any, Record], names: Mapping[str, str]) -> Iterator[str]:
     for line in refuted:
         loss = exact.get(f"{line['learner']}.{line['variant']}")
         if loss is not None:
             claimed, lost = (formats.significant(float(loss[name])) for name in ("claimed", "attained"))
             where = f"{plain(line['cite'])}, {plain(line['source'])}"
-            yield f"   - `{line['learner']}` ({where}): ε = {lost}, claimed {claimed}"
+            name = plain(names.get(line["learner"], line["learner"]))
+            yield f"   - {name} ({where}): ε = {lost}, claimed {claimed}"
 
 
 def _gain(reference: Path) -> str:

@@ -16,6 +16,7 @@ from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.judge_privacy import FACTOR
 from dpregret.paper_figs.lines import FILES, FITTED, FORMS
 from dpregret.paper_figs.printed import text
+from dpregret.paper_figs.printed.terminal import terminal
 from dpregret.paper_figs.read_table import DamageError, Form, read_table
 from dpregret.paper_figs.readme import COLUMNS
 
@@ -67,7 +68,7 @@ def _shown(folder: Path, options: argparse.Namespace) -> str:
         return formats.terminal(table if options.all else lines_table(table), str(file))
     if options.number == 1 and not options.all:
         file = folder / "table_1.csv"
-        return text.terminal(read_table(file, PRINTED, text=True), str(file))
+        return terminal(read_table(file, PRINTED, text=True), str(file))
     file = folder / f"table_{'1_all' if options.number == 1 else options.number}.csv"
     table = read_table(file, PLAIN, text=True)
     few = [name for name in COLUMNS if name in table.columns]

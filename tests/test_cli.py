@@ -106,7 +106,7 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_command_of_one_clone_does_not_run_another(other: Path) -> None:
     done = call("run")
     assert (done.exit_code, done.stderr) == (
-        2, f"dpregret: this command belongs to the clone {ROOT}; here start {other}/.venv/bin/dpregret\n",
+        2, f"dpregret: this command belongs to {ROOT}; here start {other}/.venv/bin/dpregret\n",
     )  # fmt: skip
 
 

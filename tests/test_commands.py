@@ -6,10 +6,12 @@ import importlib.util
 import re
 import shlex
 from functools import cache
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 import pytest
 
+from dpregret.cli import app
 from dpregret.workflows.profiles import papers, short_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,9 +19,9 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:make|snakemake|dpregret|python -m)(?: [^`]+)?)`")
 HEREDOC = re.compile(r"^(.*?) ?<<'?(\w+)'?\n.*?^\2$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = {"cat", "cd", "git", "sbatch", "."}
-"""Commands that are not ours."""
-SNAKEMAKE = {"--cores", "--config", "--profile", "--group-components", "-n"}
+ELSEWHERE = {"cat", "cd", "conda", "docker", "git", "pip", "podman", "sbatch", "."}
+"""Commands that are not ours; a file that they are given by -r or -f is."""
+SNAKEMAKE = {"--cores", "--config", "--profile", "--group-components", "--sdm", "-n"}
 PLACEHOLDER = re.compile(r"[A-Z]+$|\.\.\.$|.*\.py:[\w]+$")
 
 
@@ -39,8 +41,10 @@ def complaint(command: str) -> str:
     if "&&" in words or "|" in words:
         cut = next(at for at, word in enumerate(words) if word in ("&&", "|"))
         return complaint(shlex.join(words[:cut])) or complaint(shlex.join(words[cut + 1 :]))
-    if not words or words[0] in ELSEWHERE:
-        return ""
+    words = list(dropwhile(lambda word: re.match(r"[A-Z_]+=", word), words))
+    if not words or words[0] in ELSEWHERE or (ROOT / words[0]).is_file():
+        given = (file for flag, file in pairwise(words) if flag in ("-r", "-f"))
+        return next((f"no file {file}" for file in given if not (ROOT / file).exists()), "")
     check = {"make": made, "snakemake": asked, "python": started, "dpregret": ordered}.get(words[0])
     return check(words[1:]) if check else f"no command of ours: {words[0]}"
 
@@ -74,7 +78,7 @@ def asked(words: list[str]) -> str:
         elif place == "--config":
             if "=" not in word:
                 return f"{word} stands after --config: a target goes before it"
-        elif place in ("--cores", "--profile", "--group-components"):
+        elif place in ("--cores", "--profile", "--group-components", "--sdm"):
             place = ""
         elif not ("/" in word or PLACEHOLDER.match(word) or word in targets()):
             return f"no paper or rule {word}"
@@ -114,8 +118,7 @@ def started(words: list[str]) -> str:
 
 
 def ordered(words: list[str]) -> str:
-    cli = pytest.importorskip("dpregret.cli", reason="no command dpregret yet").app
-    names = {each.name or each.callback.__name__: each.callback for each in cli.registered_commands}
+    names = {each.name or each.callback.__name__ for each in app.registered_commands if each.name or each.callback}
     if not words or words[0].startswith("-"):
         return "" if words in ([], ["--help"], ["--version"], ["--install-completion"]) else f"no option {words[0]}"
     if words[0] not in names:
@@ -143,6 +146,8 @@ def test_commands_of_a_document_exist(page: Path) -> None:
         ("python -m dpregret.advice --rounds 5", "no module dpregret.advice"),
         ("python -m dpregret.advise --round 5", "no option --round"),
         ("make setup && snakmake", "no command of ours: snakmake"),
+        ("pip install -r requirements/bases.txt", "no file requirements/bases.txt"),
+        ("dpregret tables lou", "dpregret has no command tables"),
     ],
 )
 def test_planted_mistakes_are_seen(command: str, wrong: str) -> None:

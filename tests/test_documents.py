@@ -37,6 +37,14 @@ def test_places_in_documents_exist(page):
         )
 
 
+def test_names_in_the_api_reference_stand_in_their_modules():
+    rows = re.findall(r"^\| \[[\w.]+\]\(([^)]+)\) \| (.*) \|$", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    named = [(path, name) for path, about in rows for name in re.findall(r"`([A-Z]\w+)`", about)]
+    assert len(named) > 8
+    for path, name in named:
+        assert re.search(rf"^class {name}\b", (ROOT / "docs" / path).read_text(), re.MULTILINE), (path, name)
+
+
 @pytest.mark.parametrize("paper", WITH_PAGE)
 def test_table_of_a_paper_is_the_reference_table(paper):
     assert update_table(ROOT / f"docs/{paper}.md", ROOT / f"results/reference/{paper}/table_1_all.csv", check=True)

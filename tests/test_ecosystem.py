@@ -18,6 +18,7 @@ from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.reference import PAPER, check
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows", "dpregret/core")
 
 
 def read(name: str) -> Any:
@@ -47,6 +48,22 @@ def test_every_paper_is_cited() -> None:
     assert [(each["name"], each["datePublished"]) for each in listed] == [
         (each["title"], str(each["year"])) for each in cited
     ]
+
+
+WITH_A_CLONE = {".rst", ".smk", ".json"}  # rules, their captions, the schema: of no use without a Snakefile
+
+
+def test_the_package_holds_every_file_that_its_code_reads() -> None:
+    data = read("pyproject.toml")["tool"]["setuptools"]["package-data"]
+    packages = [path.parent for folder in FOLDERS for path in (ROOT / folder).rglob("__init__.py")]
+    packed = {path for package in packages for pattern in data["*"] for path in package.glob(pattern)}
+    wanted = {
+        path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc", *WITH_A_CLONE} and "cache" not in path.parts
+    }  # fmt: skip
+    assert len(wanted) > 20
+    assert wanted <= packed
+    assert [name for name in data["dpregret"] if not (ROOT / "dpregret" / name).is_file()] == []
 
 
 def names(requirements: list[object]) -> set[str]:

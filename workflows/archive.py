@@ -134,7 +134,7 @@ def main() -> int:
         print(f"{results}: made with other code than this tree's (commit: {manifest.get('commit')})", file=sys.stderr)
     write(results, manifest, output)
     print(f"{output}: {output.stat().st_size >> 10} KiB, sha256 {checksum(output)}")
-    print(f"python -m dpregret.verify {output} checks it anywhere")
+    print(f"dpregret verify {output} checks it anywhere")
     return 0
 
 

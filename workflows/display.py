@@ -183,7 +183,7 @@ class Display(logging.Handler):
         lines = Table.grid(padding=(0, 1))
         head = Table.grid(padding=(0, 1))
         head.add_row(
-            ProgressBar(total=1.0, completed=eta.share(), width=24), Text(self._state(eta), overflow="ellipsis")
+            ProgressBar(1.0, eta.share(), width=24, complete_style="green"), Text(self._state(eta), overflow="ellipsis")
         )
         lines.add_row(head)
         running = sorted(eta.running.copy().items(), key=lambda each: each[1])

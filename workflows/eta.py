@@ -18,6 +18,7 @@ import pandas as pd
 from dpregret.workflows.config import Config, Job
 
 LEAST_SECONDS = 0.5  # what starting Python costs at least
+TRUSTED = 0.05  # share of a run that the expected times are trusted for, whatever was seen
 
 
 class Eta:
@@ -55,10 +56,14 @@ class Eta:
         return sum(self.expected.get(job, 0.0) for job in self.ended) / total if total else 1.0
 
     def left(self) -> float:
-        """Expected seconds until the end: the work that is left, at the speed of the work that was done."""
+        """Expected seconds until the end: the work that is left, at the speed of the work that was done.
+
+        Part of the run counts as done in the expected time, so that the first jobs, which compile, frighten nobody.
+        """
         done = [job for job in self.took if job in self.expected]
-        expected = sum(self.expected[job] for job in done)
-        pace = sum(self.took[job] for job in done) / expected if expected else 1.0
+        trusted = TRUSTED * sum(self.expected.values())
+        expected = trusted + sum(self.expected[job] for job in done)
+        pace = (trusted + sum(self.took[job] for job in done)) / expected if expected else 1.0
         rest = {job: pace * seconds for job, seconds in self.expected.items() if job not in self.ended}
         now = self.clock()
         for job, began in self.running.items():

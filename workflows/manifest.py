@@ -9,13 +9,13 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import hashlib
-import importlib.metadata
 import json
 import platform
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import dpregret
 from dpregret.core.files import atomic_write, checksum
 from dpregret.core.stamped import Stamp, StampError
 from dpregret.workflows import seals
@@ -69,7 +69,7 @@ def build(results: Path, config: Config, wanted: Iterable[str], sums: seals.Chec
         "format": FORMAT,
         "profile": config.profile,
         "finished": all(Path(name).exists() for name in wanted),
-        "dpregret": importlib.metadata.version("dpregret"),
+        "dpregret": dpregret.__version__,
         "python": platform.python_version(),
         **origin(),
         "code": code_fingerprint(),

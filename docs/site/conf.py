@@ -25,7 +25,7 @@ include_patterns = ["*.md", "docs/*.md", "results/reference/**.md", "api/**.rst"
 exclude_patterns = ["docs/site", "results/reference/ci"]
 
 NAVIGATION = {
-    "Start here": ["Tutorial <docs/tutorial>", "Method <docs/method>", "docs/glossary", "docs/tables"],
+    "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/glossary", "docs/tables"],
     "Papers": [
         "Lou & Cheung 2020 <docs/lou_cheung_2020>", "Asi, Feldman, Koren & Talwar 2023 <docs/asi_et_al_2023>",
         "Ene, Nguyen & Vladu 2021 <docs/ene_et_al_2021>", "Talwar, Thakurta & Zhang 2015 <docs/talwar_2015>",
@@ -36,8 +36,11 @@ NAVIGATION = {
         "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
         "NumPy's normal generator <docs/numpy_normal_sign>",
     ],
-    "Checks": ["The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "docs/surroundings", "SECURITY"],
-    "Larger runs": ["docs/cluster", "The profile large <docs/large>"],
+    "Checks": [
+        "The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "Unusual machines <docs/surroundings>",
+        "SECURITY",
+    ],
+    "Larger runs": ["docs/cluster", "The profile large <docs/large>", "docs/archive", "docs/your_ci"],
     "Development": ["docs/architecture", "CONTRIBUTING", "docs/api"],
 }  # fmt: skip
 """Caption -> pages of the menu, with a short title where the page's own is long."""
@@ -73,6 +76,7 @@ html_static_path = [str(SITE / "static")]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
+html_show_search_summary = False  # it would fetch pages, which a browser refuses where they are opened as files
 html_theme_options = {"navigation_with_keys": True}
 templates_path: list[str] = []
 pygments_style, pygments_dark_style = "friendly", "monokai"
@@ -95,13 +99,15 @@ def with_title(app: Any, page: str, source: list[str]) -> None:
         source[0] = f"---\norphan: true\n---\n\n{heading}{source[0]}"
 
 
-def without_results(app: Any, page: str, source: list[str]) -> None:
-    """Measured tables name runs and figures that only a run has: no links here."""
-    if page.startswith("results/"):
-        folder = Path(app.srcdir, page).parent
-        source[0] = re.sub(
-            r"\[([^\]]+)\]\(([^)#:\s]+)\)", lambda link: link[0] if (folder / link[2]).exists() else link[1], source[0]
-        )
+def without_dead_links(app: Any, page: str, source: list[str]) -> None:
+    """A site has no folders, and measured tables name runs and figures that only a run has: their names stay."""
+    folder = Path(app.srcdir, page).parent
+
+    def kept(link: re.Match[str]) -> str:
+        target = folder / link[2]
+        return link[1] if target.is_dir() or (page.startswith("results/") and not target.exists()) else link[0]
+
+    source[0] = re.sub(r"(?<!!)\[([^\]]+)\]\(([^)#:\s]+)\)", kept, source[0])
 
 
 def to_modules(app: Any, page: str, source: list[str]) -> None:
@@ -137,7 +143,7 @@ def setup(app: Any) -> None:
     """Name what is done when."""
     app.connect("source-read", with_menu)
     app.connect("source-read", with_title)
-    app.connect("source-read", without_results)
+    app.connect("source-read", without_dead_links)
     app.connect("source-read", to_modules)
     app.connect("autodoc-process-docstring", in_rst)
     app.connect("autoapi-skip-member", skipped)

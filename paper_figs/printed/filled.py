@@ -19,7 +19,6 @@ HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
     "with its 95 % interval, the verdict, and ± the smallest change of that power that would have been told."
 )
-NOT_HERE: Final = "not in this profile"
 Record = Mapping[str, Any]
 
 
@@ -45,11 +44,11 @@ class Side:
 
 @dataclass(frozen=True)
 class Shown:
-    """A part of a cell: what the paper prints, and what was measured of it; `missing` of its claims were not run."""
+    """A part of a cell: what the paper prints, and what was measured of it; the claims in `missing` were not run."""
 
     rate: str
     sides: tuple[Side, ...] = ()
-    missing: int = 0
+    missing: tuple[str, ...] = ()
 
 
 Row = tuple[tuple[Shown, ...], ...]
@@ -70,13 +69,16 @@ class FilledTable:
 
     def notes(self) -> list[str]:
         """What has to be said once: how to read it, the paper's own conditions, and what was not run."""
-        missing = sum(part.missing for part in self.parts())
+        missing = sum(len(part.missing) for part in self.parts())
         run = sum(len(side.lines) for part in self.parts() for side in part.sides)
         notes = [HOW_TO_READ] if run else []
         notes += [self.printed.notes] if self.printed.notes else []
-        if missing:
-            notes.append(f"{NOT_HERE.capitalize()}: {missing} of {missing + run} claims that belong here.")
-        return notes
+        return notes + ([not_here(missing, missing + run)] if missing else [])
+
+
+def not_here(missing: int, among: int) -> str:
+    """Said once, below a table."""
+    return f"Not in this profile: {missing} of the {among} claims that stand beneath rates."
 
 
 def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
@@ -113,13 +115,14 @@ def _cell(cell: Cell, by_id: Mapping[str, Record], claims: ClaimsFile) -> tuple[
 
 
 def _part(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
-    sides, missing = [], 0
+    sides: list[Side] = []
+    missing: list[str] = []
     for name, ids in part.measured.items():
         run = [by_id[claim] for claim in ids if by_id[claim]["verdict"] != NOT_RUN]
-        missing += len(ids) - len(run)
+        missing += [claim for claim in ids if by_id[claim]["verdict"] == NOT_RUN]
         if run:
             sides.append(Side(name, tuple(_line(record, claims) for record in run)))
-    return Shown(part.rate, tuple(sides), missing)
+    return Shown(part.rate, tuple(sides), tuple(missing))
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:

@@ -1,26 +1,24 @@
-"""A filled table as text: tidy CSV, Markdown, and what a terminal shows of the CSV."""
+"""A filled table as text: tidy CSV, and Markdown of it."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Final
 
 import pandas as pd
 
-from dpregret.core.text import printable
 from dpregret.paper_figs.formula import in_text
 from dpregret.paper_figs.neutral import plain
 from dpregret.paper_figs.printed.filled import FilledTable
-from dpregret.paper_figs.vocabulary import MARKS
+from dpregret.paper_figs.vocabulary import MARKS, NOT_RUN
 
 COLUMNS: Final = (
     "row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution",
 )  # fmt: skip
 """Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
-WIDTH: Final = 120
-"""Characters of a line on a terminal that does not say how many it has."""
+AS_PRINTED: Final = "as printed"
+"""The side, or the beginning of its name, that is about what the paper prints."""
 
 
 def frame(table: FilledTable) -> pd.DataFrame:
@@ -31,12 +29,13 @@ def frame(table: FilledTable) -> pd.DataFrame:
             head = f"{column.above}: {column.head}" if column.above else column.head
             for place, part in enumerate(cell, 1):
                 own = (str(number), in_text(head), str(place), in_text(part.rate))
-                measured = [
+                below = [
                     (in_text(side.name), line.claim, in_text(line.law), line.measured, line.verdict,
                      MARKS[line.mark][0], line.resolution)
                     for side in part.sides for line in side.lines
                 ]  # fmt: skip
-                lines += [(*own, *each) for each in measured or [("",) * 7]]
+                below += [("", name, "", "", NOT_RUN, MARKS[NOT_RUN][0], "") for name in part.missing]
+                lines += [(*own, *each) for each in below or [("",) * 7]]
     return pd.DataFrame(lines, columns=list(COLUMNS), dtype=str)
 
 
@@ -45,6 +44,11 @@ def page(table: FilledTable) -> str:
     name = f"{table.printed.name}. " if table.printed.name else ""
     notes = [plain(in_text(note)) for note in table.notes()]
     return "\n\n".join([plain(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
+
+
+def measured(lines: pd.DataFrame) -> pd.DataFrame:
+    """Those of the lines that are about a claim that was run."""
+    return lines.loc[(lines["claim"] != "") & (lines["verdict"] != NOT_RUN)]
 
 
 def markdown(lines: pd.DataFrame, ids: bool = True) -> str:
@@ -66,48 +70,52 @@ def _written(cell: pd.DataFrame, ids: bool) -> Iterator[str]:
     for _, part in cell.groupby("part", sort=False):
         rate = part["printed"].iloc[0]
         yield f"**{_cell(rate)}**" if rate else ""
-        for line in part.loc[part["claim"] != ""].to_dict("records"):
+        for line in measured(part).to_dict("records"):
             name = f" (`{line['claim']}`)" if ids else ""
-            yield f"{_cell(_said({str(key): str(value) for key, value in line.items()}, side=True))}{name}"
+            yield f"{_cell(_said({str(key): str(value) for key, value in line.items()}))}{name}"
 
 
 def _cell(text: object) -> str:
     return plain(text).replace("|", "\\|")
 
 
-def _said(line: dict[str, str], side: bool) -> str:
+def _said(line: dict[str, str]) -> str:
     """A claim in one line."""
     number = f"{line['power']} " if line["power"] else ""
     told = f", {line['resolution']}" if line["resolution"] else ""
-    return f"{line['side'] + ', ' if side else ''}{line['law']}: {number}{line['sign']} {line['verdict']}{told}"
+    return f"{line['side']}, {line['law']}: {number}{line['sign']} {line['verdict']}{told}"
 
 
-def terminal(lines: pd.DataFrame, title: str) -> str:
-    """What `frame` made, for a terminal: in each cell what is printed, and below it what was measured by sides."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def brief(lines: pd.DataFrame) -> str:
+    """A Markdown table with one row for each of the paper's, and beside it what came out as printed and corrected.
 
-    table = Table(title=printable(title), title_justify="left", header_style="bold", show_lines=True)
+    A number is the fitted power without its interval; verdicts are signs with a legend below.
+    """
     heads = list(dict.fromkeys(lines["column"]))
-    for head in heads:
-        table.add_column(
-            printable(head),
-            overflow="fold",
-            ratio=4 if (lines.loc[lines["column"] == head, "claim"] != "").any() else 1,
+    rows, run = [], measured(lines)
+    for number, row in lines.groupby("row", sort=False):
+        shown = {
+            head: "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"]))) for head in heads
+        }
+        own = run.loc[run["row"] == number]
+        first = own["side"].str.startswith(AS_PRINTED)
+        rows.append(
+            {**shown, AS_PRINTED: _in_brief(own.loc[first]), "measured, or corrected": _in_brief(own.loc[~first])}
         )
-    for _, row in lines.groupby("row", sort=False):
-        table.add_row(*(Text(printable("\n".join(_stacked(row.loc[row["column"] == head])))) for head in heads))
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
-    with console.capture() as capture:
-        console.print(table)
-    return capture.get()
+    text = pd.DataFrame(rows).map(_cell)
+    words = run.groupby("sign", sort=False)["verdict"].unique()
+    legend = ", ".join(f"{sign} {' or '.join(verdicts)}" for sign, verdicts in words.items())
+    return f"{text.rename(columns=_cell).to_markdown(index=False, disable_numparse=True)}\n\n{plain(legend)}\n"
 
 
-def _stacked(cell: pd.DataFrame) -> Iterator[str]:
-    for _, part in cell.groupby("part", sort=False):
-        yield part["printed"].iloc[0]
-        for side, own in part.loc[part["claim"] != ""].groupby("side", sort=False):
-            yield f"{side}:"
-            for line in own.to_dict("records"):
-                yield f"  {_said({str(key): str(value) for key, value in line.items()}, side=False)}"
+def _in_brief(lines: pd.DataFrame) -> str:
+    """Sides one after the other: the law, the power, the sign."""
+    sides = []
+    for side, own in lines.groupby("side", sort=False):
+        said = [
+            f"{law} {power.partition(' ')[0]} {sign}".replace("  ", " ")
+            for law, power, sign in zip(own["law"] + ":", own["power"], own["sign"], strict=True)
+        ]
+        name = str(side).removeprefix(AS_PRINTED).removeprefix("corrected").strip(", ")
+        sides.append((f"{name}: " if name else "") + ", ".join(said))
+    return "; ".join(sides)

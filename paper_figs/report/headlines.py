@@ -199,13 +199,15 @@ def _mistakes(view: PaperView) -> Iterator[tuple[float, Headline]]:
         place = f"{_cite(view)}, {row['place']}"
         if row["ratio"] == formats.DASH:
             size = ORDER_OF_GROWTH + abs(_first(row["as printed"]) - _first(row["corrected"]))
-            sentence = f"{place}: {row['quantity']} is {row['as printed']} as printed, {row['corrected']} corrected."
+            sentence = (
+                f"{place}: {row['quantity']} is {row['as printed']} as printed, {row['corrected']} when corrected."
+            )
         else:
             size = abs(math.log2(float(row["ratio"])))
             if size < 1:
                 continue
             size -= ORDER_OF_GROWTH if row["quantity"] == QUANTITY_TEXT["noise_ratio"] else 0
-            sentence = f"{place}: as printed, {row['quantity']} is {row['ratio']} times what it is corrected."
+            sentence = f"{place}: as printed, {row['quantity']} is {row['ratio']} times what it is when corrected."
         yield size, Headline(MISTAKE, view.paper, sentence, anchor)
 
 

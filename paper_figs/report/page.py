@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -23,7 +24,7 @@ from dpregret.paper_figs.printed.web import STYLE
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.headlines import headlines
-from dpregret.paper_figs.report.names import Names
+from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.recompute import Recompute
 from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
@@ -98,7 +99,7 @@ def write_report(
         rows = read_runs(runs / paper)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims, run.names), "titles": dict(experiments)}
-    winners = winners_view(results)
+    winners = winners_view(results, run.names)
     scripts = page_scripts()
     verdicts = {view.verdict for paper_ in views for view in paper_.tested}
     page = _environment().get_template("report.html.j2").render(
@@ -110,7 +111,7 @@ def write_report(
         audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
         speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
         oracles=_oracle_costs(results, list(papers)), winners=winners,
-        settings=script_json(winners.data) if winners else "",
+        called=partial(learner_name, run.names), settings=script_json(winners.data) if winners else "",
         curves=script_json(curves), labels=script_json(_labels(views, run.names)),
         css=(OWN_TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,
         scripts=scripts, policy=policy(scripts), libraries=vendored(),

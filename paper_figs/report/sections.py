@@ -28,6 +28,8 @@ from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.vocabulary import ORDER
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
+NARROW: Final = "one_column"
+"""Folder below the figures with those for one column of a paper."""
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
 
@@ -42,12 +44,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a comparison table."""
+    """A row of a comparison table; `absent` where this run has nothing to say in it."""
 
     cells: tuple[Cell, ...]
     claims: tuple[str, ...]
     errata: tuple[str, ...]
     group: str
+    absent: bool
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,13 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them."""
+    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them.
+
+    title: what is seen, in words.
+    """
 
     name: str
+    title: str
     source: str
     width: int
     height: int
@@ -130,7 +137,10 @@ def paper_view(results: Path, claims: ClaimsFile, errata: Section, names: Names,
     )  # fmt: skip
     return PaperView(
         claims.paper, claims,
-        tuple(_table(folder, claims, number) for number in range(1, len(claims.tables) + 1)),
+        tuple(
+            _table(folder, claims, number, {view.id for view in views if not view.absent})
+            for number in range(1, len(claims.tables) + 1)
+        ),
         views, figures, errata,
         tuple(row for row in records(folder / "errata.csv") if row["status"] == MEASURED),
         records(folder / "costs.csv"),
@@ -158,7 +168,7 @@ def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
     return tuple({str(key): str(value) for key, value in row.items()} for row in frame.to_dict("records"))
 
 
-def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
+def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> ComparisonTable:
     """Rows of the file stand in the order of the claims file: exponents then know their claims."""
     table = claims.tables[number - 1]
     whole, name = folder / f"table_{number}_all.csv", f"table_{number}"
@@ -173,26 +183,30 @@ def _table(folder: Path, claims: ClaimsFile, number: int) -> ComparisonTable:
             name = symbol_of(claims, "epsilon" if parameter == "mu" else parameter)
             by_column.setdefault(f"{name} exponent", []).append(claim)
         cells = tuple(Cell(record[name], tuple(by_column.get(name, ()))) for name in columns)
-        rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"]))
+        empty = record.get("operation counted") == formats.DASH
+        absent = empty and bool(entry.claim_ids()) and tested.isdisjoint(entry.claim_ids())
+        rows.append(Row(cells, entry.claim_ids(), tuple(record["errata"].split()), record["group"], absent))
     return ComparisonTable(table.caption, shown, columns, tuple(rows))
 
 
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
-    source, size = embedded(path)
-    beside = tuple(f"{path.stem}{end}" for end in (".pdf", ".svg", ".csv") if path.with_suffix(end).exists())
-    return FigureView(path.stem, source, *size, experiment, beside)
+    source, size, title = embedded(path)
+    beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")] + [path.parent / NARROW / f"{path.stem}.pdf"]
+    files = tuple(str(each.relative_to(path.parent)) for each in beside if each.exists())
+    return FigureView(path.stem, title or path.stem.replace("_", " "), source, *size, experiment, files)
 
 
-def embedded(path: Path) -> tuple[str, tuple[int, int]]:
-    """A PNG file as a data address with fewer colours, and its size."""
+def embedded(path: Path) -> tuple[str, tuple[int, int], str]:
+    """A PNG file as a data address with fewer colours, its size, and its title."""
     from PIL import Image
 
     with Image.open(path) as image:
+        title = str(image.info.get("Title", ""))
         reduced = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", optimize=True)
-        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size
+        return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
 
 
 def slug(text: Any) -> str:

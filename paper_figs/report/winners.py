@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.sections import embedded
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
@@ -30,6 +31,8 @@ SHOWN: Final = {
     "reference": "not private", "price": "price of privacy", "barred": "barred, less regret",
 }  # fmt: skip
 """Column -> head of the page's table."""
+LEARNERS: Final = ("winner", "second", "bound_of", "reference")
+"""Columns that hold a learner and its variant."""
 PARTS: Final = {
     "profiles": "Performance profiles",
     "pairs": "Pairs of learners that differ",
@@ -50,12 +53,15 @@ class WinnersView:
     data: dict[str, Any]
     counts: TextTable
     parts: tuple[TextTable, ...]
-    figure: tuple[str, tuple[int, int]]
+    figure: tuple[str, tuple[int, int], str]
     verdicts: dict[str, str]
 
 
-def winners_view(results: Path) -> WinnersView | None:
-    """What is known of who wins below a folder of results; None where there is no table of winners."""
+def winners_view(results: Path, names: Names) -> WinnersView | None:
+    """What is known of who wins below a folder of results; None where there is no table of winners.
+
+    `names`: identifier -> what people write, which stands before the identifiers.
+    """
     if not (results / TABLE).exists():
         return None
     table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
@@ -65,9 +71,11 @@ def winners_view(results: Path) -> WinnersView | None:
     longest = table["rounds"] == table.groupby(keys, dropna=False)["rounds"].transform("max")
     contested = table["algorithms"] > 1
     folder = results / FOLDER
+    learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
+    called = {name: learner_name(names, *name.split(".", 1)) for name in learners}
     return WinnersView(
         tuple(SHOWN.values()), tuple(map(tuple, shown.loc[longest & contested, list(SHOWN)].to_numpy())), len(table),
-        _packed(shown.assign(contested=contested.map({True: "yes", False: ""}))),
+        {**_packed(shown.assign(contested=contested.map({True: "yes", False: ""}))), "names": called},
         read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
         tuple(read_captioned(path, title) for name, title in PARTS.items() if (path := folder / f"{name}.md").exists()),
         embedded(folder / "profiles.png"), dict(VERDICTS),

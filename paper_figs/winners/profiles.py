@@ -17,11 +17,11 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from scipy import stats
 
 from dpregret.core.arrays import Array
-from dpregret.paper_figs.figure_style import DASHED, HEIGHT, WIDTH, colours, look, panels, value_ticks
+from dpregret.paper_figs.drawing import style
+from dpregret.paper_figs.drawing.plate import MOST, Page, Plate
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import LEVEL, holm
 
@@ -30,8 +30,6 @@ FEWEST: Final = 6
 """Problems below which nothing is tested: with five no two-sided signed-rank test is below 5 %."""
 EXACT: Final = 50
 """Most problems of an exact test; it has no ties either, else the normal approximation is taken."""
-DRAWN: Final = 7
-"""Learners of a panel."""
 WIDEST: Final = 100.0
 TICKS, COARSE, NARROW = (1, 1.1, 1.2, 1.4, 1.6, 1.8, 2, 3, 4, 5, 10, 20, 50, 100), (1, 2, 5, 10, 20, 50, 100), 4.0
 CLASSES: Final = {"full": "full information", "bandit": "bandit feedback", "experts": "experts", "erm": "batch (ERM)",
@@ -101,42 +99,49 @@ def _signed_rank(apart: Array) -> float:
     return float(stats.wilcoxon(rounded, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
 
 
-def profile_figure(found: pd.DataFrame) -> Figure:
+def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
     classes = [name for name in (*CLASSES, *sorted(set(found["feedback"]) - set(CLASSES)))
                if name in set(found["feedback"])]  # fmt: skip
-    across, down = max(1, min(2, len(classes))), max(1, -(-len(classes) // 2))
-    with look():
-        figure, axes = panels(across, down)
-        figure.set_size_inches(1.25 * WIDTH * across, 1.5 * HEIGHT * down)
-        if not classes:
-            axes[0].set_title("no two algorithms were measured under the same guarantee")
-        for axis, name in zip(axes, classes, strict=False):
-            own = found.loc[found["feedback"] == name]
-            shown = _shown(own)
-            paint = colours(shown)
-            for place, learner in enumerate(shown):
-                taus, shares, count = _curve(own.loc[own["learner"] == learner, "ratio"].to_numpy())
-                axis.step(taus, shares, where="post", color=paint[learner], linewidth=1.5,
-                          linestyle=("-", DASHED, ":")[place % 3], label=f"{learner} ({count})")  # fmt: skip
-            widest = min(WIDEST, 1.1 * own.loc[own["learner"].isin(shown), "ratio"].max())
-            axis.set(xscale="log", xlim=(1.0, max(1.5, widest)), ylim=(0.0, 1.02))
-            axis.set(xlabel="factor tau of the least regret", ylabel="share of its problems")
-            axis.set_title(f"{CLASSES.get(name, name)}, {own['problem'].nunique()} problems")
-            ticks = [tick for tick in TICKS if tick <= max(1.5, widest)]
-            value_ticks(axis.xaxis, ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
-            axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, title="learner (its problems)",
-                        title_fontsize=7.5)  # fmt: skip
-        for axis in axes[max(1, len(classes)) :]:
-            axis.set_visible(False)
-    return figure
+    plate = page.plate(max(1, len(classes)), 2, height=2.0, wide=True)
+    first: list[tuple[int, float, str, str]] = []
+    if not classes:
+        plate.finding = "No two algorithms were measured under the same guarantee"
+    for place, name in enumerate(classes):
+        axis, own = plate.axes[place], found.loc[found["feedback"] == name]
+        shown = _shown(own)
+        widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
+        ticks = [tick for tick in TICKS if tick <= widest]
+        style.log_axis(axis, "x", ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
+        axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03))
+        for learner in shown:
+            taus, shares, count = _curve(own.loc[own["learner"] == learner, "ratio"].to_numpy())
+            look, text = page.looks.at(learner), page.name(learner)
+            marks = slice(0, None, max(1, len(taus) // 5))
+            axis.step(taus, shares, where="post", color=look.colour, linestyle=look.dash)
+            axis.plot(taus[marks], shares[marks], linestyle="none", marker=look.marker, color=look.colour)
+            plate.key(text, color=look.colour, marker=look.marker, linestyle=look.dash)
+            plate.keep(place, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
+            first.append((count, float(shares[0]), text, CLASSES.get(name, name)))
+        axis.set_xlabel(r"factor $\tau$ of the least regret")
+        axis.set_ylabel("share of its problems")
+        axis.set_title(f"{CLASSES.get(name, name)}, {own['problem'].nunique()} problems")
+    if first:
+        count, part, text, where = max(first)
+        plate.finding = f"{text} has the least regret in {part:.0%} of its {count} problems ({where})"
+    plate.setting = (
+        "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
+        f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "
+        "were chosen by us and are no random sample."
+    )
+    return plate
 
 
 def _shown(own: pd.DataFrame) -> list[str]:
     """The learners with most problems, those of the least median ratio first."""
     by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
     by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]
-    return [str(name) for name in by.head(DRAWN).sort_values("median", kind="stable").index]
+    return [str(name) for name in by.head(MOST).sort_values("median", kind="stable").index]
 
 
 def _curve(values: Array) -> tuple[Array, Array, int]:

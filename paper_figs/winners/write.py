@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
 from dpregret.paper_figs import formats
-from dpregret.paper_figs.figure_style import save
+from dpregret.paper_figs.drawing import style
+from dpregret.paper_figs.drawing.plate import Page
 from dpregret.paper_figs.neutral import plain
 from dpregret.paper_figs.winners.cells import CALLS, GUARANTEE, PROBLEM, Facts, Measured, measure, read_rows
 from dpregret.paper_figs.winners.laws import coverage
 from dpregret.paper_figs.winners.profiles import FEWEST, pairs, profile_figure, profiles, ratios
 from dpregret.paper_figs.winners.table import ALONE, VERDICTS, counts, winners
 
-TABLE, FOLDER, CELLS, TIMES = "winners.csv", "winners", "cells.csv", "times.csv"
+TABLE, FOLDER, CELLS, TIMES, PROFILES = "winners.csv", "winners", "cells.csv", "times.csv", "profiles"
 """Names below the folder of results, and in the folder of winners."""
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
@@ -44,8 +45,11 @@ COVERED: Final = (
 )
 
 
-def write_winners(files: Sequence[Path], facts: Facts, results: Path) -> None:
-    """Tables and figure of a run whose files of rows are given; `results` is the folder of results."""
+def write_winners(files: Sequence[Path], facts: Facts, results: Path, names: Mapping[str, str] | None = None) -> None:
+    """Tables and figure of a run whose files of rows are given.
+
+    `results` is the folder of results; `names`: identifier -> what people write.
+    """
     measured = measure(read_rows(files, facts), facts)
     table, found = winners(measured), ratios(measured.cells)
     formats.write_csv(table, results / TABLE)
@@ -66,7 +70,9 @@ def write_winners(files: Sequence[Path], facts: Facts, results: Path) -> None:
     ):  # fmt: skip
         formats.write_csv(tested if name == "pairs" else frame, out / f"{name}.csv")
         formats.write_captioned(worded(frame), said, out, name)
-    save(profile_figure(found), out / "profiles")
+    with style.look():
+        plate = profile_figure(found, Page(names or {}))
+    plate.save(out / PROFILES, data=f"{PROFILES}_figure")
 
 
 def cells_table(cells: pd.DataFrame) -> pd.DataFrame:

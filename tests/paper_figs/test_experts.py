@@ -11,10 +11,12 @@ import pytest
 from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
-from dpregret.paper_figs import comparison_figures
+from dpregret.core.arrays import Array
 from dpregret.paper_figs.cells import EDGE, NotRun, best_regularisation, collect_cells
-from dpregret.paper_figs.claims import Claim, FigureEntry
+from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.drawing import compare, sweep
+from dpregret.paper_figs.drawing.plate import Page, Plate
 from dpregret.paper_figs.planted import make_claim
 from dpregret.paper_figs.tables import write_further_table, write_tables
 from dpregret.paper_figs.verdicts import judge
@@ -129,7 +131,7 @@ def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: 
     paper = repository / "workflows/papers/asi_et_al_2023"
     write_tables(expert_runs, paper, tmp_path)
     write_further_table(expert_runs, paper, tmp_path, 2)
-    first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in (1, 2))
+    first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in ("1_all", 2))
     assert len(first) == len(load_claims(paper / "claims.yaml").tables[0].rows)
     assert set(second["algorithm"]) >= {"Algorithm 4", "Algorithm 1 over a net, d = 1"}
     row = first.loc[(first["algorithm"] == "Algorithm 1, pure") & (first["group"] == "corrected")].iloc[0]
@@ -138,24 +140,33 @@ def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: 
     assert "window" not in first.columns
 
 
-def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Path) -> None:
+def drawn(plate: Plate, series: str) -> Array:
+    """The means of a curve."""
+    data = plate.data()
+    return data.loc[(data["series"] == series) & (data["what"] == "mean"), "y"].to_numpy()
+
+
+def asi(repository: Path) -> ClaimsFile:
+    """Words of the paper, without its claims."""
+    return load_claims(repository / "workflows/papers/asi_et_al_2023/claims.yaml").model_copy(update={"claims": ()})
+
+
+def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Path, repository: Path) -> None:
     from dpregret.paper_figs.runs import read_runs
 
     runs = read_runs(expert_runs)
     private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")]
     both = pd.concat([private, private.assign(epsilon=np.inf, regret=private["regret"] / 4)], ignore_index=True)
-    sweep = FigureEntry(
+    entry = FigureEntry(
         type="sweep", experiment="experts-horizon", parameter="horizon",
         where={"epsilon": float(private["epsilon"].iloc[0])}, counterpart="sparse-vector.zcdp",
     )  # fmt: skip
-    lines = {
-        str(line.get_label()): line for line in comparison_figures.sweep_figure(both, sweep, "regret").axes[0].lines
-    }
-    assert lines["sparse-vector zcdp"].get_ydata() == pytest.approx(4000.0, rel=0.05)
-    assert lines["sparse-vector without noise"].get_ydata() == pytest.approx(1000.0, rel=0.05)
+    plate = sweep.sweep(Page(), both, asi(repository), entry)
+    assert drawn(plate, "sparse vector, zcdp") == pytest.approx(4000.0, rel=0.05)
+    assert drawn(plate, "sparse vector, without noise") == pytest.approx(1000.0, rel=0.05)
 
 
-def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Path) -> None:
+def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Path, repository: Path) -> None:
     from dpregret.paper_figs.runs import read_runs
 
     runs = read_runs(expert_runs)
@@ -163,15 +174,14 @@ def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Pat
     private = private.loc[private["variant"] == "zcdp"]
     windows = [private.assign(window=window, regret=private["regret"] * window) for window in (1, 4)]
     whole = private.assign(learner="whole", window=4096, regret=7.0)
-    sweep = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", where={"window": 4})
-    figure = comparison_figures.sweep_figure(pd.concat([*windows, whole], ignore_index=True), sweep, "regret")
-    lines = {str(line.get_label()): line for line in figure.axes[0].lines}
-    assert lines["sparse-vector zcdp"].get_ydata() == pytest.approx(16000.0, rel=0.05)
-    assert lines["whole zcdp"].get_ydata() == pytest.approx(7.0)
+    entry = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", where={"window": 4})
+    plate = sweep.sweep(Page(), pd.concat([*windows, whole], ignore_index=True), asi(repository), entry)
+    assert drawn(plate, "sparse vector, zcdp") == pytest.approx(16000.0, rel=0.05)
+    assert drawn(plate, "whole, zcdp") == pytest.approx(7.0)
 
 
 @pytest.mark.parametrize(("parameter", "lines"), [("horizon", 2), ("epsilon", 1)])
-def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str, lines: int) -> None:
+def test_overhead_is_the_difference_run_by_run(expert_runs: Path, repository: Path, parameter: str, lines: int) -> None:
     from dpregret.paper_figs.runs import read_runs
 
     runs = read_runs(expert_runs)
@@ -179,14 +189,13 @@ def test_overhead_is_the_difference_run_by_run(expert_runs: Path, parameter: str
     free = free.loc[free["learner"] == "sparse-vector"]
     noisy = [free.assign(epsilon=epsilon, regret=free["regret"] + 80 / epsilon) for epsilon in (1.0, 4.0)]
     entry = FigureEntry(type="overhead", experiment="experts-horizon", parameter=parameter)
-    figure = comparison_figures.overhead_figure(pd.concat([free, *noisy], ignore_index=True), entry)
-    drawn = figure.axes[0].containers
-    assert len(drawn) == lines
-    found = [np.asarray(each[0].get_ydata(), dtype=float) for each in drawn]
+    plate = compare.overhead(Page(), pd.concat([free, *noisy], ignore_index=True), asi(repository), entry)
+    found = [own["y"].to_numpy() for _, own in plate.data().groupby("series", sort=False)]
+    assert len(found) == lines
     assert found[0] == pytest.approx(80.0 if lines == 2 else [80.0, 20.0])
     assert found[-1] == pytest.approx(20.0 if lines == 2 else [80.0, 20.0])
     with pytest.raises(NotRun, match="no learner of experts-horizon has a non-private counterpart"):
-        comparison_figures.overhead_figure(pd.concat(noisy), entry)
+        compare.overhead(Page(), pd.concat(noisy), asi(repository), entry)
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:
@@ -194,17 +203,17 @@ def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, reposit
 
     runs, claims = read_runs(expert_runs), load_claims(repository / "workflows/papers/asi_et_al_2023/claims.yaml")
     entries = {(entry.type, entry.experiment): entry for entry in claims.figures}
-    sweep = comparison_figures.sweep_figure(runs, entries["sweep", "experts-horizon"], "regret")
-    assert [text.get_text() for text in sweep.axes[0].texts] == ["1000000"]  # 40 T^(1/3) = 4000
-    scaled = comparison_figures.sweep_figure(
-        runs, FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3), "regret"
-    )
-    flat = next(line for line in scaled.axes[0].lines if str(line.get_label()).startswith("shrinking-dartboard"))
-    assert flat.get_ydata() == pytest.approx(40.0, rel=0.05)
-    shares = comparison_figures.winners_figure(runs, entries["winners", "winners"]).axes[0].texts
-    assert len(shares) == 2 * 9
-    tuning = comparison_figures.tuning_figure(runs, claims, entries["tuning", "smooth-lambda"])
-    assert len(tuning.axes[0].lines) == len(HORIZONS)
-    bounds = comparison_figures.bounds_figure(runs, FigureEntry(type="bounds", experiment="experts-theorem",
-                                                                parameter="experts"), "regret")  # fmt: skip
-    assert [axis.get_title() for axis in bounds.axes] == ["sparse-vector pure"]
+    crossed = sweep.sweep(Page(), runs, claims, entries["sweep", "experts-horizon"])
+    assert crossed.data().set_index("series").loc["crossing", "x"] == pytest.approx(1e6)  # 40 T^(1/3) = 4000
+    assert crossed.finding.startswith("sparse vector (zcdp) overtakes shrinking dartboard (zcdp)")
+    entry = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", scaled=1 / 3)
+    scaled = sweep.sweep(Page(), runs, claims, entry)
+    assert drawn(scaled, "shrinking dartboard, zcdp") == pytest.approx(40.0, rel=0.05)
+    shares = compare.winners(Page(), runs, claims, entries["winners", "winners"])
+    assert len(shares.axes[0].texts) == len(shares.data()) == 2 * 9
+    tuning = compare.tuning(Page(), runs, claims, entries["tuning", "smooth-lambda"])
+    tried = tuning.data().loc[lambda data: data["panel"].str.startswith("1"), "series"]
+    assert set(tried) == {f"T = 2^{int(np.log2(horizon))}" for horizon in HORIZONS}
+    entry = FigureEntry(type="bounds", experiment="experts-theorem", parameter="experts")
+    bounds = sweep.bounds(Page(), runs, claims, entry)
+    assert [bounds.title(place) for place in range(len(bounds.axes))] == ["sparse vector, pure"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 
 import matplotlib as mpl
@@ -8,11 +9,20 @@ import pandas as pd
 import pytest
 
 from dpregret.core import stamped
-from dpregret.paper_figs import figures, regret_figures
+from dpregret.paper_figs import figures
+from dpregret.paper_figs.claims import FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
-from dpregret.paper_figs.curves import curve, series_of
-from dpregret.paper_figs.figure_style import colours, save
+from dpregret.paper_figs.drawing import costs as cost_figures
+from dpregret.paper_figs.drawing.looks import GREY, Look, Looks, hue_of
+from dpregret.paper_figs.drawing.plate import MOST, Page
+from dpregret.paper_figs.drawing.series import Series, curve, panels_of, rows_of, series_of
+from dpregret.paper_figs.drawing.words import interval, power_of_two, rate_math, tidy
+from dpregret.paper_figs.formats import read_csv
+from dpregret.paper_figs.rates import parse
 from dpregret.paper_figs.runs import read_runs
+from dpregret.workflows.names import display_names
+
+NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
 
 
 def costs() -> pd.DataFrame:
@@ -34,45 +44,92 @@ def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
     stamped.write(costs(), out / "costs.parquet", stamped.Stamp("", ""))
     stamped.write(ages(), out / "expiry.parquet", stamped.Stamp("", ""))
     paper = repository / "workflows/papers/lou_cheung_2020"
-    return figures.write_figures(runs, paper, out / "figures", out / "costs.parquet", out / "expiry.parquet")
+    files = out / "costs.parquet", out / "expiry.parquet"
+    return figures.write_figures(runs, paper, out / "figures", *files, names=NAMES)
 
 
-def test_every_figure_is_written_with_the_same_bytes(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
-    folders = [tmp_path / name for name in ("one", "two")]
-    for folder in folders:
-        folder.mkdir()
+def test_every_figure_is_written_with_its_data(paper_runs: Path, repository: Path, tmp_path: Path) -> None:
     before = dict(mpl.rcParams)
-    first, second = (draw(paper_runs, repository, folder) for folder in folders)
+    paths = draw(paper_runs, repository, tmp_path)
     assert dict(mpl.rcParams) == before
-    assert {path.stem for path in first} == {
+    assert {path.stem for path in paths if path.suffix == ".png"} == {
         "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs", "loss_by_age",
     }  # fmt: skip
+    assert {path.suffix for path in paths if path.stem == "exponent_dimension"} == {".pdf", ".png", ".svg", ".csv"}
+    assert (tmp_path / "figures" / "one_column" / "exponent_dimension.pdf") in paths
+    data = read_csv(tmp_path / "figures" / "exponent_dimension.csv")
+    assert set(data["series"]) >= {"WDP-COCOP (Gamma), corrected", "predicted law"}
+    assert not data["series"].str.contains("wdp-cocop").any()
+
+
+def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
+    first, second = (cost_figures.ages(Page(), ages()).save(tmp_path / name / "age") for name in ("one", "two"))
+    assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):
-        assert one.stat().st_size > 2000
         assert one.read_bytes() == two.read_bytes()
+    assert b"CreationDate" not in first[0].read_bytes()
+    assert b"/FontFile2" in first[0].read_bytes()  # TrueType, embedded
 
 
 def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:
     claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
-    figure = figures.exponent_figure(read_runs(paper_runs), claims, "dimension", "dimension")
-    slopes = [line for line in figure.axes[1].lines if line.get_marker() == "o"]
-    assert len(slopes) == 1
-    assert np.asarray(slopes[0].get_ydata()) == pytest.approx(np.zeros(4), abs=1e-9)
+    entry = next(each for each in claims.figures if each.name == "exponent_dimension")
+    plate = figures.draw(Page(NAMES), read_runs(paper_runs), claims, entry, None)
+    data = plate.data().set_index("what")["y"]
+    assert data["local slope of response over law"].to_numpy() == pytest.approx(np.zeros(4), abs=1e-9)
+    assert plate.finding.startswith("Regret per $\\ln T$ follows $d$: fitted power 1.00")
 
 
-def test_regret_curves_carry_their_bands(paper_runs: Path) -> None:
+def test_regret_curves_carry_their_bands(paper_runs: Path, repository: Path) -> None:
     runs = read_runs(paper_runs)
+    rows = rows_of(runs, "horizon")
     series = series_of(runs, "horizon")
-    assert [each.name for each in series] == ["wdp-cocop-gamma corrected", "ftal"]
-    horizons, means, reach = curve(runs, "horizon", series[0])
-    assert means == pytest.approx(10 + 20 * np.log(horizons))
-    assert (reach > 0).all()
-    figure = regret_figures.regret_figure(runs, "horizon", series)
-    assert len(figure.axes[0].collections) == 2
+    assert [each.name(Page(NAMES)) for each in series] == ["WDP-COCOP (Gamma), corrected", "ftal, plain"]
+    drawn = curve(rows, series[0])
+    assert drawn.means == pytest.approx(10 + 20 * np.log(drawn.values))
+    assert (drawn.reach > 0).all()
+    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
+    plate = figures.draw(Page(NAMES), runs, claims, FigureEntry(type="regret", experiment="horizon"), None)
+    assert len(plate.axes[0].collections) == 2
+    low = plate.data().loc[lambda data: data["what"] == "mean", "low"]
+    assert low.notna().all()
 
 
-def test_figures_are_saved_without_dates(tmp_path: Path) -> None:
-    paths = save(regret_figures.age_figure(ages()), tmp_path / "age")
-    assert [path.name for path in paths] == ["age.pdf", "age.png"]
-    assert b"CreationDate" not in paths[0].read_bytes()
-    assert len(set(colours(["a", "b", "c"]).values())) == 3
+def test_no_two_algorithms_of_the_project_look_alike() -> None:
+    names = display_names()
+    looks, keys = Looks(names), [key for key in names if "." in key.strip(".") and ":" not in key and key[0] != "."]
+    drawn = {key: looks.of(*key.split(".", 1), private=hue_of(key) != GREY) for key in keys}
+    assert len(set(drawn.values())) == len(keys) > 100
+    assert Looks(dict(reversed(names.items()))).of("noisy-gd", "corrected") == drawn["noisy-gd.corrected"]
+    for one, two in combinations(("wdp-cocop-gaussian.corrected", "wdp-cocop-gamma.corrected",
+                                  "noise-per-gradient.corrected", "wdp-scofw-gamma.corrected"), 2):  # fmt: skip
+        assert drawn[one].marker != drawn[two].marker  # told apart in grey too
+
+
+def test_a_panel_holds_six_curves_and_refuses_two_that_look_alike() -> None:
+    series = [Series("a", f"v{number}") for number in range(5)] + [Series(name, "x") for name in "bcd"]
+    parts = panels_of(series)
+    assert max(map(len, parts)) <= MOST
+    assert [each for part in parts for each in part] == series
+    plate = Page().plate(1)
+    look = Look((0, 0, 0), "o")
+    plate.curve(0, "one", [1, 2], np.ones(2), look, hollow=np.array([True, False]))
+    assert [line.get_markerfacecolor() for line in plate.axes[0].lines[1:]] == [(0, 0, 0), (1.0, 1.0, 1.0)]
+    with pytest.raises(ValueError, match="'two' looks like 'one'"):
+        plate.curve(0, "two", [1, 2], np.ones(2), look)
+
+
+def test_mathematics_is_set_as_such() -> None:
+    assert rate_math(parse("T^0.5 ln(T/delta)^2")) == r"T^{1/2}\,\ln^{2}\,(T/\delta)"
+    assert rate_math(parse("(log2 W + 1) A_W")) == r"(\log_2 W + 1)\,A_W"
+    assert (power_of_two(2**14), power_of_two(16)) == ("$2^{14}$", "16")
+    assert tidy("l1 ball, eta = 1 for L*") == r"$\ell_1$ ball, $\eta$ = 1 for $L^*$"
+    assert tidy("5$ of \\beta") == r"5\$ of /beta"
+    assert interval(-0.001, -0.02, 0.5) == "0.00 [\N{MINUS SIGN}0.02, 0.50]"
+
+
+def test_oracle_costs_are_drawn_by_set() -> None:
+    plate = cost_figures.costs(Page(), costs())
+    data = plate.data()
+    assert data.loc[data["series"] == "projection", "y"].to_numpy()[:3] == pytest.approx([24, 48, 96])
+    assert "3 times a call of the linear oracle" in plate.finding

@@ -13,7 +13,9 @@ from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.core import stamped
 from dpregret.paper_figs.cells import collect_cells, coordinate
 from dpregret.paper_figs.claims import Claim, ClaimsFile
-from dpregret.paper_figs.exact_figures import crossover_figure, gain_figure
+from dpregret.paper_figs.drawing.exact import crossover
+from dpregret.paper_figs.drawing.gains import gain
+from dpregret.paper_figs.drawing.plate import Page
 from dpregret.paper_figs.gains import gains, ratio, write_gains
 from dpregret.paper_figs.planted import Sweep, make_claim
 from dpregret.paper_figs.readme import verdict_table
@@ -134,10 +136,9 @@ def test_gains_are_drawn_with_what_the_noise_predicts() -> None:
         "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
         "figures": [{"type": "gain", "experiment": "window", "parameter": "window"}],
     })  # fmt: skip
-    axis = gain_figure(runs, texts, texts.figures[0]).axes[0]
-    drawn = [line.get_ydata() for line in axis.get_lines() if len(np.atleast_1d(line.get_ydata())) == len(WINDOWS)]
-    assert any(np.allclose(each, 5.0) for each in drawn)
-    assert any(np.allclose(each, 3.0) for each in drawn)
+    data = gain(Page(), runs, texts, texts.figures[0]).data().set_index("what")["y"]
+    assert data["ratio of noise"].to_numpy() == pytest.approx([5.0] * len(WINDOWS))
+    assert data["ratio of regrets"].to_numpy() == pytest.approx([3.0] * len(WINDOWS))
 
 
 def test_saturated_cells_of_a_gain_are_marked() -> None:
@@ -179,11 +180,14 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
         for learner, each in means.items() for horizon, mean in zip((16, 64, 256), each, strict=True)
         for epsilon in (1.0, np.inf) for dimension in (2, 4) for run in range(8)
     ])  # fmt: skip
-    axes = crossover_figure({"crossover": table}, runs).axes
-    assert [axis.get_title() for axis in axes] == ["Laplace tree", "Gaussian tree"]
-    assert [list(line.get_ydata()) for line in axes[1].get_lines()] == [[2**24, 2**30], [2**22, 2**28], [], [], []]
-    assert [list(line.get_ydata()) for line in axes[0].get_lines()][2:] == [[64], [16], [256]]
-    assert crossover_figure({"crossover": table}, pd.DataFrame()).axes
+    plate = crossover(Page(), {"crossover": table}, runs)
+    assert [plate.title(place) for place in (0, 1)] == ["Laplace tree", "Gaussian tree"]
+    data = plate.data()
+    assert list(data.loc[data["panel"] == "2 Gaussian tree", "y"]) == [2**24, 2**30, 2**22, 2**28]
+    measured = data.loc[data["what"] == "who had the smaller regret"].set_index("series")["y"]
+    found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
+    assert found == [64, 16, 256]
+    assert crossover(Page(), {"crossover": table}, pd.DataFrame()).axes
 
 
 def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:

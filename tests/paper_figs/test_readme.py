@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import readme, show
+from dpregret.paper_figs.printed import text
 from dpregret.paper_figs.readme_findings import findings
 from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
 
@@ -116,9 +117,11 @@ def test_findings_are_counted_and_filled_from_the_reference(tmp_path: Path) -> N
     exact.to_csv(tmp_path / "audit" / "exact_losses.csv", index=False)
     private = lines(*((name, origin, verdict, "private", "l", "", "", "") for name, origin, verdict in (
         ("a", "paper", "violated"), ("b", "paper", "reproduced"), ("c", "derived", "violated"))))  # fmt: skip
-    found = findings(tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"))
+    found = findings(
+        tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"), {"l": "noisy L"}
+    )
     assert "1. **1 of 2 privacy guarantees" in found
-    assert found.endswith("   - `l` (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
+    assert found.endswith("   - noisy L (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
     gain = {"learner": "wdp-cocop-gaussian", "with": "root", "over": "corrected", "experiment": "window"}
     kinks = ("random-kink", 16, 2.46), ("random-kink", 256, 3.0), ("random-kink", 1024, 4.0), ("norm-kink", 16, 9.0)
     gains = pd.DataFrame(
@@ -133,12 +136,18 @@ def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path)
     (tmp_path / "table_1.csv").write_text(
         "algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n"
     )
-    (tmp_path / "table_1.md").write_text("| as printed |\n")
     assert readme.table_text(tmp_path / "table_1.csv").splitlines()[0].split("|")[1:-1] == [
         " algorithm   ", " group   ", " delivered eps   ", " errata   "
     ]  # fmt: skip
     (tmp_path / "table_1_all.csv").write_text("")
-    assert readme.table_text(tmp_path / "table_1.csv") == "| as printed |\n"
+    said = ("as printed,a1,T⁰ ln T,1.00 [0.9; 1.1],linear regret,✗,", "corrected,a2,T⁰ ln T,0.00 [0; 0],reproduced,✓,")
+    lines = ["1,who,1,leader,,,,,,,", *(f"1,rate,1,O(ln T),{each}" for each in said)]
+    (tmp_path / "table_1.csv").write_text("\n".join([",".join(text.COLUMNS), *lines, ""]))
+    shown = readme.table_text(tmp_path / "table_1.csv").splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (shown[0], shown[2])]
+    assert cells[0] == ["who", "rate", "as printed", "measured, or corrected"]
+    assert cells[1] == ["leader", "O(ln T)", "T⁰ ln T: 1.00 ✗", "T⁰ ln T: 0.00 ✓"]
+    assert shown[-1] == "✗ linear regret, ✓ reproduced"
 
 
 def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:

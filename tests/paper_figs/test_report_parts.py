@@ -21,7 +21,7 @@ REFERENCE = Path("results") / "reference"
 
 def test_findings_are_measured_and_gone_when_not_run(repository: Path, tmp_path: Path) -> None:
     texts = load_paper(repository / f"workflows/papers/{PAPER}")
-    for name in ("claims.csv", "checks.csv", "errata.csv", "table_1.csv"):
+    for name in ("claims.csv", "checks.csv", "errata.csv", "table_1_all.csv"):
         (tmp_path / PAPER).mkdir(exist_ok=True)
         shutil.copy(repository / REFERENCE / PAPER / name, tmp_path / PAPER)
 
@@ -78,9 +78,8 @@ def test_a_command_plays_the_host_and_the_counterpart_too_and_names_the_full_pro
 def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository: Path, tmp_path: Path) -> None:
     texts = load_paper(repository / f"workflows/papers/{PAPER}")
     (tmp_path / PAPER).mkdir()
-    for name in ("claims.csv", "checks.csv", "errata.csv"):
+    for name in ("claims.csv", "checks.csv", "errata.csv", "table_1_all.csv"):
         shutil.copy(repository / REFERENCE / PAPER / name, tmp_path / PAPER)
-    shutil.copy(repository / REFERENCE / PAPER / "table_1.csv", tmp_path / PAPER / "table_1_all.csv")
     (tmp_path / PAPER / "table_1.html").write_text("<main>\n<table><tr><td>as printed</td></tr></table></main>")
     (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}, Recompute(tmp_path)).tables
     assert str(table.printed) == "<table><tr><td>as printed</td></tr></table>"

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from dpregret.paper_figs.drawing.plate import Page
 from dpregret.paper_figs.winners import cells as measuring
 from dpregret.paper_figs.winners import page
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts
@@ -179,8 +180,9 @@ def test_profiles_are_shares_of_a_learners_own_problems() -> None:
     assert table.loc["b.plain", ["within 1", "within 2", "within 5"]].tolist() == [0.5, 0.75, 1.0]
     assert table.loc["c.plain", "within 1"] == 0.5
     assert pairs(found).empty
-    assert len(profile_figure(found).axes[0].lines) == 3  # those on as many problems as the most frequent one
-    assert profile_figure(found.iloc[:0]).axes[0].get_title().startswith("no two algorithms")
+    plate = profile_figure(found, Page())
+    assert plate.data()["series"].nunique() == 3  # those on as many problems as the most frequent one
+    assert profile_figure(found.iloc[:0], Page()).finding.startswith("No two algorithms")
 
 
 def test_pairs_are_tested_on_common_problems_and_corrected() -> None:

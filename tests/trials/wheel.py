@@ -24,14 +24,17 @@ CALLS = {
     ("-c", "import dpregret; print(dpregret.__file__)"): (0, "elsewhere"),
     ("-c", LEARNERS): (0, ""),
     ("-c", PAPERS): (0, "lou_cheung_2020"),
-    ("-m", "dpregret.audit", "my_noise.py:right", "--rounds", "64"): (0, "verdict: keeps its claim"),
-    ("-m", "dpregret.advise", "--rounds", "1e5", "--dimension", "32", "--epsilon", "1", "--window", "1024"): (
+    ("-m", "dpregret", "audit", "my_noise.py:right", "--rounds", "64"): (0, "verdict: keeps its claim"),
+    ("-m", "dpregret", "advise", "--rounds", "1e5", "--dimension", "32", "--epsilon", "1", "--window", "1024"): (
         0,
         "regret",
     ),
     ("-m", "dpregret", "compare", "kept", "kept"): (0, "claims in common: 0 exponents moved beyond their intervals"),
-    ("-m", "dpregret.verify", "kept"): (2, "kept: no manifest.json"),
-    ("-m", "dpregret.workflows.costs", "ci"): (0, "CPU"),
+    ("-m", "dpregret", "verify", "kept"): (2, "kept: no manifest.json"),
+    ("-m", "dpregret", "predict", "ci"): (0, "CPU"),
+    ("-m", "dpregret", "--help"): (0, "advise"),
+    ("-m", "dpregret", "run", "lou_cheung"): (2, "dpregret: no clone of dpregret: "),
+    ("-m", "dpregret", "table", "lou_cheung"): (2, "dpregret: no clone of dpregret: "),
 }
 
 

@@ -264,7 +264,7 @@ def test_dimensions_by_set(settings: dict[str, Any], write: Write) -> None:
 def test_profiles_by_name_and_by_path() -> None:
     assert profile_path("ci") == PROFILES / "ci.yaml"
     assert profile_path("some/where/mine.yaml") == Path("some/where/mine.yaml")
-    with pytest.raises(ConfigError, match="full, large, large-slice, smoke; did you mean 'full'"):
+    with pytest.raises(ConfigError, match="full, large, large-slice, quick, smoke; did you mean 'full'"):
         profile_path("fulll")
     with pytest.raises(ConfigError, match="not 5"):
         profile_path(5)
@@ -278,7 +278,7 @@ def test_other_options_than_profile_are_refused() -> None:
     assert check_options({}) == PROFILES / "full.yaml"
 
 
-@pytest.mark.parametrize("profile", ["full", "ci", "smoke"])
+@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke"])
 def test_shipped_profiles_pass_with_what_is_installed(profile: str, known: Path) -> None:
     """The full one was looked at for others too."""
     config = load_config(PROFILES / f"{profile}.yaml", checked=Checked(known / "checked.json"))

@@ -127,7 +127,7 @@ def test_a_terminal_shows_time_left_what_runs_and_what_ended_last() -> None:
         screen.display.close()
     assert isinstance(shown.file, io.StringIO)
     first, *rest = (line.rstrip() for line in shown.file.getvalue().splitlines())
-    assert first.endswith("30%, about 70 s left, 3 of 10 jobs")
+    assert first.endswith("30%, about 65 s left, 3 of 10 jobs")
     assert rest == ["runs  tables p (5 s)"] * 6 + ["      and 3 more", "ended p horizon/ftal.plain (20 s)"]
 
 

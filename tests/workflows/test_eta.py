@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from dpregret.workflows.eta import LEAST_SECONDS, Eta, duration, expected_seconds, farewell
+from dpregret.workflows.eta import LEAST_SECONDS, TRUSTED, Eta, duration, expected_seconds, farewell
 
 
 class Clock:
@@ -29,10 +29,11 @@ def test_time_left_is_the_work_left_at_the_pace_of_the_work_done(clock: Clock) -
     clock.now = 20.0
     assert [eta.end(job) for job in range(3)] == [20.0] * 3
     assert eta.share() == 0.3
-    assert eta.left() == pytest.approx(7 * 20 / 2)
+    each = 10 * (3 * 20 + TRUSTED * 100) / (3 * 10 + TRUSTED * 100)
+    assert eta.left() == pytest.approx(7 * each / 2)
     eta.start(3)
     clock.now = 30.0
-    assert eta.left() == pytest.approx((7 * 20 - 10) / 2)
+    assert eta.left() == pytest.approx((7 * each - 10) / 2)
 
 
 def test_the_longest_job_is_a_lower_bound(clock: Clock) -> None:

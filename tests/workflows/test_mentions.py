@@ -111,7 +111,7 @@ def small(name: str) -> Config:
     return load_config(PROFILES / f"{name}.yaml", check=False)
 
 
-@pytest.mark.parametrize("profile", ["full", "ci", "smoke", "large"])
+@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke", "large"])
 def test_what_a_smaller_profile_leaves_out_is_no_mistake(profile: str) -> None:
     config = small(profile)
     check_mentions(config)

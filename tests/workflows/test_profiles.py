@@ -17,7 +17,7 @@ from dpregret.workflows.schema import file_schema
 Write = Callable[[Any], Path]
 
 
-@pytest.mark.parametrize("profile", ["full", "ci", "smoke", "large"])
+@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke", "large"])
 def test_shipped_profiles_follow_the_schema(profile: str) -> None:
     data = yaml.safe_load((PROFILES / f"{profile}.yaml").read_text())
     if profile == "full":

@@ -69,7 +69,8 @@ WINNERS = [
         for name in ("profiles", "pairs", "coverage")
         for form in ("csv", "md", "html")
     ],
-    *[f"winners/profiles.{form}" for form in ("png", "pdf")],
+    *[f"winners/profiles.{form}" for form in ("png", "pdf", "svg")],
+    "winners/profiles_figure.csv",
 ]
 CONDA = DeploymentMethod.CONDA in workflow.deployment_settings.deployment_method
 PYTHON = "python" if CONDA else shlex.quote(sys.executable)

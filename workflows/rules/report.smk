@@ -39,6 +39,9 @@ rule paper_report:
     params:
         profile=CONFIG.profile,
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        facts=fingerprint.module_fingerprint(
+            "dpregret.workflows.names", "html_report.py"
+        ),
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "html_report.py", wildcards.paper
         ),

@@ -89,6 +89,7 @@ rule figures:
         "../envs/bench.yaml"
     params:
         settings=lambda wildcards: CONFIG.fingerprint(wildcards.paper),
+        names=fingerprint.module_fingerprint("dpregret.workflows.names", "figures.py"),
         code=lambda wildcards: fingerprint.figures_fingerprint(
             "figures.py", wildcards.paper
         ),
@@ -115,6 +116,7 @@ rule winners:
     params:
         settings=[CONFIG.fingerprint(paper) for paper in CONFIG.papers],
         facts=fingerprint.module_fingerprint("dpregret.workflows.winners", "winners.py"),
+        names=fingerprint.module_fingerprint("dpregret.workflows.names", "winners.py"),
         code=fingerprint.figures_fingerprint("winners.py"),
     shell:
         task(

@@ -4,6 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from dpregret.paper_figs.figures import write_figures
+from dpregret.workflows.names import display_names
 from dpregret.workflows.profiles import PAPERS
 from dpregret.workflows.results import link_files
 from dpregret.workflows.task import Asked
@@ -22,4 +23,5 @@ def main(asked: Asked) -> None:
             expiry_file=next(iter(asked.paths("expiry")), None),
             exact=next(iter(asked.paths("exact")), None),
             experiments=set(asked.settings.papers[paper].experiments),
+            names=display_names(),
         )

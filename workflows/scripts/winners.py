@@ -2,6 +2,7 @@
 
 from dpregret.paper_figs.winners.cells import read_refutations
 from dpregret.paper_figs.winners.write import write_winners
+from dpregret.workflows.names import display_names
 from dpregret.workflows.results import check_run
 from dpregret.workflows.task import Asked
 from dpregret.workflows.winners import facts
@@ -13,4 +14,4 @@ def main(asked: Asked) -> None:
     for path in files:
         check_run(path, config)
     refuted = read_refutations(*asked.paths("audit"), *asked.paths("exact"))
-    write_winners(files, facts(config, refuted), asked.output.parent)
+    write_winners(files, facts(config, refuted), asked.output.parent, display_names())

@@ -3,7 +3,7 @@
 (() => {
   const holder = document.getElementById("winners-data");
   if (!holder) return;
-  const { shown, filters, columns } = JSON.parse(holder.textContent);
+  const { shown, filters, columns, names } = JSON.parse(holder.textContent);
   const form = document.querySelector(".winners-filter"), body = document.querySelector("#winners-table tbody");
   const count = form.querySelector(".count"), MOST = 400;
   const size = columns[shown[0]].codes.length, every = [...Array(size).keys()];
@@ -27,7 +27,7 @@
     });
     if (contested.checked) chosen.push((row) => cell("contested", row) === "yes");
     const parts = words.value.toLowerCase().split(/\s+/).filter(Boolean);
-    if (parts.length) chosen.push((row) => { const text = shown.map((name) => cell(name, row)).join(" ").toLowerCase(); return parts.every((part) => text.includes(part)); });
+    if (parts.length) chosen.push((row) => { const text = shown.map((name) => `${cell(name, row)} ${names[cell(name, row)] || ""}`).join(" ").toLowerCase(); return parts.every((part) => text.includes(part)); });
     return every.filter((row) => chosen.every((fits) => fits(row)));
   };
 
@@ -42,7 +42,10 @@
     count.textContent = `${rows.length} of ${size} settings${rows.length > MOST ? `, the first ${MOST} shown` : ""}`;
     body.replaceChildren(...rows.slice(0, MOST).map((row) => {
       const line = document.createElement("tr");
-      line.append(...shown.map((name) => element("td", { textContent: cell(name, row) })));
+      line.append(...shown.map((name) => {
+        const text = cell(name, row);
+        return text in names ? element("td", {}, names[text], element("br"), element("small", { className: "identifier", textContent: text })) : element("td", { textContent: text });
+      }));
       return line;
     }));
   };
