@@ -1,5 +1,6 @@
 """The front door: what can be asked for. How it is made stands in workflows/rules."""
 
+import gc
 import os
 import re
 import shlex
@@ -8,6 +9,9 @@ from functools import cache
 from pathlib import Path
 
 from snakemake.settings.types import DeploymentMethod
+
+# a plan is many objects that stay: to look at all of them again and again takes a sixth of a dry run
+gc.set_threshold(50_000, 20, 100)
 
 try:
     from dpregret.core.errors import ConfigError, fault

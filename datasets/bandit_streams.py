@@ -97,7 +97,8 @@ class Cone(BanditStream):
     def anchor(self) -> Array:
         """z (n,)."""
         vertex = self.domain.linear_oracle(np.arange(1.0, self.domain.dimension + 1))
-        return 0.1 * self.domain.center() + 0.9 * vertex
+        anchor: Array = 0.1 * self.domain.center() + 0.9 * vertex
+        return anchor
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
@@ -134,7 +135,8 @@ class LinearStream(BanditStream):
     @cached_property
     def offsets(self) -> Array:
         """Minus the least loss of each over the set (pool,)."""
-        return -vecdot(self.costs, self.domain.linear_oracle(self.costs))
+        offsets: Array = -vecdot(self.costs, self.domain.linear_oracle(self.costs))
+        return offsets
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
