@@ -97,8 +97,7 @@ class Cone(BanditStream):
     def anchor(self) -> Array:
         """z (n,)."""
         vertex = self.domain.linear_oracle(np.arange(1.0, self.domain.dimension + 1))
-        anchor: Array = 0.1 * self.domain.center() + 0.9 * vertex
-        return anchor
+        return 0.1 * self.domain.center() + 0.9 * vertex
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
@@ -135,8 +134,7 @@ class LinearStream(BanditStream):
     @cached_property
     def offsets(self) -> Array:
         """Minus the least loss of each over the set (pool,)."""
-        offsets: Array = -vecdot(self.costs, self.domain.linear_oracle(self.costs))
-        return offsets
+        return -vecdot(self.costs, self.domain.linear_oracle(self.costs))
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
