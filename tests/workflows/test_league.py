@@ -223,7 +223,6 @@ def test_documents_tell_the_measured_gain() -> None:
     found = pd.read_csv(ROOT / "results/reference/prefix_sums/gains.csv")
     found = found.loc[(found["learner"] == "wdp-cocop-gaussian") & (found["with"] == "root")]
     found = found.loc[(found["experiment"] == "window") & (found["stream"] == "random-kink")].set_index("value")
-    least, middle, most = (f"{found.loc[window, 'ratio']:.1f}" for window in (16, 256, 1024))
-    readme, page = (" ".join((ROOT / name).read_text().split()) for name in ("README.md", "docs/lou_cheung_2020.md"))
-    assert f"falls {least}, {middle} and {most} times for W = 16, 256 and 1024" in readme
+    least, most = (f"{found.loc[window, 'ratio']:.1f}" for window in (16, 1024))
+    page = " ".join((ROOT / "docs/lou_cheung_2020.md").read_text().split())
     assert f"add {least} to {most} times less regret (W = 16 to 1024)" in page
