@@ -6,13 +6,12 @@ No name of a user, host or folder is in it.
 from __future__ import annotations
 
 import platform
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from dpregret.paper_figs.report.provenance import machine
+from dpregret.paper_figs.report.provenance import git, machine
 from dpregret.workflows.fingerprint import ROOT
 
 
@@ -22,11 +21,11 @@ def origin(root: Path = ROOT) -> dict[str, Any]:
     dirty: whether files that git follows differ from the commit. kernels: the linear algebra that NumPy and SciPy use,
     whose rounding depends on the processor.
     """
-    top = _git(root, "rev-parse", "--show-toplevel")
+    top = git(root, "rev-parse", "--show-toplevel")
     own = top is not None and Path(top).resolve() == root  # not a repository that this folder happens to lie in
-    changed = _git(root, "status", "--porcelain", "--untracked-files=no") if own else None
+    changed = git(root, "status", "--porcelain", "--untracked-files=no") if own else None
     return {
-        "commit": _git(root, "rev-parse", "HEAD") if own else None,
+        "commit": git(root, "rev-parse", "HEAD") if own else None,
         "dirty": None if changed is None else bool(changed),
         "system": platform.platform(),
         "machine": machine(),
@@ -41,11 +40,3 @@ def _kernels() -> list[str]:
     return sorted(
         {f"{each['internal_api']} {each['version']} {each.get('architecture', '')}".strip() for each in found}
     )
-
-
-def _git(root: Path, *words: str) -> str | None:
-    try:
-        done = subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()

@@ -65,11 +65,16 @@ def job_times(folder: Path) -> pd.DataFrame:
 
 def commit(repository: Path) -> str:
     """The commit that the code stands at, with a mark where files differ from it; empty outside of git."""
+    return git(repository, "describe", "--always", "--dirty=, with changes", "--abbrev=12") or ""
+
+
+def git(folder: Path, *words: str) -> str | None:
+    """What git answers in a folder; None where it is no repository, or there is no git."""
     try:
-        command = ["git", "-C", str(repository), "describe", "--always", "--dirty=, with changes", "--abbrev=12"]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return None
+    return done.stdout.strip()
 
 
 def machine() -> str:
