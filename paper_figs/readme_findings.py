@@ -10,6 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.fits import Estimate
 from dpregret.paper_figs.neutral import plain
 
 Record = Mapping[Any, Any]
@@ -91,5 +92,4 @@ def _gain(reference: Path) -> str:
 
 
 def _interval(line: Record) -> str:
-    value, low, high = (float(line[name]) for name in ("fitted", "fitted_low", "fitted_high"))
-    return f"{formats.number(value)} [{formats.number(low)}, {formats.number(high)}]"
+    return formats.with_interval(Estimate(*(float(line[name]) for name in ("fitted", "fitted_low", "fitted_high"))))

@@ -21,6 +21,7 @@ from dpregret.paper_figs import formats
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.looks import Look, Looks
 from dpregret.paper_figs.drawing.style import INK, SMALL, Colour
+from dpregret.paper_figs.drawing.words import tidy
 
 Values = Sequence[float] | Array | pd.Index | pd.Series
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -45,8 +46,6 @@ class Page:
 
     def name(self, key: str) -> str:
         """What people write for an identifier, or the identifier without its hyphens."""
-        from dpregret.paper_figs.drawing.words import tidy
-
         return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
 
     def said(self, key: str) -> str:

@@ -17,6 +17,7 @@ from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.fitted import Fitted, fitted, verdict_sentence
 from dpregret.paper_figs.drawing.plate import Page, Plate
 from dpregret.paper_figs.drawing.series import (
+    FREE,
     Curve,
     Series,
     cell_means,
@@ -87,7 +88,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
             axis.set_title(page.name(f"stream:{stream}"))
         if entry.scaled:  # small differences are what such a figure is for
             axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
-        elif not entry.scaled:
+        else:
             _law(plate, place, [each for each in exponents if _drawn(each, part)], parameter)
             style.readable_log(axis)
     _shared(plate, entry)
@@ -102,10 +103,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
 
 
 def _series(rows: pd.DataFrame, experiment: str) -> list[Series]:
-    return [replace(each, free=each.variant.endswith(WITHOUT)) for each in series_of(rows, experiment)]
-
-
-WITHOUT: Final = "without noise"
+    return [replace(each, free=each.variant == FREE) for each in series_of(rows, experiment)]
 
 
 def _same(each: Fitted, entry: FigureEntry) -> bool:
@@ -220,7 +218,7 @@ def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
         return chosen
     learner, variant = entry.counterpart.split(".", 1)
     free = (rows["learner"] == learner) & (rows["variant"] == variant) & np.isinf(rows["epsilon"])
-    both: pd.DataFrame = pd.concat([chosen, rows.loc[free].assign(variant=WITHOUT)], ignore_index=True)
+    both: pd.DataFrame = pd.concat([chosen, rows.loc[free].assign(variant=FREE)], ignore_index=True)
     return both
 
 
