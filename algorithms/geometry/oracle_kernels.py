@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
+from dpregret.core.spectral import diagonalise, orthogonalise
 from dpregret.core.compiled import compiled
 
 Whole = NDArray[np.int64]
 BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)
 LONGEST_SORT = 64  # entries that insertion sorts as fast as anything else
-SWEEPS = 30  # of Jacobi's rotations; half a dozen are enough
 
 
 class VertexRule(NamedTuple):
@@ -207,100 +207,44 @@ def _path(graph: Whole, cost: Array, out: Array, places: Whole, work: Array) -> 
 
 
 @compiled
-def _rotation(one: float, both: float, other: float) -> tuple[float, float, float]:
-    """Jacobi's rotation (tangent, cosine, sine) that diagonalises the matrix ((one, both), (both, other))."""
-    ratio = 0.5 * (other - one) / both
-    tangent = np.copysign(1.0, ratio) / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
-    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-    return tangent, cosine, tangent * cosine
-
-
-@compiled
 def _bottom_projector(side: int, cost: Array, out: Array, work: Array) -> None:
-    """v v^T, v the bottom eigenvector of the symmetric part, by cyclic Jacobi; work: matrix and rotated basis."""
+    """v v^T, v the bottom eigenvector of the symmetric part; work: images, basis and values of `diagonalise`."""
     square = side * side
-    size = 0.0
+    images, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
+    values = work[2 * square : 2 * square + side]
     for i in range(side):
         for j in range(side):
-            work[i * side + j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
-            work[square + i * side + j] = 1.0 if i == j else 0.0
-            size += work[i * side + j] * work[i * side + j]
-    for _ in range(SWEEPS):
-        off = 0.0
-        for p in range(side - 1):
-            for q in range(p + 1, side):
-                both = work[p * side + q]
-                off += both * both
-                if both == 0.0:
-                    continue
-                tangent, cosine, sine = _rotation(work[p * side + p], both, work[q * side + q])
-                work[p * side + p] -= tangent * both
-                work[q * side + q] += tangent * both
-                work[p * side + q] = work[q * side + p] = 0.0
-                for k in range(side):
-                    if k not in (p, q):
-                        low, high = work[k * side + p], work[k * side + q]
-                        work[k * side + p] = work[p * side + k] = cosine * low - sine * high
-                        work[k * side + q] = work[q * side + k] = sine * low + cosine * high
-                    low, high = work[square + p * side + k], work[square + q * side + k]  # row p: vector p
-                    work[square + p * side + k] = cosine * low - sine * high
-                    work[square + q * side + k] = sine * low + cosine * high
-        if off <= 1e-30 * size:
-            break
+            images[i, j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
+    diagonalise(images, basis, values)
     best = 0
     for k in range(1, side):
-        if work[k * side + k] < work[best * side + best]:
-            best = k
-    start = square + best * side
+        best = k if values[k] < values[best] else best
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = work[start + i] * work[start + j]
+            out[i * side + j] = basis[best, i] * basis[best, j]
 
 
 @compiled
 def _top_pair(side: int, radius: float, cost: Array, out: Array, work: Array) -> None:
-    """-radius u v^T of the top singular pair, by one-sided Jacobi: rows are rotated until they are orthogonal.
+    """-radius u v^T of the top singular pair; work: rows, basis and squares of `orthogonalise`.
 
-    work: the rows, and the rotated basis. A zero matrix has u = v = e_1.
+    A zero matrix has u = v = e_1.
     """
     square = side * side
-    for k in range(square):
-        work[k], work[square + k] = cost[k], 0.0
-    for k in range(side):
-        work[square + k * side + k] = 1.0
-    for _ in range(SWEEPS):
-        turned = False
-        for p in range(side - 1):
-            for q in range(p + 1, side):
-                one = both = other = 0.0
-                for k in range(side):
-                    low, high = work[p * side + k], work[q * side + k]
-                    one += low * low
-                    both += low * high
-                    other += high * high
-                if both * both <= 1e-32 * one * other or both == 0.0:
-                    continue
-                turned = True
-                _, cosine, sine = _rotation(one, both, other)
-                for start in (0, square):
-                    for k in range(side):
-                        low, high = work[start + p * side + k], work[start + q * side + k]
-                        work[start + p * side + k] = cosine * low - sine * high
-                        work[start + q * side + k] = sine * low + cosine * high
-        if not turned:
-            break
-    best, largest = 0, -1.0
-    for p in range(side):
-        size = 0.0
-        for k in range(side):
-            size += work[p * side + k] * work[p * side + k]
-        if size > largest:
-            best, largest = p, size
-    if largest <= 0.0:
+    rows, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
+    for i in range(side):
+        for j in range(side):
+            rows[i, j] = cost[i * side + j]
+    squares = work[2 * square : 2 * square + side]
+    orthogonalise(rows, basis, squares)
+    best = 0
+    for p in range(1, side):
+        best = p if squares[p] > squares[best] else best
+    if squares[best] <= 0.0:
         out[:] = 0.0
         out[0] = -radius
         return
-    scale = -radius / np.sqrt(largest)
+    scale = -radius / np.sqrt(squares[best])
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = scale * work[square + best * side + i] * work[best * side + j]
+            out[i * side + j] = scale * basis[best, i] * rows[best, j]

@@ -14,6 +14,7 @@ from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import power
+from dpregret.core.spectral import composed, singular
 from dpregret.core.sums import vecdot
 
 if TYPE_CHECKING:
@@ -199,17 +200,17 @@ class SpectralPotential(Potential):
 
     def lift(self, points: Array) -> Array:
         """States of points (..., m * m)."""
-        left, values, right = np.linalg.svd(as_matrices(points / self._ball.radius, self._ball.side))
-        return _composed(left, power(values, self.exponent), right, points)
+        left, values, right = singular(as_matrices(points / self._ball.radius, self._ball.side))
+        return composed(left, power(values, self.exponent), right).reshape(points.shape)
 
     def point(self, states: Array) -> Array:
         """R U diag(s^(1/q)) V^T for a state with singular values s."""
-        left, values, right = np.linalg.svd(as_matrices(states, self._ball.side))
-        return _composed(left, self._ball.radius * power(values, 1.0 / self.exponent), right, states)
+        left, values, right = singular(as_matrices(states, self._ball.side))
+        return composed(left, self._ball.radius * power(values, 1.0 / self.exponent), right).reshape(states.shape)
 
     def value(self, states: Array) -> Array:
         """c sum_i s_i^(1 + 1/q) for a state with singular values s."""
-        values = np.linalg.svd(as_matrices(states, self._ball.side), compute_uv=False)
+        values = singular(as_matrices(states, self._ball.side))[1]
         total: Array = self.maximum * np.sum(power(values, 1.0 + 1.0 / self.exponent), axis=-1)
         return total
 
@@ -217,11 +218,5 @@ class SpectralPotential(Potential):
         """Singular values of state - R g / (c (1+q)), soft-thresholded so that the point is in the ball."""
         states, scaled_gradients = same_shape(states, scaled_gradients)
         duals = states - scaled_gradients * (self._ball.radius / self._slope)
-        left, values, right = np.linalg.svd(as_matrices(duals, self._ball.side))
-        return _composed(left, threshold_for_powers(values, 1.0 / self.exponent), right, duals)
-
-
-def _composed(left: Array, values: Array, right: Array, like: Array) -> Array:
-    """U diag(values) V^T as vectors of the shape of `like`."""
-    composed: Array = ((left * values[..., None, :]) @ right).reshape(like.shape)
-    return composed
+        left, values, right = singular(as_matrices(duals, self._ball.side))
+        return composed(left, threshold_for_powers(values, 1.0 / self.exponent), right).reshape(duals.shape)
