@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
-from dpregret.core.spectral import diagonalise, orthogonalise
 from dpregret.core.compiled import compiled
+from dpregret.core.spectral import diagonalise, orthogonalise
 
 Whole = NDArray[np.int64]
 BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)

@@ -79,9 +79,10 @@ def _identity(basis: Array) -> None:
 
 @compiled
 def diagonalise(images: Array, basis: Array, values: Array) -> None:
-    """Cyclic Jacobi on a symmetric matrix A (m, m): row k of the basis (m, m) becomes its vector k, values (m,) its own.
+    """Cyclic Jacobi on a symmetric matrix A (m, m): its eigenvectors become rows of the basis (m, m).
 
-    images: A; row k becomes A times row k of the basis, so that whole rows turn and nothing else.
+    images: A; row k becomes A times row k of the basis, so that whole rows turn and nothing else. values: (m,), in
+    the order of the rows.
     """
     side, size = len(images), 0.0
     _identity(basis)
