@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Final
@@ -63,6 +64,8 @@ def judge(
 
 def _with_level(found: Judgement, cells: Cells) -> Judgement:
     """The judgement with the level of the response, where all means are positive."""
+    if not math.isnan(found.log_level):  # the fit has found it
+        return found
     try:
         level = fits.level((cells.fitted() if cells.used.any() else cells).responses)
     except fits.NoExponent:
