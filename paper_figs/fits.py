@@ -34,9 +34,6 @@ class NoExponent(ValueError):  # noqa: N818 - an answer, not a fault
     """There is no exponent to report; the message says why."""
 
 
-NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-
-
 @dataclass(frozen=True)
 class Estimate:
     """A number with its 95 % interval."""
@@ -156,21 +153,24 @@ def _quantile(freedom: int) -> float:
 
 def largest_run(responses: Array) -> Array:
     """Largest share of one run in the spread of a cell, (...,); `responses` (..., runs, cells), means positive."""
-    return np.asarray(_shares(responses)[0].max(axis=-1), dtype=np.float64)
+    return np.asarray(_shares(_spread(responses)).max(axis=-1), dtype=np.float64)
 
 
-def _shares(responses: Array) -> tuple[Array, NDArrayInt]:
-    """The largest share of one run in the spread of each cell, (..., cells), and which run has it.
-
-    The spread is the sum over runs of squared relative deviations from the cell's mean, each without the run's own
-    level in all cells, which moves no slope. Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A
-    share near that says that an event was seen once: cells that have not seen it know nothing of its size.
-    """
+def _spread(responses: Array) -> Array:
+    """What each run adds to the spread of each cell, like `responses`: its squared relative deviation from the cell's
+    mean, without the run's own level in all cells, which moves no slope."""
     relative = responses / responses.mean(axis=-2, keepdims=True) - 1
-    spread = (relative - relative.mean(axis=-1, keepdims=True)) ** 2
+    return np.asarray((relative - relative.mean(axis=-1, keepdims=True)) ** 2, dtype=np.float64)
+
+
+def _shares(spread: Array) -> Array:
+    """The largest share of one run in the spread of each cell, (..., cells).
+
+    Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A share near that says that an event was
+    seen once: cells that have not seen it know nothing of its size.
+    """
     total = spread.sum(axis=-2)
-    share = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
-    return share, np.asarray(spread.argmax(axis=-2))
+    return np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
 
 
 def _rare_errors(responses: Array, weights: Array) -> Array:
@@ -179,10 +179,11 @@ def _rare_errors(responses: Array, weights: Array) -> Array:
     k of the C cells have seen the event once, which moved log(mean) by at most `jump`. From a uniform prior (k + 1) / C
     events are expected in a cell, and their number has that variance: jump^2 |weights|^2 (k + 1) / C in all.
     """
-    share, place = _shares(responses)
-    seen = share > RARE
+    spread = _spread(responses)
+    seen = _shares(spread) > RARE
     if not seen.any():
         return np.zeros((len(weights), len(responses)))
+    place = spread.argmax(axis=-2)
     runs = responses.shape[-2]
     total = responses.sum(axis=-2)
     others = total - np.take_along_axis(responses, place[..., None, :], axis=-2)[..., 0, :]
