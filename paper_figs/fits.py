@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from dpregret.core.arrays import Array
 
@@ -116,7 +116,7 @@ def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) 
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
-    found, reach = [], _quantile(runs - 1)
+    found, reach = [], t_quantile(runs)
     for own, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
         value, half = np.log(means) @ own, reach * error.reshape(lead)
         found.append((value, value - half, value + half))
@@ -143,12 +143,6 @@ def _errors(responses: Array, weights: Array, replicates: int) -> Array:
     if unresolved > UNRESOLVED_SHARE * len(responses) * replicates:
         raise NoExponent("the response is not resolved from zero in some cell: more runs are needed")
     return found
-
-
-@lru_cache(maxsize=64)
-def _quantile(freedom: int) -> float:
-    """Half a t interval at `LEVEL`, in standard errors."""
-    return float(stats.t.ppf(0.5 + LEVEL / 2, freedom))
 
 
 def largest_run(responses: Array) -> Array:
@@ -278,9 +272,14 @@ def compare_log_law(horizons: Array, means: Array) -> LogLaw:
     return LogLaw(float(slope * np.log(2)), tuple(float(step) for step in increments), delta)
 
 
+def t_quantile(runs: Array | int, comparisons: int = 1) -> Array:
+    """Half a t interval over `runs` samples in standard errors, level as in `mean_interval`."""
+    return np.asarray(special.stdtrit(runs - 1, 1 - (1 - LEVEL) / (2 * comparisons)), dtype=np.float64)
+
+
 def half_width(spread: Array, runs: Array | int, comparisons: int = 1) -> Array:
     """Half the t interval of a mean over `runs` samples of standard deviation `spread`, level as in `mean_interval`."""
-    return np.asarray(stats.t.ppf(1 - (1 - LEVEL) / (2 * comparisons), runs - 1) * spread / np.sqrt(runs))
+    return np.asarray(t_quantile(runs, comparisons) * spread / np.sqrt(runs))
 
 
 def mean_interval(samples: Array, comparisons: int = 1) -> Estimate:
