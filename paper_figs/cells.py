@@ -89,8 +89,11 @@ NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     """Cells of `claim` from the tidy `frame`; raises NotRun when rows are missing, ClaimsError when they are
     ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
-    if claim.response == "optimum":
-        return _optimum_cells(frame, claim)
+    return _optimum_cells(frame, claim) if claim.response == "optimum" else pivot(swept_rows(frame, claim), claim)
+
+
+def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """The rows behind the cells, with their `response`; raises as `collect_cells`."""
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
     column = VALUE_COLUMN[claim.parameter]
@@ -103,7 +106,7 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
         most = rows.get("most_calls", np.nan) * rows["checkpoint"]
         rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
-    return _pivot(quantiles(rows) if claim.parameter == "beta" else rows, claim)
+    return quantiles(rows) if claim.parameter == "beta" else rows
 
 
 def select_rows(
@@ -256,7 +259,8 @@ def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, c
     return filled
 
 
-def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+    """Cells of swept rows; raises as `collect_cells`."""
     column = VALUE_COLUMN[claim.parameter]
     cell, firsts = numbered(rows, [column, *COUPLED.get(claim.parameter, ())])  # sets may be of equal width
     run, _ = numbered(rows, ["run"])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from dpregret.core.arrays import Array
 
@@ -16,8 +17,12 @@ def numbered(rows: pd.DataFrame, keys: Sequence[str]) -> tuple[NDArrayInt, NDArr
     """Number of every row's group of equal `keys`, groups in their order; and the first row of each group."""
     number = np.zeros(len(rows), dtype=np.int64)
     for key in keys:
-        own, distinct = pd.factorize(rows[key], sort=True)
-        number = number * len(distinct) + own
+        column = rows[key]
+        if is_numeric_dtype(column):
+            _, own = np.unique(column.to_numpy(), return_inverse=True)
+        else:
+            own, _ = pd.factorize(column, sort=True)
+        number = number * (own.max() + 1) + own
     _, firsts, groups = np.unique(number, return_index=True, return_inverse=True)
     return groups, firsts
 

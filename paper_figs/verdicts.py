@@ -54,6 +54,11 @@ def judge(
         cells = collect_cells(runs, claim)
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing), resolution_of="none: not run")
+    return conclude(runs, claim, cells, exact)
+
+
+def conclude(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
+    """Verdict on one line by its cells."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
     if claim.type == "below":
