@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Final
@@ -53,6 +54,11 @@ def judge(
         cells = collect_cells(runs, claim)
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing), resolution_of="none: not run")
+    return conclude(runs, claim, cells, exact)
+
+
+def conclude(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
+    """Verdict on one line by its cells."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
     if claim.type == "below":
@@ -63,6 +69,8 @@ def judge(
 
 def _with_level(found: Judgement, cells: Cells) -> Judgement:
     """The judgement with the level of the response, where all means are positive."""
+    if not math.isnan(found.log_level):  # the fit has found it
+        return found
     try:
         level = fits.level((cells.fitted() if cells.used.any() else cells).responses)
     except fits.NoExponent:
