@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.privacy import Budget, WindowTree, gaussian_epsilon, gaussian_mu
-from dpregret.algorithms.privacy.audit import item_mu
+from dpregret.algorithms.privacy.audit import materialise, transcript_losses
 
 WINDOWS = (1, 4, 16, 64)
 WINDOWS_SEEN = 8  # ages up to this many windows
@@ -23,10 +23,9 @@ def loss_by_age() -> pd.DataFrame:
     for window in WINDOWS:
         tree = WindowTree(window)
         longest = WINDOWS_SEEN * window
-        ages = np.zeros(longest)
-        for horizon in range(window, longest + window):
-            losses = item_mu(tree, horizon)[::-1][:longest]
-            ages[: len(losses)] = np.maximum(ages[: len(losses)], losses)
+        losses = transcript_losses(materialise(tree, longest + window - 1))  # at [horizon - 1, item]
+        last = np.arange(window - 1, longest + window - 1)
+        ages = np.sqrt([losses[last[last >= age], last[last >= age] - age].max() for age in range(longest)])
         mu = ages * mu_claimed / np.sqrt(tree.nodes_per_item)
         rows += [
             (window, age, loss, gaussian_epsilon(loss, DELTA), EPSILON if age < window else np.inf)
