@@ -131,6 +131,13 @@ def _advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) ->
 
 
 @inlined
+def _mixed(low: Any, high: Any) -> Any:
+    """The word that a state of PCG64 stands for."""
+    turn, both = high >> np.uint64(58), high ^ low
+    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
+
+
+@inlined
 def _core(word: Any) -> Any:
     """(number, whether it lies in the core of its layer, as 98.8 % do, and so is N(0, 1))."""
     layer = np.int64(word & np.uint64(255))
@@ -178,8 +185,7 @@ def fill_rows(generator: int, out: Array) -> None:
         for now in range(rounds):
             for each in range(dimension):
                 low, high = _advance(low, high, low_step, high_step)
-                turn, mixed = high >> np.uint64(58), high ^ low
-                word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+                word = _mixed(low, high)
                 number, inside = _core(word)
                 if not inside:
                     _poke(place, 0, low)
@@ -198,10 +204,15 @@ def fill_rows(generator: int, out: Array) -> None:
 @compiled
 def exponential(generator: int) -> Any:
     """Exp(1)."""
+    return _exponential_of(generator, _next_word(generator))
+
+
+@compiled
+def _exponential_of(generator: int, word: Any) -> Any:
+    """Exp(1) whose first word has been drawn."""
     while True:
-        word = _next_word(generator) >> np.uint64(3)
-        layer = np.int64(word & np.uint64(255))
-        size = np.int64(word >> np.uint64(8))
+        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
+        size = np.int64(word >> np.uint64(11))
         number = size * WE[layer]
         if size < KE[layer]:
             return number
@@ -210,6 +221,35 @@ def exponential(generator: int) -> Any:
         height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
         if height < np.exp(-number):
             return number
+        word = _next_word(generator)
+
+
+@inlined
+def _fill_exponential_rows(generator: int, out: Array) -> None:
+    """out (rounds, d): independent Exp(1) of one run, row by row."""
+    rounds, dimension = out.shape
+    if generator & 1:
+        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        for now in range(rounds):
+            for each in range(dimension):
+                low, high = _advance(low, high, low_step, high_step)
+                word = _mixed(low, high)
+                layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
+                size = np.int64(word >> np.uint64(11))
+                number = size * WE[layer]
+                if size >= KE[layer]:
+                    _poke(place, 0, low)
+                    _poke(place, 1, high)
+                    number = _exponential_of(generator, word)
+                    low, high = _peek(place, 0), _peek(place, 1)
+                out[now, each] = number
+        _poke(place, 0, low)
+        _poke(place, 1, high)
+    else:
+        for now in range(rounds):
+            for each in range(dimension):
+                out[now, each] = exponential(generator)
 
 
 @compiled
@@ -244,11 +284,8 @@ def fill_normals(generators: Addresses, out: Array) -> None:
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = exponential(generators[run])
+    for run in range(len(out)):
+        _fill_exponential_rows(generators[run], out[run])
 
 
 @compiled

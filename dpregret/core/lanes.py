@@ -102,6 +102,28 @@ def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
     return lanes(lanes, lanes, lanes, lanes), code
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def any_less(typing: Any, one: Any, other: Any) -> Any:
+    """Whether one < other in any lane."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.bitcast(builder.fcmp_ordered("<", *arguments), ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", found, ir.Constant(ir.IntType(WIDTH), 0))
+
+    return types.boolean(lanes, lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bits(typing: Any, values: Any) -> Any:
+    """The 64 bits of each as a whole number, rounded."""
+    whole = ir.VectorType(ir.IntType(64), WIDTH)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sitofp(builder.bitcast(arguments[0], whole), _VECTOR)
+
+    return lanes(lanes), code
+
+
 def _operator(symbol: Any, instruction: str) -> None:
     class Same(ConcreteTemplate):  # type: ignore[misc]
         cases = (signature(lanes, lanes, lanes),)
