@@ -1,5 +1,7 @@
 """Compiled steps of noisy descent on a ball, eight runs side by side; rounded as `descent_kernels.descend` rounds."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,7 +73,7 @@ def descend_on_ball(
 
 
 @inlined
-def _square(points, centers):  # type: ignore[no-untyped-def]
+def _square(points: Array, centers: Array) -> Any:
     """|x - c|^2 of eight points (d, 8), in the order of `core.sums.dot`."""
     whole = len(points) // 8 * 8
     a = b = c = d = e = f = g = h = spread(0.0)
@@ -91,6 +93,6 @@ def _square(points, centers):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _more(points, centers, place, total):  # type: ignore[no-untyped-def]
+def _more(points: Array, centers: Array, place: int, total: Any) -> Any:
     apart = load(points, place) - load(centers, place)
     return total + apart * apart
