@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from dpregret.algorithms.erm.ball_kernels import FLOOR, descend_on_ball
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
+from dpregret.core.kernels import BALL
 from dpregret.core.losses import KINK
 from dpregret.core.sums import dot
-
-FLOOR = 1e-300  # of a distance by which is divided
 
 
 @compiled
@@ -23,6 +23,9 @@ def descend(
     units (T | 0, runs, p): without any there is no noise. chosen (T, runs): the one atom of each step's gradient;
     (0, 0): all atoms.
     """
+    if potential == BALL:
+        descend_on_ball(kind, shares, atoms, numbers[0], states, output, averaged, steps, noise, units, chosen)
+        return
     settings, runs, dimension = output.shape
     point, gradient, work = np.empty(dimension), np.empty(dimension), np.empty((3, states.shape[2]))
     for setting in range(settings):

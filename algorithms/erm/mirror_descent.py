@@ -37,11 +37,12 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
-from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
+from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array
 
-CHUNK_ENTRIES = 1 << 20
-"""Random numbers held at a time; no result depends on it."""
+CHUNK_ENTRIES = 1 << 17
+"""Random numbers held at a time, which stay in the processor's cache; no result depends on it."""
 
 
 @dataclass(frozen=True)
@@ -221,15 +222,17 @@ class Normals:
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], dimension: int, deviations: Array | float = 1.0):
-        self.generators, self.dimension, self.deviations = generators, dimension, deviations
-        self.rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
+        self.deviations = deviations
+        self.rounds = max(1, CHUNK_ENTRIES // (len(generators) * dimension))
+        self._draw = UnitNoise("gaussian", generators, dimension)
         self._left = np.empty((0, len(generators), dimension))
 
     def take(self, most: int) -> Array:
         """Those of the next rounds, at least one and at most `most`: (rounds, runs, dimension)."""
         if not len(self._left):
-            self._left = unit_noise("gaussian", self.generators, self.rounds, self.dimension)
-            self._left *= self.deviations
+            self._left = self._draw(self.rounds)
+            if not isinstance(self.deviations, float):
+                self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
 

@@ -76,10 +76,9 @@ class NuclearBall(NormBall):
 
     def project(self, points: Array) -> Array:
         """Project the singular values onto the l1 ball; points inside come back unchanged."""
-        left, values, right = singular(as_matrices(points, self.side))
-        kept = self._singular_values_ball.project(values)
-        nearest = composed(left, kept, right).reshape(points.shape)
-        return np.where(values.sum(axis=-1, keepdims=True) > self.radius, nearest, points)
+        from dpregret.algorithms.geometry.singular import onto_ball
+
+        return onto_ball(points, self.radius)
 
     def norm_gradient(self, points: Array) -> Array:
         """U V^T of a singular value decomposition, over the singular values that are not zero."""

@@ -9,6 +9,7 @@ asks libm for exp, log or log1p, which decides or gives its last bit.
 """
 
 import ctypes
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -111,23 +112,36 @@ def _poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64, types.uint64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
-    """state * multiplier + step of 128 bits, as two words each."""
+def _advancing(multiplier: int) -> Any:
+    """A step of PCG64, or several: state * multiplier + step of 128 bits, as two words each."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
-        shift = ir.Constant(wide, _WORD)
+    @intrinsic  # type: ignore[untyped-decorator]
+    def advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
+            shift = ir.Constant(wide, _WORD)
 
-        def joined(low: Any, high: Any) -> Any:
-            return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
+            def joined(low: Any, high: Any) -> Any:
+                return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
 
-        state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, _MULTIPLIER))
-        state = builder.add(state, joined(*arguments[2:]))
-        parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
-        return context.make_tuple(builder, signature.return_type, parts)
+            state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, multiplier))
+            state = builder.add(state, joined(*arguments[2:]))
+            parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
+            return context.make_tuple(builder, signature.return_type, parts)
 
-    return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
+        return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
+
+    return advance
+
+
+_advance, _advance_two = _advancing(_MULTIPLIER), _advancing(_MULTIPLIER**2 % 2 ** (2 * _WORD))
+
+
+@inlined
+def _mixed(low: Any, high: Any) -> Any:
+    """The word that a state of PCG64 stands for."""
+    turn, both = high >> np.uint64(58), high ^ low
+    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
 
 
 @inlined
@@ -178,8 +192,7 @@ def fill_rows(generator: int, out: Array) -> None:
         for now in range(rounds):
             for each in range(dimension):
                 low, high = _advance(low, high, low_step, high_step)
-                turn, mixed = high >> np.uint64(58), high ^ low
-                word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+                word = _mixed(low, high)
                 number, inside = _core(word)
                 if not inside:
                     _poke(place, 0, low)
@@ -198,10 +211,15 @@ def fill_rows(generator: int, out: Array) -> None:
 @compiled
 def exponential(generator: int) -> Any:
     """Exp(1)."""
+    return _exponential_of(generator, _next_word(generator))
+
+
+@compiled
+def _exponential_of(generator: int, word: Any) -> Any:
+    """Exp(1) whose first word has been drawn."""
     while True:
-        word = _next_word(generator) >> np.uint64(3)
-        layer = np.int64(word & np.uint64(255))
-        size = np.int64(word >> np.uint64(8))
+        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
+        size = np.int64(word >> np.uint64(11))
         number = size * WE[layer]
         if size < KE[layer]:
             return number
@@ -210,6 +228,35 @@ def exponential(generator: int) -> Any:
         height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
         if height < np.exp(-number):
             return number
+        word = _next_word(generator)
+
+
+@inlined
+def _fill_exponential_rows(generator: int, out: Array) -> None:
+    """out (rounds, d): independent Exp(1) of one run, row by row."""
+    rounds, dimension = out.shape
+    if generator & 1:
+        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        for now in range(rounds):
+            for each in range(dimension):
+                low, high = _advance(low, high, low_step, high_step)
+                word = _mixed(low, high)
+                layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
+                size = np.int64(word >> np.uint64(11))
+                number = size * WE[layer]
+                if size >= KE[layer]:
+                    _poke(place, 0, low)
+                    _poke(place, 1, high)
+                    number = _exponential_of(generator, word)
+                    low, high = _peek(place, 0), _peek(place, 1)
+                out[now, each] = number
+        _poke(place, 0, low)
+        _poke(place, 1, high)
+    else:
+        for now in range(rounds):
+            for each in range(dimension):
+                out[now, each] = exponential(generator)
 
 
 @compiled
@@ -244,11 +291,8 @@ def fill_normals(generators: Addresses, out: Array) -> None:
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = exponential(generators[run])
+    for run in range(len(out)):
+        _fill_exponential_rows(generators[run], out[run])
 
 
 @compiled
@@ -276,3 +320,53 @@ class Normals:
             for own, generator in zip(drawn, self.generators, strict=True):
                 generator.standard_normal(out=own)
         return drawn
+
+
+@inlined
+def _uniform(word: Any) -> float:
+    """In [0, 1), a multiple of 2^-53."""
+    return np.int64(word >> np.uint64(11)) * 2.0**-53
+
+
+@compiled
+def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
+    """As `Coins.draw`: out (settings, runs, numbers)."""
+    settings, runs, count = out.shape
+    for run in range(runs):
+        generator = generators[run]
+        place = np.int64(_peek(np.int64(_peek(generator & -2, _STATE)), 0))
+        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        low_two, high_two = _advance(low_step, high_step, low_step, high_step)
+        pairs = count - count % 2 if generator & 1 else 0
+        for each in range(0, pairs, 2):  # the second state does not wait for the first
+            one = _uniform(_mixed(*_advance(low, high, low_step, high_step)))
+            low, high = _advance_two(low, high, low_two, high_two)
+            other = _uniform(_mixed(low, high))
+            for setting in range(settings):
+                out[setting, run, each] = heads if one < chances[setting] else tails
+                out[setting, run, each + 1] = heads if other < chances[setting] else tails
+        if pairs:
+            _poke(place, 0, low)
+            _poke(place, 1, high)
+        for each in range(pairs, count):
+            number = _next_double(generator)
+            for setting in range(settings):
+                out[setting, run, each] = heads if number < chances[setting] else tails
+
+
+class Coins:
+    """Independent coins of all runs, one generator a run."""
+
+    def __init__(self, generators: Sequence[np.random.Generator]):
+        self.generators = generators
+        self._addresses = addresses(generators)
+
+    def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
+        """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
+        runs = len(self.generators)
+        if self._addresses is not None:
+            drawn = np.empty((len(chances), runs, math.prod(shape)))
+            _fill_coins(self._addresses, chances, heads, tails, drawn)
+            return drawn.reshape(len(chances), runs, *shape)
+        uniform = np.stack([each.random(shape) for each in self.generators])  # somebody's own kind of generators
+        return np.stack([np.where(uniform < chance, heads, tails) for chance in chances])
