@@ -18,7 +18,8 @@ import pandas as pd
 from numpy._core import _multiarray_umath as features  # type: ignore[attr-defined]
 
 from dpregret.core import stamped
-from dpregret.workflows.config import experiment_jobs, load_config, profile_path
+from dpregret.workflows.config import experiment_jobs, load_config
+from dpregret.workflows.known import profile_path
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = [each for each in features.__cpu_dispatch__ if each not in {"X86_V3", "AVX2", "FMA3"}]
