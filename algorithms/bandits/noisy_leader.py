@@ -35,7 +35,8 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.bandits.directions import Directions
-from dpregret.algorithms.bandits.kernels import descend, in_coordinates, play_rounds
+from dpregret.algorithms.bandits.kernels import descend, in_coordinates
+from dpregret.algorithms.bandits.round_kernels import play_rounds
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
@@ -194,8 +195,8 @@ class NoisyLeader(BanditLearner):
         rule = getattr(losses, "rule", None)
         if rule is None:
             return self.query_plainly(losses, point, sphere)
-        basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
-        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zetas, self.low, self.high)
+        basis = self.basis.T.copy()
+        played, seen, clipped = play_rounds(*rule, point, sphere, basis, self.zetas, self.low, self.high)
         return played, (self.hull / self.zetas)[:, None, None] * seen, clipped
 
     def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:

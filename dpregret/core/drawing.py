@@ -161,6 +161,19 @@ def _beyond(generator: int, word: Any) -> Any:
 
 
 @inlined
+def _mixed(low: Any, high: Any) -> Any:
+    """The word that a PCG64 tells of its state (O'Neill's XSL RR)."""
+    turn, both = high >> np.uint64(58), high ^ low
+    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
+
+
+@inlined
+def _place_of(generator: int) -> int:
+    """Where the four words of a PCG64 lie."""
+    return np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+
+
+@inlined
 def normal(generator: int) -> Any:
     """N(0, 1)."""
     word = _next_word(generator)
@@ -173,13 +186,12 @@ def fill_rows(generator: int, out: Array) -> None:
     """out (rounds, d): independent N(0, 1) of one run, row by row."""
     rounds, dimension = out.shape
     if generator & 1:
-        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+        place = _place_of(generator)
         low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
         for now in range(rounds):
             for each in range(dimension):
                 low, high = _advance(low, high, low_step, high_step)
-                turn, mixed = high >> np.uint64(58), high ^ low
-                word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+                word = _mixed(low, high)
                 number, inside = _core(word)
                 if not inside:
                     _poke(place, 0, low)
@@ -195,21 +207,80 @@ def fill_rows(generator: int, out: Array) -> None:
                 out[now, each] = normal(generator)
 
 
+@inlined
+def _exponential_core(word: Any) -> Any:
+    """(number, whether it lies in the core of its layer and so is Exp(1))."""
+    layer, size = np.int64((word >> np.uint64(3)) & np.uint64(255)), np.int64(word >> np.uint64(11))
+    return size * WE[layer], size < KE[layer]
+
+
 @compiled
-def exponential(generator: int) -> Any:
-    """Exp(1)."""
+def _exponential_beyond(generator: int, word: Any) -> Any:
+    """Exp(1) from a word whose number lies beyond the core."""
     while True:
-        word = _next_word(generator) >> np.uint64(3)
-        layer = np.int64(word & np.uint64(255))
-        size = np.int64(word >> np.uint64(8))
-        number = size * WE[layer]
-        if size < KE[layer]:
+        number, inside = _exponential_core(word)
+        if inside:
             return number
+        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
         if layer == 0:
             return EXPONENTIAL_TAIL - np.log1p(-_next_double(generator))
         height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
         if height < np.exp(-number):
             return number
+        word = _next_word(generator)
+
+
+@inlined
+def exponential(generator: int) -> Any:
+    """Exp(1)."""
+    word = _next_word(generator)
+    number, inside = _exponential_core(word)
+    return number if inside else _exponential_beyond(generator, word)
+
+
+@inlined
+def add_exponentials(generator: int, sign: float, out: Array) -> None:
+    """out (rounds, d) += sign times independent Exp(1) of one run, row by row."""
+    rounds, dimension = out.shape
+    if generator & 1:
+        place = _place_of(generator)
+        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        for now in range(rounds):
+            for each in range(dimension):
+                low, high = _advance(low, high, low_step, high_step)
+                word = _mixed(low, high)
+                number, inside = _exponential_core(word)
+                if not inside:
+                    _poke(place, 0, low)
+                    _poke(place, 1, high)
+                    number = _exponential_beyond(generator, word)
+                    low, high = _peek(place, 0), _peek(place, 1)
+                out[now, each] += sign * number
+        _poke(place, 0, low)
+        _poke(place, 1, high)
+    else:
+        for now in range(rounds):
+            for each in range(dimension):
+                out[now, each] += sign * exponential(generator)
+
+
+@compiled
+def fill_uniforms(generators: Addresses, out: Array) -> None:
+    """out (runs, rounds): independent, uniform on [0, 1)."""
+    runs, rounds = out.shape
+    for run in range(runs):
+        generator, own = generators[run], out[run]
+        if generator & 1:
+            place = _place_of(generator)
+            low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+            for now in range(rounds):
+                low, high = _advance(low, high, low_step, high_step)
+                own[now] = np.int64(_mixed(low, high) >> np.uint64(11)) * 2.0**-53
+            _poke(place, 0, low)
+            _poke(place, 1, high)
+        else:
+            for now in range(rounds):
+                own[now] = _next_double(generator)
 
 
 @compiled
@@ -244,11 +315,9 @@ def fill_normals(generators: Addresses, out: Array) -> None:
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = exponential(generators[run])
+    out[:] = 0.0
+    for run in range(len(out)):
+        add_exponentials(generators[run], 1.0, out[run])
 
 
 @compiled
@@ -275,4 +344,20 @@ class Normals:
         else:  # somebody's own kind of generators
             for own, generator in zip(drawn, self.generators, strict=True):
                 generator.standard_normal(out=own)
+        return drawn
+
+
+class Uniforms:
+    """Independent numbers uniform on [0, 1) of all runs, one generator a run."""
+
+    def __init__(self, generators: Sequence[np.random.Generator]):
+        self.generators = generators
+        self._addresses = addresses(generators)
+
+    def draw(self, rounds: int) -> Array:
+        """Fresh numbers (runs, rounds): those of `random(rounds)` of each."""
+        if self._addresses is None:  # somebody's own kind of generators
+            return np.stack([generator.random(rounds) for generator in self.generators])
+        drawn = np.empty((len(self.generators), rounds))
+        fill_uniforms(self._addresses, drawn)
         return drawn
