@@ -6,7 +6,7 @@ written. Rounds of a batch are in `round_kernels.py`.
 
 import numpy as np
 
-from dpregret.algorithms.geometry.oracle_kernels import Whole, room, vertex
+from dpregret.algorithms.geometry.oracle_kernels import Whole, fill_vertices, room
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
 from dpregret.core.elementary import exp_of
@@ -20,28 +20,40 @@ def descend(kind: int, whole: Whole, real: Array, points: Array, goals: Array, a
 
     kind, whole, real: the set's rule. allowed: the gap at which a row stops, after at most `most` vertices.
     """
-    dimension = points.shape[1]
+    rows, dimension = points.shape
     places, work = room(whole, dimension)
-    slope, away = np.empty(dimension), np.empty(dimension)
-    served = 0
-    for row in range(len(points)):
-        point, goal = points[row], goals[row]
-        for _ in range(most):
+    slopes, away = np.empty((rows, dimension)), np.empty((rows, dimension))
+    active, left, served = np.arange(rows), rows, 0
+    for _ in range(most):  # all rows step by step: rows do not wait for each other's sums
+        for at in range(left):
             for j in range(dimension):
-                slope[j] = point[j] - goal[j]
-            vertex(kind, whole, real, slope, away, places, work)
-            served += 1
-            gap = square = 0.0
-            for j in range(dimension):
-                away[j] -= point[j]
-                gap -= slope[j] * away[j]
-                square += away[j] * away[j]
-            if not gap > allowed:
-                break
+                slopes[at, j] = points[active[at], j] - goals[active[at], j]
+        fill_vertices(kind, whole, real, slopes[:left], away, places, work)
+        served += left
+        left = _step(slopes, away, allowed, points, active, left)
+        if left == 0:
+            break
+    return served
+
+
+@compiled
+def _step(slopes: Array, away: Array, allowed: float, points: Array, active: Whole, left: int) -> int:
+    """Move the first `left` active rows towards the vertices `away`; how many, now listed first, are not there yet."""
+    dimension, kept = points.shape[1], 0
+    for at in range(left):
+        row = active[at]
+        gap = square = 0.0
+        for j in range(dimension):
+            away[at, j] -= points[row, j]
+            gap -= slopes[at, j] * away[at, j]
+            square += away[at, j] * away[at, j]
+        if gap > allowed:
             length = min(gap / max(square, TINY), 1.0)
             for j in range(dimension):
-                point[j] += length * away[j]
-    return served
+                points[row, j] += length * away[at, j]
+            active[kept] = row
+            kept += 1
+    return kept
 
 
 @compiled
