@@ -28,7 +28,6 @@ from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
 
-
 PIECE = 2**16  # rounds of a comparator's pass
 
 

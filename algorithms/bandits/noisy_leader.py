@@ -158,7 +158,7 @@ class NoisyLeader(BanditLearner):
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved, violation = np.zeros(len(self.budgets)), 0.0
         held: list[Array] = []  # points whose violation is still to be looked at, many at a time
-        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
+        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, mean_norms(block), strict=True))
         sphere = Directions(directions, self.hull, horizon, self.batch)  # line 8
         begun = range(0, horizon, self.batch)
         for first in begun:  # line 3
@@ -289,7 +289,7 @@ class NoisyLeader(BanditLearner):
         return self.diameter * max(2 / math.sqrt(self.batch + 2), math.sqrt(2 * self.tolerance))
 
 
-def _mean_norms(noise: Array) -> Array:
+def mean_norms(noise: Array) -> Array:
     """|noise| of (rounds, settings, runs, n), averaged over the runs."""
     means: Array = np.linalg.norm(noise, axis=-1).mean(axis=-1)
     return means
