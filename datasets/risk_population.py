@@ -10,8 +10,8 @@ from typing import Any, Self, cast
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.drawing import Coins
 from dpregret.core.sums import vecdot
+from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, Optimum, RiskDomain, RiskSource
 
 Generators = Sequence[np.random.Generator]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.drawing import Coins
 from dpregret.core.sums import vecdot
+from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, STORED, Optimum, RiskDomain, largest_l1_norm
 from dpregret.datasets.risk_population import FAIR, PopulationRisk
 from dpregret.datasets.risk_squared import DenseGram

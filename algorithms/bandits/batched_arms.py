@@ -116,8 +116,8 @@ class BatchedArms(BanditLearner):
             rule: LossRule | None = getattr(batch, "rule", None)
             if rule is not None and rule.kind == AFFINE and done > 0:
                 play_arms(
-                    rule.costs, rule.offsets, coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas,
-                    self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+                    *rule[1:], coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas, self.mixes,
+                    self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, coins[:, place], units[:, place], done)

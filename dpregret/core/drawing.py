@@ -9,7 +9,6 @@ asks libm for exp, log or log1p, which decides or gives its last bit.
 """
 
 import ctypes
-import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -80,17 +79,17 @@ def _call(place: int, answer: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _next_word(typing: Any, generator: Any) -> Any:
+def next_word(typing: Any, generator: Any) -> Any:
     return _call(_NEXT_UINT64, types.uint64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _next_double(typing: Any, generator: Any) -> Any:
+def next_double(typing: Any, generator: Any) -> Any:
     return _call(_NEXT_DOUBLE, types.float64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _peek(typing: Any, address: Any, place: Any) -> Any:
+def peek(typing: Any, address: Any, place: Any) -> Any:
     """The word at a place behind an address."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -101,7 +100,7 @@ def _peek(typing: Any, address: Any, place: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
+def poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
     """Write a word there."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -134,11 +133,11 @@ def _advancing(multiplier: int) -> Any:
     return advance
 
 
-_advance, _advance_two = _advancing(_MULTIPLIER), _advancing(_MULTIPLIER**2 % 2 ** (2 * _WORD))
+advance, advance_two = _advancing(_MULTIPLIER), _advancing(_MULTIPLIER**2 % 2 ** (2 * _WORD))
 
 
 @inlined
-def _mixed(low: Any, high: Any) -> Any:
+def mixed(low: Any, high: Any) -> Any:
     """The word that a state of PCG64 stands for."""
     turn, both = high >> np.uint64(58), high ^ low
     return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
@@ -161,23 +160,36 @@ def _beyond(generator: int, word: Any) -> Any:
         layer = np.int64(word & np.uint64(255))
         if layer == 0:
             while True:
-                beyond = -INVERSE_TAIL * np.log1p(-_next_double(generator))
-                height = -np.log1p(-_next_double(generator))
+                beyond = -INVERSE_TAIL * np.log1p(-next_double(generator))
+                height = -np.log1p(-next_double(generator))
                 if height + height > beyond * beyond:
                     return -(TAIL + beyond) if (word >> np.uint64(17)) & np.uint64(1) else TAIL + beyond
-        height = (FN[layer - 1] - FN[layer]) * _next_double(generator) + FN[layer]
+        height = (FN[layer - 1] - FN[layer]) * next_double(generator) + FN[layer]
         if height < np.exp(-0.5 * number * number):
             return number
-        word = _next_word(generator)
+        word = next_word(generator)
         number, inside = _core(word)
         if inside:
             return number
 
 
 @inlined
+def mixed(low: Any, high: Any) -> Any:
+    """The word that a PCG64 tells of its state (O'Neill's XSL RR)."""
+    turn, both = high >> np.uint64(58), high ^ low
+    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
+
+
+@inlined
+def place_of(generator: int) -> int:
+    """Where the four words of a PCG64 lie."""
+    return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
+
+
+@inlined
 def normal(generator: int) -> Any:
     """N(0, 1)."""
-    word = _next_word(generator)
+    word = next_word(generator)
     number, inside = _core(word)
     return number if inside else _beyond(generator, word)
 
@@ -187,76 +199,82 @@ def fill_rows(generator: int, out: Array) -> None:
     """out (rounds, d): independent N(0, 1) of one run, row by row."""
     rounds, dimension = out.shape
     if generator & 1:
-        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
-        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        place = place_of(generator)
+        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
         for now in range(rounds):
             for each in range(dimension):
-                low, high = _advance(low, high, low_step, high_step)
-                word = _mixed(low, high)
+                low, high = advance(low, high, low_step, high_step)
+                word = mixed(low, high)
                 number, inside = _core(word)
                 if not inside:
-                    _poke(place, 0, low)
-                    _poke(place, 1, high)
+                    poke(place, 0, low)
+                    poke(place, 1, high)
                     number = _beyond(generator, word)
-                    low, high = _peek(place, 0), _peek(place, 1)
+                    low, high = peek(place, 0), peek(place, 1)
                 out[now, each] = number
-        _poke(place, 0, low)
-        _poke(place, 1, high)
+        poke(place, 0, low)
+        poke(place, 1, high)
     else:
         for now in range(rounds):
             for each in range(dimension):
                 out[now, each] = normal(generator)
 
 
-@compiled
-def exponential(generator: int) -> Any:
-    """Exp(1)."""
-    return _exponential_of(generator, _next_word(generator))
+@inlined
+def _exponential_core(word: Any) -> Any:
+    """(number, whether it lies in the core of its layer and so is Exp(1))."""
+    layer, size = np.int64((word >> np.uint64(3)) & np.uint64(255)), np.int64(word >> np.uint64(11))
+    return size * WE[layer], size < KE[layer]
 
 
 @compiled
-def _exponential_of(generator: int, word: Any) -> Any:
-    """Exp(1) whose first word has been drawn."""
+def _exponential_beyond(generator: int, word: Any) -> Any:
+    """Exp(1) from a word whose number lies beyond the core."""
     while True:
-        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
-        size = np.int64(word >> np.uint64(11))
-        number = size * WE[layer]
-        if size < KE[layer]:
+        number, inside = _exponential_core(word)
+        if inside:
             return number
+        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
         if layer == 0:
-            return EXPONENTIAL_TAIL - np.log1p(-_next_double(generator))
-        height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
+            return EXPONENTIAL_TAIL - np.log1p(-next_double(generator))
+        height = (FE[layer - 1] - FE[layer]) * next_double(generator) + FE[layer]
         if height < np.exp(-number):
             return number
-        word = _next_word(generator)
+        word = next_word(generator)
 
 
 @inlined
-def _fill_exponential_rows(generator: int, out: Array) -> None:
-    """out (rounds, d): independent Exp(1) of one run, row by row."""
+def exponential(generator: int) -> Any:
+    """Exp(1)."""
+    word = next_word(generator)
+    number, inside = _exponential_core(word)
+    return number if inside else _exponential_beyond(generator, word)
+
+
+@inlined
+def add_exponentials(generator: int, sign: float, out: Array) -> None:
+    """out (rounds, d) += sign times independent Exp(1) of one run, row by row."""
     rounds, dimension = out.shape
     if generator & 1:
-        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
-        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        place = place_of(generator)
+        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
         for now in range(rounds):
             for each in range(dimension):
-                low, high = _advance(low, high, low_step, high_step)
-                word = _mixed(low, high)
-                layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
-                size = np.int64(word >> np.uint64(11))
-                number = size * WE[layer]
-                if size >= KE[layer]:
-                    _poke(place, 0, low)
-                    _poke(place, 1, high)
-                    number = _exponential_of(generator, word)
-                    low, high = _peek(place, 0), _peek(place, 1)
-                out[now, each] = number
-        _poke(place, 0, low)
-        _poke(place, 1, high)
+                low, high = advance(low, high, low_step, high_step)
+                word = mixed(low, high)
+                number, inside = _exponential_core(word)
+                if not inside:
+                    poke(place, 0, low)
+                    poke(place, 1, high)
+                    number = _exponential_beyond(generator, word)
+                    low, high = peek(place, 0), peek(place, 1)
+                out[now, each] += sign * number
+        poke(place, 0, low)
+        poke(place, 1, high)
     else:
         for now in range(rounds):
             for each in range(dimension):
-                out[now, each] = exponential(generator)
+                out[now, each] += sign * exponential(generator)
 
 
 @compiled
@@ -273,7 +291,7 @@ def gamma(generator: int, shape: float) -> Any:
             number = normal(generator)
             cube = 1.0 + width * number
         cube = cube * cube * cube
-        uniform = _next_double(generator)
+        uniform = next_double(generator)
         square = number * number
         if uniform < 1.0 - 0.0331 * square * square:
             return scale * cube
@@ -291,8 +309,9 @@ def fill_normals(generators: Addresses, out: Array) -> None:
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
+    out[:] = 0.0
     for run in range(len(out)):
-        _fill_exponential_rows(generators[run], out[run])
+        add_exponentials(generators[run], 1.0, out[run])
 
 
 @compiled
@@ -320,53 +339,3 @@ class Normals:
             for own, generator in zip(drawn, self.generators, strict=True):
                 generator.standard_normal(out=own)
         return drawn
-
-
-@inlined
-def _uniform(word: Any) -> float:
-    """In [0, 1), a multiple of 2^-53."""
-    return np.int64(word >> np.uint64(11)) * 2.0**-53
-
-
-@compiled
-def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
-    """As `Coins.draw`: out (settings, runs, numbers)."""
-    settings, runs, count = out.shape
-    for run in range(runs):
-        generator = generators[run]
-        place = np.int64(_peek(np.int64(_peek(generator & -2, _STATE)), 0))
-        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
-        low_two, high_two = _advance(low_step, high_step, low_step, high_step)
-        pairs = count - count % 2 if generator & 1 else 0
-        for each in range(0, pairs, 2):  # the second state does not wait for the first
-            one = _uniform(_mixed(*_advance(low, high, low_step, high_step)))
-            low, high = _advance_two(low, high, low_two, high_two)
-            other = _uniform(_mixed(low, high))
-            for setting in range(settings):
-                out[setting, run, each] = heads if one < chances[setting] else tails
-                out[setting, run, each + 1] = heads if other < chances[setting] else tails
-        if pairs:
-            _poke(place, 0, low)
-            _poke(place, 1, high)
-        for each in range(pairs, count):
-            number = _next_double(generator)
-            for setting in range(settings):
-                out[setting, run, each] = heads if number < chances[setting] else tails
-
-
-class Coins:
-    """Independent coins of all runs, one generator a run."""
-
-    def __init__(self, generators: Sequence[np.random.Generator]):
-        self.generators = generators
-        self._addresses = addresses(generators)
-
-    def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
-        """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
-        runs = len(self.generators)
-        if self._addresses is not None:
-            drawn = np.empty((len(chances), runs, math.prod(shape)))
-            _fill_coins(self._addresses, chances, heads, tails, drawn)
-            return drawn.reshape(len(chances), runs, *shape)
-        uniform = np.stack([each.random(shape) for each in self.generators])  # somebody's own kind of generators
-        return np.stack([np.where(uniform < chance, heads, tails) for chance in chances])

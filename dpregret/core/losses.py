@@ -28,10 +28,10 @@ CONE, AFFINE, ENTRY = range(3)
 
 
 class LossRule(NamedTuple):
-    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; axes of length 1 broadcast.
+    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; entries broadcast.
 
-    kind: CONE, offset |x - cost|, one cost a run; AFFINE, <cost, x> + offset; ENTRY, |x_i - offset|, i a round's entry.
-    entries (runs, rounds), costs (runs, rounds, n), offsets (runs, rounds).
+    Round t of run r has the entry e = entries[r, t], entries (runs, rounds). kind: CONE, offset_e |x - cost_e|; AFFINE,
+    <cost_e, x> + offset_e; ENTRY, |x_e - offset_e|. costs (entries, n), offsets (entries,).
     """
 
     kind: int

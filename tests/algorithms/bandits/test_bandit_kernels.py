@@ -10,7 +10,7 @@ import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
-from dpregret.algorithms.bandits.kernels import PIECE
+from dpregret.algorithms.bandits.round_kernels import PIECE
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
