@@ -80,11 +80,13 @@ def _call(place: int, answer: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def next_word(typing: Any, generator: Any) -> Any:
+    """The next 64 bits."""
     return _call(_NEXT_UINT64, types.uint64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def next_double(typing: Any, generator: Any) -> Any:
+    """The next number in [0, 1)."""
     return _call(_NEXT_DOUBLE, types.float64)
 
 
@@ -171,13 +173,6 @@ def _beyond(generator: int, word: Any) -> Any:
         number, inside = _core(word)
         if inside:
             return number
-
-
-@inlined
-def mixed(low: Any, high: Any) -> Any:
-    """The word that a PCG64 tells of its state (O'Neill's XSL RR)."""
-    turn, both = high >> np.uint64(58), high ^ low
-    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
 
 
 @inlined
