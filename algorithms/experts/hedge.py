@@ -44,7 +44,7 @@ def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int =
     logs, played = log(sizes), 0
     state = [np.zeros((1, len(sizes))), np.ones((1, len(sizes))), np.ones(1), np.zeros(1)]  # alike runs share a row
     for block in blocks:
-        losses = np.ascontiguousarray(block.losses, dtype=np.float64)
+        losses = np.require(block.losses, np.float64, ["C", "W"])  # one kind of array: one compilation
         if losses.shape[1] > len(state[0]):
             state = [np.repeat(each, losses.shape[1], axis=0) for each in state]
         hedge_block(losses, block.rounds, sizes, logs, float(eta), batch, played, *state)

@@ -12,7 +12,7 @@ FAR = -700.0  # a weight of e^FAR is lost in every sum; smaller ones, which are 
 
 
 @inlined
-def _largest(numbers: Array) -> float:
+def largest_of(numbers: Array) -> float:
     """The largest number, four by four."""
     a = b = c = d = numbers[0]
     whole = len(numbers) // 4 * 4
@@ -33,13 +33,13 @@ def _weigh(sizes: Array, logs: Array, eta: float, seen: Array, weights: Array, o
     if np.isinf(eta):
         for group in range(len(seen)):
             weights[group] = -seen[group]
-        largest = _largest(weights)
+        largest = largest_of(weights)
         for group in range(len(seen)):
             weights[group] = sizes[group] if weights[group] == largest else 0.0
     else:
         for group in range(len(seen)):
             weights[group] = logs[group] - eta * seen[group]
-        largest = _largest(weights)
+        largest = largest_of(weights)
         for group in range(len(seen)):
             weights[group] = exp_of(max(weights[group] - largest, FAR))
     total: float = dot(weights, ones)

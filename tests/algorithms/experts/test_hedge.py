@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tiny_streams import TinyBlock, generators, halving, varying
+from tiny_streams import TinyBlock, constant, generators, halving, varying
 
 from dpregret.algorithms.experts import batched_dartboard
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses, plain_losses
-from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
+from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     ShrinkingDartboard,
     _largest_eta,
@@ -180,6 +180,17 @@ def test_leaders_on_tiny_noise_are_hedge(variant: str) -> None:
         best = np.argmin(np.cumsum(table[:, 0], axis=0)[:-1], axis=1)
         assert leader[1:] == pytest.approx(np.full(2, leader[0]), abs=1.0)  # the first round is a matter of noise
         assert leader[0] == pytest.approx(table[np.arange(1, 200), 0, best].sum(), abs=1.0)
+
+
+@pytest.mark.parametrize("learner_class", [PrivateFtrl, PrivateFtpl])
+def test_compiled_leaders_are_the_plain_ones(learner_class: type[PrivateLeader]) -> None:
+    """On the same draws: 200 rounds of three runs, some alike, in groups."""
+    table = np.random.default_rng(3).random((130, 3, 4))
+    blocks, problem = [varying(table), constant([0.2, 0.0, 1.0, 0.9], 70)], ExpertProblem(np.array([2.0, 1, 3, 1]), 200)
+    for variant in learner_class.card.variants:
+        learner = learner_class(problem, Budget(50.0, 1e-6), 3, variant)
+        plain = learner.play_plainly(blocks, generators(3))
+        assert learner.play(blocks, generators(3)).losses == pytest.approx(plain, rel=1e-12)
 
 
 def test_noise_of_a_leader_has_the_sensitivity_of_a_loss_vector() -> None:
