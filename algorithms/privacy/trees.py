@@ -11,6 +11,7 @@ released too and T is a power of two). Three variants on the same nodes, for the
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,7 +70,7 @@ class PaddedTree(BinaryTree):
 
 
 @compiled
-def _add_rows(noise: Array, further: Array, wanted: Array) -> None:
+def _add_rows(noise: Array, further: Array, wanted: Any) -> None:
     """noise += further, both (runs, rounds, d), in the rounds that are wanted."""
     for run in range(len(noise)):
         for now in range(len(wanted)):
