@@ -212,6 +212,12 @@ def exponential(generator: int) -> Any:
             return number
 
 
+@inlined
+def uniform(generator: int) -> Any:
+    """Uniform on [0, 1)."""
+    return _next_double(generator)
+
+
 @compiled
 def gamma(generator: int, shape: float) -> Any:
     """Gamma(shape, 1) for a shape of at least 1."""
