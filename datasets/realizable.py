@@ -102,9 +102,10 @@ class Realizable(Stream):
 
     def _stay(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Blocks (rounds, runs) of the losses of the set's center."""
-        center = self.domain.center()
+        shape = (1, len(generators))
+        center = np.tile(self.domain.center(), (len(generators), 1))
         for loss in self._losses(generators):
-            yield np.broadcast_to(loss.value(np.tile(center, (len(generators), 1))), (1, len(generators)))
+            yield np.broadcast_to(loss.value(center), shape)
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         stay = prefix_sums(self._stay(generators), checkpoints)

@@ -128,7 +128,7 @@ def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
             last = min(block.rounds, first + size - length)
             shape = (last - first, *block.losses.shape[1:])
             piece = block.losses if len(block.losses) == 1 else block.losses[first:last]
-            waiting.append(np.broadcast_to(piece, shape))
+            waiting.append(piece if piece.shape == shape else np.broadcast_to(piece, shape))
             length, first = length + last - first, last
             if length == size:
                 yield _joined(waiting)
@@ -138,6 +138,8 @@ def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
 
 
 def _joined(pieces: list[Array]) -> Array:
+    if len(pieces) == 1:
+        return pieces[0]
     runs = max(piece.shape[1] for piece in pieces)
     return np.concatenate([np.broadcast_to(piece, (len(piece), runs, piece.shape[2])) for piece in pieces])
 

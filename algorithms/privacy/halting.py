@@ -20,6 +20,13 @@ def _rate(epsilon: float, gap: float) -> float:
 
 
 @compiled
+def ask(epsilon: float, levels: Array, left: Array, queries: Array) -> None:
+    """One query a run, (runs,): take its rate from what is left of the exponential variate."""
+    for run in range(len(levels)):
+        left[run] -= _rate(epsilon, levels[run] - queries[run])
+
+
+@compiled
 def stay(epsilon: float, level: float, left: float, query: float, rounds: int) -> tuple[int, float]:
     """`walk` for the same query in all rounds, in closed form: the halting round is geometric."""
     rate = _rate(epsilon, level - query)

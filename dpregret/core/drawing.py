@@ -272,6 +272,12 @@ def add_exponentials(generator: int, sign: float, out: Array) -> None:
                 out[now, each] += sign * exponential(generator)
 
 
+@inlined
+def uniform(generator: int) -> Any:
+    """Uniform on [0, 1)."""
+    return _next_double(generator)
+
+
 @compiled
 def gamma(generator: int, shape: float) -> Any:
     """Gamma(shape, 1) for a shape of at least 1."""
