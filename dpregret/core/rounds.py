@@ -32,7 +32,7 @@ from dpregret.core.kernels import (
 )
 from dpregret.core.sums import dot
 
-FLOOR = 1e-150  # of distances, as in dpregret.datasets.losses
+FLOOR = 1e-150  # of distances, as in dpregret.datasets.losses, and of weights
 TINY = float(np.finfo(float).tiny)
 
 
@@ -249,8 +249,9 @@ def _move_mass(weights, scores, mass, step, taken, heap):
         moved += taken[atom]
         mass -= taken[atom]
     taken[best] -= moved
-    for k in range(len(weights)):
-        weights[k] -= step * taken[k]
+    for k in range(len(weights)):  # what is left alone decays to numbers that cost a processor a hundred times as much
+        rest = weights[k] - step * taken[k]
+        weights[k] = rest if rest >= FLOOR else 0.0
 
 
 @inlined
