@@ -39,7 +39,7 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
 
     They are even; one more stands for a PCG64 whose state `fill_rows` can keep in registers.
     """
-    distinct = {id(each): each for each in generators}  # one may serve several runs
+    distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
     if any(type(each) is not np.random.Generator for each in distinct.values()):
         return None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -49,6 +49,8 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
         + (type(each.bit_generator) is np.random.PCG64 and _pcg64_is_known())
         for name, each in distinct.items()
     }
+    if len(place) == 1:
+        return np.full(len(generators), *place.values(), dtype=np.int64)
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
 
 

@@ -17,7 +17,7 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
-from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
+from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audits.neighbours import Audited, generators, rows
 from dpregret.workflows.audits.online import AuditedOnline
@@ -288,14 +288,16 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     audited = AuditedBandit(FAMILIES["bandits"].learners[name], "corrected", 4.0, 1e-6, rounds, (1,))
     learner, source = audited._learner(150), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
+    tried = directions_of(learner)
     learner.play(source, generators((1, 2), 150), generators((3,), 150))
-    points, sphere = around(learner, source.played, generators((1, 2), 150))
+    played = np.concatenate(source.played, axis=1)
+    points, sphere = around(learner, played, np.concatenate(tried, axis=1))
     assert points.shape == sphere.shape == (150, rounds, 2)
     assert np.abs(np.linalg.norm(sphere, axis=-1) - 1).max() < 1e-12
     assert np.linalg.norm(points, axis=-1).max() < learner.shrink + 1e-9
     batches = points.reshape(150, learner.batches, learner.batch, 2)
     assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
-    assert np.linalg.norm(np.concatenate(source.played, axis=1), axis=-1).max() > learner.shrink + 1e-3
+    assert np.linalg.norm(played, axis=-1).max() > learner.shrink + 1e-3
 
 
 def test_learners_are_audited_alone_by_their_name_or_file(
