@@ -5,6 +5,7 @@ The saturation rule of the whole product is declared here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatch
 from typing import Final
@@ -109,21 +110,25 @@ def select_rows(
     where: dict[str, str | float] | None = None,
 ) -> pd.DataFrame:  # fmt: skip
     """Rows of one learner in one experiment on one stream; raises NotRun naming what is absent."""
-    rows = frame
+    kept = np.ones(len(frame), dtype=np.bool_)
     wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
     for column, value in wanted.items():
-        before = rows
-        if column not in rows.columns:
+        before = kept
+        if column not in frame.columns:
             raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
-        exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
-        kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
-        rows = rows.loc[kept]
-        if rows.empty:
+        kept = before & _equal(frame[column], value)
+        if not kept.any():
             shown = value if isinstance(value, str) else f"{value:g}"
-            if broken := crashes(before):
+            if broken := crashes(frame.loc[before]):
                 raise NotRun(broken[0])
             raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
-    return rows.copy()
+    return frame.loc[kept].copy()
+
+
+def _equal(column: pd.Series, value: str | float) -> NDArrayBool:
+    if isinstance(value, str) or not is_numeric_dtype(column):
+        return np.asarray(column == value, dtype=np.bool_)
+    return np.asarray(np.isclose(column.to_numpy(dtype=float), value), dtype=np.bool_)
 
 
 def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
@@ -285,7 +290,8 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     means = by_cell[averaged].mean()
     means["capped"] = by_cell["capped"].max() if "capped" in rows.columns else 0.0
     start = by_cell["displacement_start"].mean() if "displacement_start" in rows.columns else means["displacement"]
-    marks = [_status(mean, float(begin), claim) for (_, mean), begin in zip(means.iterrows(), start, strict=True)]
+    marks = [_status(dict(zip(means.columns, mean, strict=True)), float(begin), claim)
+             for mean, begin in zip(means.to_numpy(dtype=float), start, strict=True)]  # fmt: skip
     status = [FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)]
     needed = [rounds for _, rounds in marks]
     return Cells(
@@ -302,7 +308,7 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     )
 
 
-def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> tuple[str, float]:
+def _status(mean: Mapping[str, float], start_displacement: float, claim: Claim) -> tuple[str, float]:
     """Mark of a cell and the rounds it would take. A log slope must start late enough and unsaturated, at T / 8.
 
     Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
