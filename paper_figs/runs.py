@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -69,17 +69,27 @@ class RunsError(ValueError):
     """A results file that cannot be trusted: the message names the file and the fault in one line."""
 
 
-def read_runs(runs_dir: Path | str) -> pd.DataFrame:
+def read_runs(runs_dir: Path | str, experiments: Collection[str] | None = None) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    Raises RunsError when there is no file, when one is not what was written, or when `check_runs` refuses one.
+    experiments: those to read, by the folders that the files are in (None: all). Raises RunsError when there is no
+    file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))
     if not files:
         raise RunsError(f"{root}: no Parquet file of runs")
+    if experiments is not None:
+        files = [file for file in files if file.parent.name in experiments]
+    if not files:
+        return check_columns(empty_row().iloc[:0], str(root))
     frames = [check_columns(_read(file), str(file)) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
+
+
+def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Experiment -> its rows: to look for some among them takes less time than among all."""
+    return {str(name): rows for name, rows in runs.groupby("experiment", sort=False)}
 
 
 def empty_row() -> pd.DataFrame:
@@ -121,11 +131,15 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
     if odd:
         raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
-    fault = first_fault(frame.loc[frame["status"] == "ok"])
+    done = frame["status"] == "ok"
+    fault = first_fault(frame if done.all() else frame.loc[done])
     if fault is not None:
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
-    return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
+    dtypes |= dict.fromkeys(further, "float64")
+    other = {name: dtype for name, dtype in dtypes.items() if frame[name].dtype != dtype}
+    known = frame[[*COLUMNS, *further]]
+    return (known.astype(other) if other else known).assign(**missing_costs)  # a cast takes its time by columns
 
 
 def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:

@@ -27,7 +27,7 @@ from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
 from dpregret.paper_figs.resolution_power import resolutions
 from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
 from dpregret.paper_figs.stopping_coverage import stopping
-from dpregret.paper_figs.verdicts import conclude
+from dpregret.paper_figs.verdicts import judge_cells
 from dpregret.paper_figs.vocabulary import (
     BELOW,
     INCONCLUSIVE,
@@ -147,7 +147,7 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
         rows = swept_rows(runs, claim)
         for simulation in range(simulations):
             drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
-            said = conclude(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim))
+            said = judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim))
             if said.verdict == case.verdict and case.words in said.reason:
                 right += 1
             else:
