@@ -168,7 +168,7 @@ def _mixed(low: Any, high: Any) -> Any:
 
 
 @inlined
-def _place_of(generator: int) -> int:
+def _place_of(generator: int) -> Any:
     """Where the four words of a PCG64 lie."""
     return np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
 
