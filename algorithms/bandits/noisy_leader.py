@@ -42,7 +42,7 @@ from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, ca
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch
+from dpregret.core.losses import LossBatch, LossRule
 from dpregret.core.sums import product, vecdot
 
 CHUNK = 2**18  # numbers of a chunk of directions
@@ -192,7 +192,7 @@ class NoisyLeader(BanditLearner):
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """`query_plainly`, by a compiled loop where the losses have a rule."""
-        rule = getattr(losses, "rule", None)
+        rule: LossRule | None = getattr(losses, "rule", None)
         if rule is None:
             return self.query_plainly(losses, point, sphere)
         basis = self.basis.T.copy()

@@ -30,6 +30,7 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import kernel_of
+from dpregret.core.losses import LossRule
 
 VARIANTS = {"corrected": "tree over single rounds, exact calibration"}
 
@@ -61,8 +62,8 @@ class ThakurtaSmithGaussian(NoisyLeader):
     ) -> Record:
         """By the compiled loop where losses have a rule and the set a kernel, else by the definition."""
         batch = losses(1)
-        kernel = kernel_of(getattr(self.domain, "inner", self.domain))
-        if getattr(batch, "rule", None) is None or kernel is None or vars(type(self)).get("single") is None:
+        kernel, single = kernel_of(getattr(self.domain, "inner", self.domain)), vars(type(self)).get("single")
+        if getattr(batch, "rule", None) is None or kernel is None or single is None:
             first = [batch]
             return super().play_some(
                 horizon, lambda rounds: first.pop() if first else losses(rounds), directions, noise, advance
@@ -76,10 +77,11 @@ class ThakurtaSmithGaussian(NoisyLeader):
             sizes, at = mean_norms(block), 0
             while at < len(block) and done < horizon:
                 rounds, started = batch.rounds, process_time()
+                rule: LossRule = batch.rule  # type: ignore[attr-defined]
                 points = np.concatenate([played[-1:], np.empty((rounds, *played.shape[1:]))])
                 play_singly(
-                    *batch.rule, sphere.take(rounds), block[at : at + rounds], kernel.code, kernel.numbers(self.domain),
-                    self.single, self.center, self.shrink, self.zetas, self.etas, self.low, self.high, points, sums,
+                    *rule, sphere.take(rounds), block[at : at + rounds], kernel.code, kernel.numbers(self.domain),
+                    single, self.center, self.shrink, self.zetas, self.etas, self.low, self.high, points, sums,
                     before, total, clipped,
                 )  # fmt: skip
                 self._count(rounds, process_time() - started)

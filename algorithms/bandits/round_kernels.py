@@ -4,6 +4,8 @@ Every sum runs in the order written. Directions and costs are turned, so that lo
 each other, run along memory and use vector units. Sums over rounds keep four coordinates in registers.
 """
 
+from typing import Any
+
 import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole
@@ -62,7 +64,8 @@ def play_rounds(
 
 
 @compiled
-def _is_identity(basis: Array) -> bool:
+def _is_identity(basis: Array) -> Any:
+    """Whether directions are their own coordinates."""
     hull, dimension = basis.shape
     for k in range(hull):
         for j in range(dimension):

@@ -4,21 +4,24 @@ The definitions are `NoisyLeader.play_some` with batches of one round, on sets w
 `PrivateLinearBandit.play_plainly`; every sum runs in the order written.
 """
 
+from typing import Any
+
 import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole
+from dpregret.core import rounds
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 from dpregret.core.losses import CONE, ENTRY
-from dpregret.core.rounds import project
 from dpregret.core.sums import dot
 
 LEADER, DESCENT = range(2)  # from the center by the sum of all estimates; from the point by the newest one
 TINY = 1e-300
+project: Any = rounds.project
 
 
 @inlined
-def _loss(kind: int, entry: int, costs: Array, offsets: Array, point: Array, zeta: float, direction: Array) -> float:
+def _loss(kind: int, entry: int, costs: Array, offsets: Array, point: Array, zeta: float, direction: Array) -> Any:
     """One loss of a `LossRule` at point + zeta direction, (d,) each, in the order of `play_rounds`."""
     if kind == ENTRY:
         return abs(point[entry] + zeta * direction[entry] - offsets[entry])

@@ -178,7 +178,7 @@ def _beyond(generator: int, word: Any) -> Any:
 
 
 @inlined
-def place_of(generator: int) -> int:
+def place_of(generator: int) -> Any:
     """Where the four words of a PCG64 lie."""
     return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
 
@@ -277,7 +277,7 @@ def add_exponentials(generator: int, sign: float, out: Array) -> None:
 @inlined
 def uniform(generator: int) -> Any:
     """Uniform on [0, 1)."""
-    return _next_double(generator)
+    return next_double(generator)
 
 
 @compiled
