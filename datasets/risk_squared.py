@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -153,6 +153,13 @@ class SquaredRisk(EmpiricalRisk):
         slope = self.gram.product(points)
         slope -= self.moment
         return slope
+
+    @property
+    def form(self) -> tuple[Array, Array] | None:
+        """G (p, p) and c (p,), for compiled loops; None where they differ from run to run, or G is no matrix."""
+        gram = self.gram
+        shared = isinstance(gram, DenseGram) and gram.shared and self.moment.ndim == 1
+        return (np.ascontiguousarray(cast("DenseGram", gram).matrices), self.moment) if shared else None
 
     def gram_columns(self, coordinates: np.ndarray) -> Array:
         """G[:, j] of every run's coordinate j, (runs,) -> (runs, p)."""

@@ -9,7 +9,7 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
 from dpregret.core.kernels import BALL
 from dpregret.core.losses import KINK
-from dpregret.core.sums import dot
+from dpregret.core.sums import add_product, dot
 
 
 @compiled
@@ -47,6 +47,37 @@ def descend(
                 for j in range(dimension):
                     gradient[j] *= steps[now, setting]
                 step(potential, numbers, state, gradient, work)
+
+
+@compiled
+def descend_on_form(
+    gram: Array, moment: Array, potential: int, numbers: Array, states: Array, output: Array, averaged: bool,
+    steps: Array, noise: Array, units: Array,
+) -> None:  # fmt: skip
+    """As `descend`, for the gradient G x - c of a quadratic form: gram (p, p) symmetric, moment (p,), of all rows."""
+    settings, runs, dimension = output.shape
+    points, gradients = np.empty((settings * runs, dimension)), np.empty((settings * runs, dimension))
+    work = np.empty((3, states.shape[2]))
+    for now in range(len(steps)):
+        for setting in range(settings):
+            for run in range(runs):
+                place(potential, numbers, states[setting, run], points[setting * runs + run])
+        gradients[:] = 0.0
+        add_product(points, gram, gradients)
+        for setting in range(settings):
+            for run in range(runs):
+                point, gradient = points[setting * runs + run], gradients[setting * runs + run]
+                released, length, scale = output[setting, run], steps[now, setting], noise[setting]
+                for j in range(dimension):
+                    released[j] = point[j] + (released[j] if averaged else 0.0)
+                    gradient[j] -= moment[j]
+                if len(units):
+                    unit = units[now, run]
+                    for j in range(dimension):
+                        gradient[j] += scale * unit[j]
+                for j in range(dimension):
+                    gradient[j] *= length
+                step(potential, numbers, states[setting, run], gradient, work)
 
 
 @compiled

@@ -158,10 +158,10 @@ class MirrorDescent(ErmLearner):
 
     def _compiled(self) -> Descend | None:
         """`_descend` in compiled loops, for a risk and a potential that have a rule."""
-        rule, potential = getattr(self.risk, "rule", None), self.potential.rule
-        if rule is None or potential is None:
+        rule, form, potential = *(getattr(self.risk, name, None) for name in ("rule", "form")), self.potential.rule
+        if potential is None or (rule is None and form is None):
             return None
-        from dpregret.algorithms.erm.descent_kernels import descend
+        from dpregret.algorithms.erm.descent_kernels import descend, descend_on_form
 
         every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
 
@@ -169,11 +169,14 @@ class MirrorDescent(ErmLearner):
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
-            told = (rule.kind, rule.shares, rule.atoms, potential.kind, potential.numbers)
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*told, state, output, averaged, chunk, noise, some, every)
+                told = (*potential, state, output, averaged, chunk, noise, some)
+                if rule is not None:
+                    descend(*rule, *told, every)
+                elif form is not None:
+                    descend_on_form(*form, *told)
                 done += len(chunk)
             if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)

@@ -10,6 +10,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -35,6 +36,8 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any) -> Any:
     """Where eight numbers lie in an array without gaps, counted through all of its axes."""
+    if kind.ndim > 1 and kind.layout != "C":
+        raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
     first = context.make_array(kind)(context, builder, array).data
     return builder.bitcast(builder.gep(first, [start]), _VECTOR.as_pointer())
 
