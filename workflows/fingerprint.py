@@ -43,6 +43,18 @@ def tell(imports: Mapping[str, Sequence[str]]) -> None:
     _told.update({ROOT / name: frozenset(found) for name, found in imports.items()})
 
 
+def file_hashes() -> dict[str, str]:
+    """File, from the top folder on -> the hash of its content, of all Python files."""
+    return {path.relative_to(ROOT).as_posix(): fingerprint([path]) for path in _python_files()}
+
+
+def tell_unchanged(imports: Mapping[str, Sequence[str]], hashes: Mapping[str, str]) -> None:
+    """Take of what `all_imports` found in other code that of files which are the same here: hashes are of that code."""
+    now, own = file_hashes(), Path(__file__).resolve().relative_to(ROOT).as_posix()
+    if now.get(own) == hashes.get(own):  # what counts as an import has not changed
+        tell({name: found for name, found in imports.items() if name in hashes and now.get(name) == hashes[name]})
+
+
 def all_imports() -> dict[str, Sequence[str]]:
     """File, from the top folder on -> every name of ours that it imports, sorted; not of files that are no Python."""
     found: dict[str, Sequence[str]] = {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from dpregret.core import files
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Traits
-from dpregret.workflows.fingerprint import all_imports, code_fingerprint, tell
+from dpregret.workflows.fingerprint import all_imports, code_fingerprint, file_hashes, tell, tell_unchanged
 
 KEPT = Path(".snakemake") / "index.json"
 
@@ -70,13 +70,17 @@ def collect() -> Index:
 
 def keep(index: Index, path: Path = KEPT) -> None:
     """Write the index for jobs that start in the same folder."""
-    files.keep(path, {"code": code_fingerprint(), **asdict(index)})
+    files.keep(path, {"code": code_fingerprint(), "files": file_hashes(), **asdict(index)})
 
 
 def recall(path: Path = KEPT) -> Index:
-    """Return what was kept, or collect it anew where nothing was, or of other code."""
+    """Return what was kept, or collect it anew where nothing was, or of other code; edited files alone are parsed."""
     kept = files.kept(path)
-    if not kept or kept.pop("code") != code_fingerprint():
+    if not kept:
+        return collect()
+    code, hashes = kept.pop("code"), kept.pop("files", {})
+    if code != code_fingerprint():
+        tell_unchanged(kept.get("imports", {}), hashes)
         return collect()
     index = Index(**kept)
     tell(index.imports)

@@ -1,7 +1,9 @@
 """One interpreter for many jobs: each ends by itself, whatever the others do, and nothing outlives the run."""
 
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -20,12 +22,19 @@ from dpregret.workflows.forkserver.client import ask
 from dpregret.workflows.task import Asked, record_of
 
 PLAYED = """
-import ctypes, os, time
+import ctypes, json, os, time
 def run_job(config, paper, experiment, learner, variant, output, data_dir, **others):
-    match learner:
-{faults}
+    with open("faults.json") as faults:
+        exec(json.load(faults).get(learner, ""), globals())
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(f"{{os.getppid()}} {{os.getcwd()}} {{os.environ['TOLD']}}")
+    output.write_text(f"{os.getppid()} {os.getcwd()} {os.environ['TOLD']}")
+"""
+SCRIPT = """
+from pathlib import Path
+from dpregret.workflows.job import run_job
+def main(asked):
+    labels = {name: asked.one(name) for name in ("paper", "experiment", "learner", "variant")}
+    run_job(asked.settings, **labels, output=asked.output, data_dir=Path())
 """
 RUNS = Path("results/mine/lou_cheung_2020/runs/horizon")
 MINE = ("--config", "profile=mine.yaml", "--cores", "2", "--until", "run")
@@ -41,19 +50,34 @@ FAULTS = {
 Plant = Callable[[Mapping[str, str]], None]
 
 
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first command of each set of learners has looked at, and others of the same code need not."""
+    return tmp_path_factory.mktemp("looked")
+
+
 @pytest.fixture
-def plant(checkout: Checkout, settings: dict[str, Any]) -> Plant:
-    """Replace what runs do: learners by name meet a fault, all others write a line."""
+def plant(checkout: Checkout, settings: dict[str, Any], looked: Path) -> Iterator[Plant]:
+    """Replace what runs do: learners by name meet a fault, all others write a line; no learner is imported."""
+    kept, made = checkout.root / ".snakemake", [looked]
 
     def plant_faults(faults: Mapping[str, str]) -> None:
         experiment = settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]
         variants = {name: learners("online")[name].card.variants for name in (*GOOD, *faults)}
         experiment["learners"] = {name: [next(iter(each))] for name, each in variants.items()}
         (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-        cases = "\n".join(f'        case "{name}":\n            {fault}' for name, fault in faults.items())
-        (checkout.root / "workflows" / "job.py").write_text(PLAYED.format(faults=cases))
+        (checkout.root / "faults.json").write_text(json.dumps(faults))
+        (checkout.root / "workflows" / "job.py").write_text(PLAYED)
+        (checkout.root / "workflows" / "scripts" / "run.py").write_text(SCRIPT)
+        made.append(looked / "-".join(faults))
+        if made[-1].exists():
+            shutil.copytree(made[-1], kept, dirs_exist_ok=True)
 
-    return plant_faults
+    yield plant_faults
+    if not made[-1].exists():
+        made[-1].mkdir()
+        for name in ("checked.json", "index.json"):
+            shutil.copy(kept / name, made[-1])
 
 
 Start = Callable[[], "subprocess.Popen[str]"]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpregret.core import files
 from dpregret.workflows import fingerprint, index
 from dpregret.workflows.families import FAMILIES
 
@@ -43,6 +44,32 @@ def test_what_was_kept_is_recalled_without_importing_a_learner_or_parsing_a_file
     monkeypatch.undo()
     fingerprint.forget()
     assert [path.name for path in (tmp_path / "deeper").iterdir()] == ["kept"]
+
+
+def test_after_an_edit_only_edited_files_are_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """The edit is one of what was kept: a hash that no longer fits, and names that this file never imported."""
+    request.addfinalizer(fingerprint.forget)
+    edited, kept = "paper_figs/tables.py", tmp_path / "kept"
+    index.keep(INDEX, kept)
+    before = files.kept(kept)
+    before["imports"] = {**before["imports"], edited: ["dpregret.other"]}
+    files.keep(kept, {**before, "code": "other", "files": {**before["files"], edited: "0" * 12}})
+    parsed: list[int] = []
+
+    def parse(content: bytes, folders: tuple[str, ...]) -> frozenset[str]:
+        parsed.append(len(content))
+        return whole(content, folders)
+
+    whole = fingerprint._parsed
+    monkeypatch.setattr(fingerprint, "_parsed", parse)
+    fingerprint.forget()
+    assert index.recall(kept) == INDEX
+    assert parsed == [(fingerprint.ROOT / edited).stat().st_size]
+    fingerprint.forget()
+    fingerprint.tell_unchanged(INDEX.imports, {**before["files"], "workflows/fingerprint.py": "0" * 12})
+    assert not fingerprint._told, "another way to parse"
 
 
 @pytest.mark.parametrize(
