@@ -116,7 +116,7 @@ def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) 
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
-    found, reach = [], t_quantile(runs)
+    reach, found = t_quantile(runs), []
     for own, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
         value, half = np.log(means) @ own, reach * error.reshape(lead)
         found.append((value, value - half, value + half))
@@ -163,8 +163,9 @@ def _shares(spread: Array) -> Array:
     Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A share near that says that an event was
     seen once: cells that have not seen it know nothing of its size.
     """
-    total = spread.sum(axis=-2)
-    return np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
+    total: Array = spread.sum(axis=-2)
+    shares: Array = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
+    return shares
 
 
 def _rare_errors(responses: Array, weights: Array) -> Array:

@@ -27,7 +27,7 @@ from dpregret.workflows.audits.plan import (
     finding,
     findings,
 )
-from dpregret.workflows.audits.planted import CASES, planted_rows
+from dpregret.workflows.audits.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
@@ -101,8 +101,8 @@ def tagged(frame: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize("name", CASES)
 def test_planted_bug_is_caught_and_the_right_code_is_not(name: str) -> None:
     case = CASES[name]
-    assert case.flagged(np.random.default_rng(11), 20_000, planted=True)
-    assert not case.flagged(np.random.default_rng(12), 20_000, planted=False)
+    assert case.flagged(np.random.default_rng(11), RUNS, planted=True)
+    assert not case.flagged(np.random.default_rng(12), RUNS, planted=False)
 
 
 def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
