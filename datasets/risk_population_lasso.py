@@ -101,8 +101,8 @@ class LassoPopulation(PopulationRisk):
                 while left:
                     block = stream.take(min(left, _CHUNK))[0]
                     left -= block.shape[1]
-                    for own, *sums in zip(block, apart, part, strict=True):
-                        add_moments(own[:, :-1], own[:, -1], *sums)
+                    for run, own in enumerate(block):
+                        add_moments(own[:, :-1], own[:, -1], apart[run], part[run])
                 moment += part
             self._known = DenseGram(gram_of(apart, self.samples) / self.samples), moment / self.samples
         return self._known

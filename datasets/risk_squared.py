@@ -14,7 +14,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
+from dpregret.core.sums import largest_eigenvalue, product, products, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
 
 Records = Callable[[np.ndarray], tuple[Array, Array]]
@@ -54,10 +54,8 @@ class DenseGram:
         if self.shared:
             return product(points, self.matrices)
         by_run = np.moveaxis(points, -2, 0)
-        flat = by_run.reshape(len(by_run), -1, points.shape[-1])
-        found = np.stack([product(rows, matrix) for rows, matrix in zip(flat, self.matrices, strict=True)])
-        products: Array = np.moveaxis(found.reshape(by_run.shape), 0, -2)
-        return products
+        found = products(by_run.reshape(len(by_run), -1, points.shape[-1]), self.matrices)
+        return np.moveaxis(found.reshape(by_run.shape), 0, -2)
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rows of the symmetric matrices."""

@@ -40,6 +40,7 @@ from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_wid
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array
+from dpregret.core.losses import RiskRule
 
 CHUNK_ENTRIES = 1 << 17
 """Random numbers held at a time, which stay in the processor's cache; no result depends on it."""
@@ -158,12 +159,14 @@ class MirrorDescent(ErmLearner):
 
     def _compiled(self) -> Descend | None:
         """`_descend` in compiled loops, for a risk and a potential that have a rule."""
-        rule, form, potential = *(getattr(self.risk, name, None) for name in ("rule", "form")), self.potential.rule
+        rule: RiskRule | None = getattr(self.risk, "rule", None)
+        form: tuple[Array, Array] | None = getattr(self.risk, "form", None)
+        potential = self.potential.rule
         if potential is None or (rule is None and form is None):
             return None
         from dpregret.algorithms.erm.descent_kernels import descend, descend_on_form
 
-        every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
+        (kind, numbers), every, averaged = potential, np.zeros((0, 0), dtype=np.int64), self.averaged
 
         def steps_by_rule(
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
@@ -172,11 +175,10 @@ class MirrorDescent(ErmLearner):
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                told = (*potential, state, output, averaged, chunk, noise, some)
                 if rule is not None:
-                    descend(*rule, *told, every)
+                    descend(*rule, kind, numbers, state, output, averaged, chunk, noise, some, every)
                 elif form is not None:
-                    descend_on_form(*form, *told)
+                    descend_on_form(*form, kind, numbers, state, output, averaged, chunk, noise, some)
                 done += len(chunk)
             if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)

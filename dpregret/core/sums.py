@@ -64,6 +64,20 @@ def product(left: ArrayLike, right: ArrayLike) -> Array:
     return found.reshape(lead + columns)
 
 
+def products(left: ArrayLike, right: ArrayLike) -> Array:
+    """`product` of several pairs, (n, l, k) and (n, k, m) -> (n, l, m)."""
+    first, second = (np.ascontiguousarray(each, dtype=np.float64) for each in (left, right))
+    found = np.zeros((*first.shape[:2], second.shape[2]))
+    _add_products(first, second, found)
+    return found
+
+
+@compiled
+def _add_products(matrices: Array, rows: Array, into: Array) -> None:
+    for each in range(len(matrices)):
+        add_product(matrices[each], rows[each], into[each])
+
+
 PANEL = 512  # columns that stay in the processor's cache
 FEW = 8  # terms that are not worth to be gathered
 DEPTH = 256  # terms whose sixteen columns stay there
