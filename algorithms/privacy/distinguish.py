@@ -167,6 +167,9 @@ def _table(bound: Bound, samples: int, error: float) -> Array:
 def _looked_up(bound: Bound, hits: Array, samples: int, error: float) -> Array:
     """Bounds at whole numbers of hits; each is computed once, since audits of one size ask for the same again."""
     table, hits = _table(bound, samples, error), np.asarray(hits)
-    missing = np.unique(hits[np.isnan(table[hits])])
-    table[missing] = bound(missing, samples, error)
-    return np.asarray(table[hits])
+    found = np.asarray(table[hits])
+    if np.isnan(found).any():
+        missing = np.unique(hits[np.isnan(found)])
+        table[missing] = bound(missing, samples, error)
+        found = np.asarray(table[hits])
+    return found
