@@ -97,13 +97,8 @@ class RunOfBlock:
         """(rounds | 1, groups)."""
         return self.block.losses[:, min(self.run, self.block.losses.shape[1] - 1)]
 
-    def path(self, group: int, start: int, stop: int) -> Array:
-        """Losses of a group in rounds start..stop-1."""
-        own = self.losses[:, group]
-        return np.full(stop - start, own[0]) if self.constant else own[start:stop]
-
     def total(self, group: int, start: int, stop: int) -> float:
-        """Sum of `path`."""
+        """Losses of a group in rounds start..stop-1, summed."""
         own = self.losses[:, group]
         return float(own[0] * (stop - start)) if self.constant else float(np.add.reduce(own[start:stop]))
 
