@@ -249,9 +249,8 @@ def _move_mass(weights, scores, mass, step, taken, heap):
         moved += taken[atom]
         mass -= taken[atom]
     taken[best] -= moved
-    for k in range(len(weights)):  # what is left alone decays to numbers that cost a processor a hundred times as much
-        rest = weights[k] - step * taken[k]
-        weights[k] = rest if rest >= FLOOR else 0.0
+    for k in range(len(weights)):  # none decays to denormal numbers, which cost a processor a hundred times as much
+        weights[k] = weights[k] - step * taken[k] if weights[k] - step * taken[k] >= FLOOR else 0.0
 
 
 @inlined
