@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +28,7 @@ from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
 
-PIECE = 2**16  # rounds of a comparator's pass
+PIECE = 2**12  # rounds of a comparator's pass
 
 
 class BanditDomain(Domain, Protocol):
@@ -114,13 +114,22 @@ class Cone(BanditStream):
 
 
 def pieces(horizon: int) -> Iterator[int]:
-    """Rounds that a comparator looks at together; how a horizon is cut decides nothing, but for the order of sums."""
+    """Rounds that a comparator looks at together; how a horizon is cut decides nothing."""
     yield from (min(PIECE, horizon - first) for first in range(0, horizon, PIECE))
 
 
 def places(draws: Uniforms, rounds: int, size: int) -> Whole:
     """Whole numbers below `size`, one a round and run: (runs, rounds)."""
     return (draws.draw(rounds) * size).astype(np.int64)
+
+
+def counted(choose: Callable[[int], Whole], shape: tuple[int, int], horizon: int) -> Array:
+    """How often each run met each entry in a horizon: shape (runs, entries); choose(rounds) gives the next entries."""
+    counts, own = np.zeros(shape), shape[1] * np.arange(shape[0])[:, None]
+    for rounds in pieces(horizon):
+        chosen = own + np.broadcast_to(choose(rounds), (shape[0], rounds))
+        counts += np.bincount(chosen.ravel(), minlength=counts.size).reshape(shape)
+    return counts
 
 
 class LinearStream(BanditStream):
@@ -162,11 +171,7 @@ class LinearStream(BanditStream):
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """A vertex, by the linear oracle on the sum of the costs."""
         draws, pool = Uniforms(generators), len(self.costs)
-        counts = np.zeros((len(generators), pool))
-        own = pool * np.arange(len(generators))[:, None]
-        for rounds in pieces(horizon):
-            chosen = np.broadcast_to(self._chosen(draws, rounds), (len(generators), rounds))
-            counts += np.bincount((own + chosen).ravel(), minlength=counts.size).reshape(counts.shape)
+        counts = counted(lambda rounds: self._chosen(draws, rounds), (len(generators), pool), horizon)
         costs, offsets = product(counts, self.costs), vecdot(counts, self.offsets)
         best = vecdot(costs, self.domain.linear_oracle(costs)) + offsets
         return BanditComparator(best, np.zeros(len(best)), vecdot(costs, self.domain.center()) + offsets)
@@ -197,11 +202,9 @@ class EntryStream(BanditStream):
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The truth has no loss."""
-        losses = np.zeros(len(generators))
-        following, center = self.source(generators), self.domain.center()
-        for rounds in pieces(horizon):
-            losses += following(rounds).value(center[None, None]).sum(axis=-1)
-        return BanditComparator(np.zeros(len(generators)), np.zeros(len(generators)), losses)
+        nothing, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
+        counts = counted(lambda rounds: places(draws, rounds, size), (len(generators), size), horizon)
+        return BanditComparator(nothing, nothing, product(counts, np.abs(self.domain.center() - self.truth)))
 
 
 POOL = 64

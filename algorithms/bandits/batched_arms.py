@@ -31,6 +31,7 @@ from dpregret.algorithms.bandits.kernels import play_arms
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
+from dpregret.core.drawing import Uniforms
 from dpregret.core.elementary import exp
 from dpregret.core.losses import AFFINE, LossBatch, LossRule
 
@@ -105,11 +106,11 @@ class BatchedArms(BanditLearner):
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        done, ahead = 0, 1
+        done, ahead, uniforms = 0, 1, Uniforms(directions)
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
-                coins = np.stack([generator.random(BLOCK) for generator in directions])
+                coins = uniforms.draw(BLOCK)
                 units = unit_noise("laplace", noise, BLOCK, 1)[..., 0].T.copy()
             rounds = min(ahead, BLOCK - place, self.horizon - done)
             batch, now = losses(rounds), slice(place, place + rounds)

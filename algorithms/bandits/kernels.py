@@ -107,53 +107,43 @@ def play_arms(
     """
     settings, runs, size = sums.shape
     rounds, varied = coins.shape[1], entries.shape[1] > 1
-    weights = np.empty(size)
+    weights, below = np.empty(size), np.empty(size)
     for run in range(runs):
         own = entries[min(run, len(entries) - 1)]
         for setting in range(settings):
-            length = lengths[setting]
-            place = done % length
+            known, length, arm = sums[setting, run], lengths[setting], arms[setting, run]
+            place, chance, said = done % length, chances[setting, run], heard[setting, run]
             for now in range(rounds):
                 if place == 0:
-                    _draw_arm(
-                        sums[setting, run], etas[setting], mixes[setting], coins[run, now], weights, arms[setting],
-                        chances[setting], run,
-                    )  # fmt: skip
-                    heard[setting, run] = 0.0
-                arm, entry = arms[setting, run], own[now if varied else 0]
+                    arm, chance = _draw_arm(known, etas[setting], mixes[setting], coins[run, now], weights, below)
+                    said = 0.0
+                entry = own[now if varied else 0]
                 loss = costs[entry, arm] + offsets[entry]
                 kept = min(max(loss, 0.0), 1.0)
                 total[setting, run] += loss
                 clipped[setting, run] += kept != loss
-                heard[setting, run] += kept
+                said += kept
                 place += 1
                 if place == length:
                     place = 0
-                    mean = heard[setting, run] / length + scales[setting] * units[run, now]
-                    sums[setting, run, arm] += mean / chances[setting, run]
+                    known[arm] += (said / length + scales[setting] * units[run, now]) / chance
+            arms[setting, run], chances[setting, run], heard[setting, run] = arm, chance, said
 
 
 @compiled
-def _draw_arm(
-    sums: Array, eta: float, mix: float, coin: float, weights: Array, arms: Whole, chances: Array, run: int
-) -> None:
-    """An arm and its probability, `BatchedArms.draw`: shares grow from arm to arm, so halving finds the arm."""
+def _draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, below: Array) -> tuple[int, float]:
+    """An arm and its probability, `BatchedArms.draw`."""
     size, least = len(sums), sums[0]
     for arm in range(1, size):
         least = min(least, sums[arm])
     for arm in range(size):
         weights[arm] = exp_of(-eta * (sums[arm] - least))
-    below = 0.0
+    whole = 0.0
     for arm in range(size):
-        below += weights[arm]
-        weights[arm] = below
-    found, end = 0, size - 1
-    while found < end:
-        arm = (found + end) // 2
-        if (1 - mix) * (weights[arm] / below) + mix * ((arm + 1) / size) > coin:
-            end = arm
-        else:
-            found = arm + 1
-    arms[run] = found
-    own = exp_of(-eta * (sums[found] - least))
-    chances[run] = (1 - mix) * (own / below) + mix / size
+        whole += weights[arm]
+        below[arm] = whole
+    found = 0
+    for arm in range(size):  # shares grow from arm to arm: counting needs no branch
+        found += (1 - mix) * (below[arm] / whole) + mix * ((arm + 1) / size) <= coin
+    found = min(found, size - 1)
+    return found, (1 - mix) * (weights[found] / whole) + mix / size
