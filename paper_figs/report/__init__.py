@@ -2,7 +2,3 @@
 
 The page is one HTML file without a link to the outside; its charts are drawn by Observable Plot, which is embedded.
 """
-
-from dpregret.paper_figs.report.page import Run, write_report
-
-__all__ = ["Run", "write_report"]

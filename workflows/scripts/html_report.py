@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from dpregret.paper_figs.report import Run, write_report
+from dpregret.paper_figs.report.page import Run, write_report
 from dpregret.workflows.config import Config, Job
 from dpregret.workflows.contained import hosts
 from dpregret.workflows.names import display_names
