@@ -50,7 +50,7 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
         for name, each in distinct.items()
     }
     if len(place) == 1:
-        return np.full(len(generators), *place.values(), dtype=np.int64)
+        return np.full(len(generators), next(iter(place.values())), dtype=np.int64)
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
 
 

@@ -167,6 +167,10 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
             "mine.yaml:2: learners.pqftl.variants[0]: unknown variant 'x', allowed: corrected, reconstructed",
         ),
         (
+            "delta: 1.0e-6\nlearners: {pqftl: {most_runs: {x: 400}}}",
+            "mine.yaml:2: learners.pqftl.most_runs.x: unknown variant 'x', allowed: corrected, reconstructed",
+        ),
+        (
             "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
             "learners.pqftl.epsilon: must be greater than 0",
         ),
@@ -180,6 +184,14 @@ def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(message)):
         load_settings(tmp_path / "mine.yaml")
+
+
+def test_a_variant_whose_runs_are_dear_gets_fewer() -> None:
+    assert [SETTINGS.learners["noisy-sgd"].runs(variant, 16_000) for variant in ("corrected", "sampled")] == [
+        16_000,
+        4000,
+    ]
+    assert [SETTINGS.learners["tree-counters"].runs("single", usual) for usual in (16_000, 400)] == [4000, 400]
 
 
 @pytest.fixture

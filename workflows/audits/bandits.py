@@ -23,6 +23,8 @@ from dpregret.core.losses import LossBatch
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6
+PIECE = 2000
+"""Runs that are played together, so that what they hold stays in the processor's cache."""
 TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
 """Sums that are looked at: the first sixteen, then those of a single tree node."""
 
@@ -99,8 +101,16 @@ class AuditedBandit:
             yield Pair(f"the first number replaced among {name} ones", *inputs)
 
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
+        """Piece by piece, each with generators of its own."""
+        pieces = [
+            self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
+            for first in range(0, runs, PIECE)
+        ]
+        return np.concatenate(pieces)
+
+    def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
+        """directions: the same seed in all inputs."""
         learner, source = self._learner(runs), Numbers(numbers)
-        directions = (*self.seed, 2)  # the same in all inputs
         if isinstance(learner, BatchedArms):
             return estimates(learner, source, generators(directions, runs), generators(seed, runs))
         tried = directions_of(learner) if isinstance(learner, NoisyLeader) else []
