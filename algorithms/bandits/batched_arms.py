@@ -31,9 +31,9 @@ from dpregret.algorithms.bandits.kernels import play_arms
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
-from dpregret.core.drawing import Uniforms
 from dpregret.core.elementary import exp
 from dpregret.core.losses import AFFINE, LossBatch, LossRule
+from dpregret.core.uniforms import Uniforms
 
 BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
 SHARES = np.arange(1, 100) / 100  # values of k that are tried
