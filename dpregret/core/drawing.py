@@ -333,19 +333,19 @@ def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: floa
     """As `Coins.draw`: out (settings, runs, numbers)."""
     settings, runs, count = out.shape
     for run in range(runs):
-        generator = generators[run]
-        place = np.int64(_peek(np.int64(_peek(generator & -2, _STATE)), 0))
-        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
-        low_two, high_two = _advance(low_step, high_step, low_step, high_step)
-        pairs = count - count % 2 if generator & 1 else 0
-        for each in range(0, pairs, 2):  # the second state does not wait for the first
-            one = _uniform(_mixed(*_advance(low, high, low_step, high_step)))
-            low, high = _advance_two(low, high, low_two, high_two)
-            other = _uniform(_mixed(low, high))
-            for setting in range(settings):
-                out[setting, run, each] = heads if one < chances[setting] else tails
-                out[setting, run, each + 1] = heads if other < chances[setting] else tails
-        if pairs:
+        generator, pairs = generators[run], 0
+        if generator & 1:
+            pairs = count - count % 2
+            place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
+            low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+            low_two, high_two = _advance(low_step, high_step, low_step, high_step)
+            for each in range(0, pairs, 2):  # the second state does not wait for the first
+                one = _uniform(_mixed(*_advance(low, high, low_step, high_step)))
+                low, high = _advance_two(low, high, low_two, high_two)
+                other = _uniform(_mixed(low, high))
+                for setting in range(settings):
+                    out[setting, run, each] = heads if one < chances[setting] else tails
+                    out[setting, run, each + 1] = heads if other < chances[setting] else tails
             _poke(place, 0, low)
             _poke(place, 1, high)
         for each in range(pairs, count):
