@@ -116,19 +116,14 @@ def select_rows(
         before = kept
         if column not in frame.columns:
             raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
-        kept = before & _equal(frame[column], value)
+        own = frame[column]
+        exact = isinstance(value, str) or not is_numeric_dtype(own)
+        kept = before & np.asarray(own == value if exact else np.isclose(own.to_numpy(dtype=float), value))
         if not kept.any():
             shown = value if isinstance(value, str) else f"{value:g}"
-            if broken := crashes(frame.loc[before]):
-                raise NotRun(broken[0])
-            raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
+            broken = crashes(frame.loc[before])
+            raise NotRun((*broken, f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")[0])
     return frame.loc[kept].copy()
-
-
-def _equal(column: pd.Series, value: str | float) -> NDArrayBool:
-    if isinstance(value, str) or not is_numeric_dtype(column):
-        return np.asarray(column == value, dtype=np.bool_)
-    return np.asarray(np.isclose(column.to_numpy(dtype=float), value), dtype=np.bool_)
 
 
 def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
@@ -293,7 +288,6 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     marks = [_status(dict(zip(means.columns, mean, strict=True)), float(begin), claim)
              for mean, begin in zip(means.to_numpy(dtype=float), start, strict=True)]  # fmt: skip
     status = [FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)]
-    needed = [rounds for _, rounds in marks]
     return Cells(
         values=by_cell[column].first().to_numpy(dtype=float),
         responses=table.to_numpy(dtype=float),
@@ -303,7 +297,7 @@ def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
         dimensions=means["dimension"].to_numpy(dtype=float),
         deltas=means["delta"].to_numpy(dtype=float),
         status=tuple(status),
-        needed=np.array(needed),
+        needed=np.array([rounds for _, rounds in marks]),
         tight=bool(rows["tight"].all()),
     )
 

@@ -78,7 +78,12 @@ class Fitted:
 
 
 def fitted(
-    page: Page, runs: pd.DataFrame, claims: ClaimsFile, experiment: str, parameter: Parameter, responses: Collection[str]
+    page: Page,
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    experiment: str,
+    parameter: Parameter,
+    responses: Collection[str],
 ) -> list[Fitted]:
     """Claims of powers of a parameter with rows in an experiment; one per learner, variant, stream and setting."""
     chosen: dict[tuple[str, ...], Claim] = {}
