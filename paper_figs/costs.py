@@ -57,8 +57,7 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     timed = runs.loc[runs["seconds"].notna() & ends]
     first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
     called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
-    played = dict(iter(timed.groupby(["learner", "variant"])))
-    none = timed.iloc[:0]
+    played, none = dict(iter(timed.groupby(["learner", "variant"]))), timed.iloc[:0]
     rows = [record for row in claims.rows if first[row.learner, row.variant] is row
             for record in _row_costs(played.get((row.learner, row.variant), none), row, unit, called)]  # fmt: skip
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]

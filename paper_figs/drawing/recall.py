@@ -1,4 +1,4 @@
-"""What figures find out of the same rows is found once: several show a claim, and each may be drawn twice."""
+"""What figures find out of the same rows is found once: several show a claim, and some are drawn twice."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """What matplotlib works out anew for every file, though it comes out the same, is kept: formulas, fonts of PDFs.
 
 Inside `kept` two private functions of matplotlib are answered from memory, and elsewhere left alone. Answers are
-theirs: files have the same bytes with and without. A matplotlib without these functions is used as it is.
+theirs: files have the same bytes with and without. A matplotlib of another series than `SERIES` is used as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,36 +14,43 @@ from io import BytesIO
 from typing import Any, BinaryIO, Final
 from unittest.mock import patch
 
-from fontTools.ttLib import TTFont
-from matplotlib.backends import _backend_pdf_ps as pdf_fonts
+import matplotlib as mpl
+from matplotlib.backends import _backend_pdf_ps
+from matplotlib.font_manager import get_font
 from matplotlib.mathtext import MathTextParser
 
+_FORMULAS: Any = MathTextParser  # its private parts have no types
+_FONTS: Any = _backend_pdf_ps
+
+SERIES: Final = "3.11."
 MANY: Final = 4096
 """Formulas, or cuts of a font, that are remembered."""
-COMMON: Final = frozenset(map(ord, "0123456789 .,;:()[]+-=/%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+COMMON: Final = "0123456789 .,;:()[]+-=/%abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Characters that the cut of a font holds from the start."""
-Cutter = Callable[[Any, Collection[int]], AbstractContextManager[Any]]
 
 
 @contextmanager
 def kept() -> Iterator[None]:
     """Draw inside this context, in one style: the memory knows no settings but those that matplotlib passes on."""
-    with patch.object(MathTextParser, "_parse_cached", _parse), patch.object(pdf_fonts, "get_glyphs_subset", _cut):
+    if not mpl.__version__.startswith(SERIES):
+        yield
+        return
+    with patch.object(_FORMULAS, "_parse_cached", _parse), patch.object(_FONTS, "get_glyphs_subset", _cut):
         yield
 
 
-_PLAIN_PARSE: Final[Callable[..., Any]] = MathTextParser._parse_cached.__wrapped__
-_PLAIN_CUT: Final[Cutter] = pdf_fonts.get_glyphs_subset
+_PLAIN_PARSE: Final[Any] = getattr(_FORMULAS, "_parse_cached", None)
+_PLAIN_CUT: Final[Any] = getattr(_FONTS, "get_glyphs_subset", None)
 
 
-def _parse(parser: MathTextParser, *asked: Any) -> Any:
+def _parse(parser: Any, *asked: Any) -> Any:
     """A parsed formula; matplotlib keeps 50 of them, for each renderer its own, and has a renderer a file."""
     return _parsed(parser._output_type, *asked)
 
 
 @lru_cache(MANY)
 def _parsed(output: str, *asked: Any) -> Any:
-    return _PLAIN_PARSE(MathTextParser({"vector": "path", "raster": "agg"}[output]), *asked)
+    return _PLAIN_PARSE.__wrapped__(_FORMULAS({"vector": "path", "raster": "agg"}[output]), *asked)
 
 
 @dataclass(frozen=True)
@@ -92,10 +99,9 @@ def _cut_once(path: Any, glyphs: frozenset[int]) -> Cut:
 
 def _plain(source: Any, glyphs: Collection[int]) -> Cut:
     with _PLAIN_CUT(source, set(glyphs)) as found:
-        return Cut(pdf_fonts.font_as_file(found.font).getvalue(), dict(found.glyph_index_map))
+        return Cut(_FONTS.font_as_file(found.font).getvalue(), dict(found.glyph_index_map))
 
 
 def _common(path: Any) -> frozenset[int]:
-    with TTFont(path, fontNumber=path.face_index, lazy=True) as font:
-        names = font.getBestCmap()
-        return frozenset(font.getGlyphID(names[code]) for code in COMMON if code in names)
+    font = get_font(path)
+    return frozenset(font.get_char_index(ord(each)) for each in COMMON)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpregret.core.drawing import Coins, addresses, fill_exponentials, fill_gammas, fill_normals
+from dpregret.core.drawing import addresses, fill_exponentials, fill_gammas, fill_normals
+from dpregret.core.uniforms import Coins
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
