@@ -62,16 +62,17 @@ def write_figures(
     wide = Page(names or {})
     narrow = Page(names or {}, narrow=True, recall=wide.recall)
     paths = []
-    for entry in claims.figures:
-        source = exact if entry.type in EXACT else files.get(entry.type)
-        try:
-            plate = draw(wide, runs, claims, entry, source)
-        except NotRun:
-            continue
-        stem = Path(out_dir) / entry.name
-        paths += plate.save(stem)
-        if 1 < len(plate.axes) <= MOST_NARROW:
-            paths += draw(narrow, runs, claims, entry, source).save(stem.parent / NARROW / stem.name, ("pdf",))
+    with style.look():
+        for entry in claims.figures:
+            source = exact if entry.type in EXACT else files.get(entry.type)
+            try:
+                plate = draw(wide, runs, claims, entry, source)
+            except NotRun:
+                continue
+            stem = Path(out_dir) / entry.name
+            paths += plate.save(stem)
+            if 1 < len(plate.axes) <= MOST_NARROW:
+                paths += draw(narrow, runs, claims, entry, source).save(stem.parent / NARROW / stem.name, ("pdf",))
     return paths
 
 

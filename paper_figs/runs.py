@@ -69,10 +69,13 @@ class RunsError(ValueError):
     """A results file that cannot be trusted: the message names the file and the fault in one line."""
 
 
-def read_runs(runs_dir: Path | str, experiments: Collection[str] | None = None) -> pd.DataFrame:
+def read_runs(
+    runs_dir: Path | str, experiments: Collection[str] | None = None, columns: Collection[str] | None = None
+) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    experiments: those to read, by the folders that the files are in (None: all). Raises RunsError when there is no
+    experiments: those to read, by the folders that the files are in (None: all). columns: of `COLUMNS`, besides those
+    that tell rows apart (None: all, and `OPTIONAL`). Raises RunsError when there is no
     file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
@@ -83,7 +86,10 @@ def read_runs(runs_dir: Path | str, experiments: Collection[str] | None = None) 
         files = [file for file in files if file.parent.name in experiments]
     if not files:
         return check_columns(empty_row().iloc[:0], str(root))
-    frames = [check_columns(_read(file), str(file)) for file in files]
+    always = {*KEY, "status", "config_hash"}
+    declared = COLUMNS if columns is None else {name: COLUMNS[name] for name in COLUMNS if name in {*always, *columns}}
+    wanted = None if columns is None else [*declared, *OPTIONS]
+    frames = [check_columns(_read(file, wanted), str(file), declared) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
 
 
@@ -106,29 +112,29 @@ def crashes(frame: pd.DataFrame) -> list[str]:
     ]
 
 
-def _read(file: Path) -> pd.DataFrame:
+def _read(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
     try:
-        return stamped.read(file)
+        return stamped.read(file, columns)  # of those that there are
     except stamped.StampError as fault:
         raise RunsError(str(fault)) from fault
 
 
-def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
+def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, str] = COLUMNS) -> pd.DataFrame:
     """Return the declared columns of `frame` with plain dtypes.
 
     Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
-    Cost columns are always there afterwards, the other optional ones where `frame` has them.
+    Of all `COLUMNS`, cost columns are always there afterwards, the other optional ones where `frame` has them.
     """
-    missing = [name for name in COLUMNS if name not in frame.columns]
+    missing = [name for name in declared if name not in frame.columns]
     if missing:
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
     there = frame.dtypes.to_dict()
-    for name, kind in COLUMNS.items():
+    for name, kind in declared.items():
         whole = kind == SIZE and types.is_float_dtype(there[name]) and bool((frame[name] % 1 == 0).all())
         if not whole and not _is_kind(there[name], kind):
             raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind}")
     dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
-              for name, kind in COLUMNS.items() if kind != SIZE}  # fmt: skip
+              for name, kind in declared.items() if kind != SIZE}  # fmt: skip
     further = [name for name in OPTIONAL if name in frame.columns]
     odd = [name for name in further if not types.is_numeric_dtype(there[name])]  # flags count as numbers
     if odd:
@@ -137,10 +143,11 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     fault = first_fault(frame if done.all() else frame.loc[done])
     if fault is not None:
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
-    missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
+    costs = COST_COLUMNS if declared is COLUMNS else ()
+    missing_costs = dict.fromkeys((name for name in costs if name not in further), float("nan"))
     dtypes |= dict.fromkeys(further, "float64")
     other = {name: dtype for name, dtype in dtypes.items() if there[name] != dtype}
-    known = frame[[*COLUMNS, *further]]
+    known = frame[[*declared, *further]]
     return (known.astype(other) if other else known).assign(**missing_costs)  # a cast takes its time by columns
 
 

@@ -54,6 +54,9 @@ SETTINGS: Final[dict[str, Any]] = {
 @contextmanager
 def look() -> Iterator[None]:
     """Draw inside this context: it sets the style and restores the caller's settings."""
+    if mpl.rcParams["svg.hashsalt"] == SETTINGS["svg.hashsalt"]:  # inside already: to set all again takes its time
+        yield
+        return
     with mpl.rc_context(), reuse.kept():
         mpl.rcdefaults()
         for name, value in SETTINGS.items():

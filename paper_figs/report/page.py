@@ -22,7 +22,7 @@ from dpregret.paper_figs.formats import DASH, significant
 from dpregret.paper_figs.neutral import in_html
 from dpregret.paper_figs.printed.web import STYLE
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
-from dpregret.paper_figs.report.explorer import explorer
+from dpregret.paper_figs.report.explorer import READ, explorer
 from dpregret.paper_figs.report.headlines import headlines
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
@@ -96,7 +96,7 @@ def write_report(
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
         views.append(paper_view(results, written.claims, section(results, written), run.names, again))
-        rows = read_runs(runs / paper)
+        rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims, run.names), "titles": dict(experiments)}
     winners = winners_view(results, run.names)
