@@ -19,8 +19,10 @@ RUNS ?= results results/ci
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
-# what a user's shell says about Python and Snakemake in general is not about this environment
-unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONSTARTUP PYTHONINSPECT VIRTUAL_ENV SNAKEMAKE_PROFILE
+# what a user's shell says about Python and Snakemake in general is not about this environment; without kept bytecode,
+# as many containers want it, every process that starts would compile all of it again
+unexport PYTHONPATH PYTHONHOME PYTHONOPTIMIZE PYTHONWARNINGS PYTHONSTARTUP PYTHONINSPECT PYTHONDONTWRITEBYTECODE
+unexport VIRTUAL_ENV SNAKEMAKE_PROFILE
 export PYTHONSAFEPATH := 1
 # Snakemake and matplotlib want a place for what they keep; without a home folder that can be written it is the clone
 ifneq (,$(shell d="$${XDG_CACHE_HOME:-$$(echo ~)/.cache}"; { mkdir -p "$$d" && [ -w "$$d" ]; } 2>/dev/null || echo no))

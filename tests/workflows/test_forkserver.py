@@ -136,6 +136,12 @@ def wait_for(condition: Any, what: str, seconds: float = HANGS) -> None:
         time.sleep(0.05)
 
 
+def job_that_hangs(root: Path) -> int:
+    """Its number, once it has written it."""
+    wait_for(lambda: list(root.glob("hangs")) and (root / "hangs").read_text(), "the hanging job")
+    return int((root / "hangs").read_text())
+
+
 def contents(checkout: Checkout) -> dict[str, str]:
     return {path.name: path.read_text() for path in (checkout.root / RUNS).glob("*.parquet")}
 
@@ -168,14 +174,14 @@ def test_jobs_that_die_touch_no_other_and_leave_records(checkout: Checkout, plan
 def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Plant, start: Start) -> None:
     plant({"ftal": "open('hangs', 'w').write(str(os.getpid())); time.sleep(600)"})
     process = start()
-    wait_for((checkout.root / "hangs").exists, "the hanging job")
+    job = job_that_hangs(checkout.root)
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
     wait_for(lambda: len(clients(checkout.root)) == 1, "the clients of the other jobs")
     os.kill(*clients(checkout.root), signal.SIGTERM)
     said, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 1
     assert "143" in said
-    assert not Path(f"/proc/{(checkout.root / 'hangs').read_text()}").exists()
+    assert not Path(f"/proc/{job}").exists()
 
 
 @pytest.mark.workflow
@@ -183,16 +189,16 @@ def test_a_signal_to_the_client_reaches_the_job(checkout: Checkout, plant: Plant
 def test_nothing_outlives_the_run_and_the_same_command_ends_equal(
     checkout: Checkout, plant: Plant, start: Start, killed: str
 ) -> None:
-    plant({"ftal": "open('hangs', 'a').write(f'{os.getpid()} '); time.sleep(600 if not os.path.exists('go') else 0)"})
+    hangs = "long = 0 if os.path.exists('go') else 600; open('hangs', 'w').write(str(os.getpid())); time.sleep(long)"
+    plant({"ftal": hangs})
     process = start()
-    wait_for((checkout.root / "hangs").exists, "the hanging job")
+    job = job_that_hangs(checkout.root)
     wait_for(lambda: len(contents(checkout)) == 2, "the other jobs")
     before = contents(checkout)
-    job = int((checkout.root / "hangs").read_text())
     wait_for(lambda: len(clients(checkout.root)) == 1, "the clients of the other jobs")
     words = {each: (Path("/proc") / str(each) / "cmdline").read_bytes() for each in servers(checkout.root)}
     kinds = {"client": b"client.py", "server": b"forkserver.server"}
-    victims = [each for each, line in words.items() if kinds.get(killed, b"no") in line and each != job]
+    victims = [each for each, line in words.items() if killed in kinds and kinds[killed] in line and each != job]
     (checkout.root / "go").touch()
     os.kill(victims[0] if victims else process.pid, signal.SIGKILL)
     process.communicate(timeout=HANGS)
