@@ -184,8 +184,8 @@ kills: setup ## kill a run at random moments, resume, compare its tables (PROFIL
 surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
 	$(BIN)/python tests/trials/surroundings.py
 
-processors: setup ## are results the same under four forced processors?
-	OPENBLAS_NUM_THREADS=1 $(PY) dpregret.workflows.processors smoke
+processors: setup ## are runs, claims and checks of the ci profile the same under four forced processors?
+	$(PY) dpregret.workflows.processors ci
 
 schema: setup ## renew the JSON schema of configurations
 	$(PY) dpregret.workflows.schema > workflows/schemas/config.schema.json

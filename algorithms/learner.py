@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import repeat
 from time import process_time
 from typing import Any, ClassVar, Protocol
 
@@ -19,6 +19,7 @@ from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.domains import Domain as Domain
 from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
+from dpregret.core.losses import Rounds, one_by_one
 from dpregret.core.sums import vecdot
 
 REPORTED = 256  # rounds between two reports of progress
@@ -243,11 +244,11 @@ def play(
     rounds = CompiledRounds.of(learner)
     violation, now = np.zeros(settings), 0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
-    coming = iter(losses)
+    coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
         for some in _parts(now, BLOCK, where):
-            chunk = list(islice(coming, some))
+            chunk = coming.take(some)
             if not chunk:
                 break
             begun, before = now % BLOCK, now

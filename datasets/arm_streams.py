@@ -7,13 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch, LossSource
-from dpregret.datasets.bandit_losses import LinearBatch
-from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream
-
-BLOCK = 2**16  # rounds of the comparator's pass that are drawn together; no result depends on it
-NO_OFFSET = np.zeros((1, 1))
+from dpregret.core.losses import LossSource
+from dpregret.core.uniforms import Uniforms
+from dpregret.datasets.bandit_losses import LinearBatch, Whole
+from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, pieces, places
 
 
 class Arms(BanditStream):
@@ -37,29 +34,27 @@ class Arms(BanditStream):
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """A number that decides the best arm, then one a round."""
-        best = np.array([[[int(generator.random() * self.arms)]] for generator in generators])
+        draws = Uniforms(generators)
+        first = 3 * places(draws, 1, self.arms)
+        costs = np.zeros((self.arms, 3, self.arms))
+        costs[:, 1:] = 1.0
+        costs[np.arange(self.arms), 1, np.arange(self.arms)] = 0.0
+        table, offsets = costs.reshape(-1, self.arms), np.zeros(3 * self.arms)
+        return lambda rounds: LinearBatch(first + self._losing(draws, rounds), table, offsets, rounds)
 
-        def following(rounds: int) -> LossBatch:
-            others, own = self._losses(generators, rounds)
-            costs = np.where(np.arange(self.arms) == best, own[..., None], others[..., None])
-            return LinearBatch(costs, NO_OFFSET, rounds)
-
-        return following
-
-    def _losses(self, generators: Sequence[np.random.Generator], rounds: int) -> tuple[Array, Array]:
-        """Losses of the other arms and of the best one, (runs, rounds) each."""
-        drawn = np.stack([generator.random(rounds) for generator in generators])
-        return np.where(drawn < 0.5, 1.0, 0.0), np.where(drawn < 0.5 - self.gap, 1.0, 0.0)
+    def _losing(self, draws: Uniforms, rounds: int) -> Whole:
+        """0 where no arm loses, 1 where all but the best one do, 2 where all do: (runs, rounds)."""
+        drawn = draws.draw(rounds)
+        return (drawn < 0.5).astype(np.int64) + (drawn < 0.5 - self.gap)
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The best arm; the center plays all arms equally."""
-        others, own = np.zeros(len(generators)), np.zeros(len(generators))
-        for generator in generators:
-            generator.random()
-        for first in range(0, horizon, BLOCK):
-            losses = self._losses(generators, min(BLOCK, horizon - first))
-            others += losses[0].sum(axis=1)
-            own += losses[1].sum(axis=1)
+        draws, others, own = Uniforms(generators), np.zeros(len(generators)), np.zeros(len(generators))
+        draws.draw(1)
+        for rounds in pieces(horizon):
+            losing = self._losing(draws, rounds)
+            others += (losing > 0).sum(axis=1)
+            own += (losing > 1).sum(axis=1)
         return BanditComparator(own, np.zeros(len(own)), others + (own - others) / self.arms)
 
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 from dpregret.core.losses import AFFINE, CONE, ENTRY, LossRule
 from dpregret.core.sums import vecdot
 
-NO_ENTRIES, NO_COSTS = np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0, 0))
+Whole = NDArray[np.int64]
+ALWAYS = np.zeros((1, 1), dtype=np.int64)
+"""The first entry, in every round."""
+NO_COSTS = np.zeros((0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,7 @@ class ConeBatch:
     @property
     def rule(self) -> LossRule:
         """The same as numbers."""
-        return LossRule(CONE, NO_ENTRIES, self.anchor[None, None], np.full((1, 1), self.weight))
+        return LossRule(CONE, ALWAYS, self.anchor[None], np.array([self.weight]))
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""
@@ -35,8 +39,9 @@ class ConeBatch:
 
 @dataclass(frozen=True, slots=True)
 class LinearBatch:
-    """<cost, x> + offset; costs (runs | 1, rounds | 1, n), offsets (runs | 1, rounds | 1)."""
+    """<cost, x> + offset, each round's of a pool; entries (runs | 1, rounds | 1), costs (pool, n), offsets (pool,)."""
 
+    entries: Whole
     costs: Array
     offsets: Array
     rounds: int
@@ -44,32 +49,32 @@ class LinearBatch:
     @property
     def rule(self) -> LossRule:
         """The same as numbers."""
-        return LossRule(AFFINE, NO_ENTRIES, self.costs, self.offsets)
+        return LossRule(AFFINE, self.entries, self.costs, self.offsets)
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""
-        return _in_every_round(vecdot(self.costs, points) + self.offsets, self.rounds)
+        return _in_every_round(vecdot(self.costs[self.entries], points) + self.offsets[self.entries], self.rounds)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryBatch:
-    """|x_i - y| / 2 of the entry i observed in a round: entries (runs, rounds), values (runs, rounds)."""
+    """|x_i - truth_i| of the entry i observed in a round: entries (runs, rounds), truth (n,)."""
 
-    entries: np.ndarray
-    labels: Array
+    entries: Whole
+    truth: Array
     rounds: int
 
     @property
     def rule(self) -> LossRule:
         """The same as numbers."""
-        return LossRule(ENTRY, self.entries, NO_COSTS, self.labels)
+        return LossRule(ENTRY, self.entries, NO_COSTS, self.truth)
 
     def value(self, points: Array) -> Array:
         """Losses of the points."""
         shape = np.broadcast_shapes(points.shape[:-1], self.entries.shape)
         everywhere = np.broadcast_to(points, (*shape, points.shape[-1]))
         chosen = np.broadcast_to(self.entries, shape)[..., None]
-        values: Array = np.abs(np.take_along_axis(everywhere, chosen, axis=-1)[..., 0] - self.labels)
+        values: Array = np.abs(np.take_along_axis(everywhere, chosen, axis=-1)[..., 0] - self.truth[self.entries])
         return values
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,12 +20,15 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch, LossSource
+from dpregret.core.losses import LossSource
 from dpregret.core.sums import product, vecdot
-from dpregret.datasets.bandit_losses import ConeBatch, EntryBatch, LinearBatch
+from dpregret.core.uniforms import Uniforms
+from dpregret.datasets.bandit_losses import ALWAYS, ConeBatch, EntryBatch, LinearBatch, Whole
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
+
+PIECE = 2**12  # rounds of a comparator's pass
 
 
 class BanditDomain(Domain, Protocol):
@@ -110,6 +113,25 @@ class Cone(BanditStream):
         return BanditComparator(nothing, nothing, np.full(len(generators), stay))
 
 
+def pieces(horizon: int) -> Iterator[int]:
+    """Rounds that a comparator looks at together; how a horizon is cut decides nothing."""
+    yield from (min(PIECE, horizon - first) for first in range(0, horizon, PIECE))
+
+
+def places(draws: Uniforms, rounds: int, size: int) -> Whole:
+    """Whole numbers below `size`, one a round and run: (runs, rounds)."""
+    return (draws.draw(rounds) * size).astype(np.int64)
+
+
+def counted(choose: Callable[[int], Whole], shape: tuple[int, int], horizon: int) -> Array:
+    """How often each run met each entry in a horizon: shape (runs, entries); choose(rounds) gives the next entries."""
+    counts, own = np.zeros(shape), shape[1] * np.arange(shape[0])[:, None]
+    for rounds in pieces(horizon):
+        chosen = own + np.broadcast_to(choose(rounds), (shape[0], rounds))
+        counts += np.bincount(chosen.ravel(), minlength=counts.size).reshape(shape)
+    return counts
+
+
 class LinearStream(BanditStream):
     """f_t(x) = <c_t, x> - min over the set of <c_t, .>, c_t one of `pool` cost vectors, drawn afresh in every round.
 
@@ -139,26 +161,17 @@ class LinearStream(BanditStream):
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """One number a round and run decides which cost is next."""
 
-        def following(rounds: int) -> LossBatch:
-            chosen = self._chosen(generators, rounds)
-            return LinearBatch(self.costs[chosen], self.offsets[chosen], rounds)
+        draws = Uniforms(generators)
+        return lambda rounds: LinearBatch(self._chosen(draws, rounds), self.costs, self.offsets, rounds)
 
-        return following
-
-    def _chosen(self, generators: Sequence[np.random.Generator], rounds: int) -> np.ndarray:
+    def _chosen(self, draws: Uniforms, rounds: int) -> Whole:
         """Which cost each round has, (runs, rounds); (1, 1) where there is one."""
-        if len(self.costs) == 1:
-            return np.zeros((1, 1), dtype=np.int64)
-        drawn = np.stack([generator.random(rounds) for generator in generators])
-        return (drawn * len(self.costs)).astype(np.int64)
+        return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else ALWAYS
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """A vertex, by the linear oracle on the sum of the costs."""
-        counts = np.zeros((len(generators), len(self.costs)))
-        for first in range(0, horizon, 2**16):
-            rounds = min(2**16, horizon - first)
-            chosen = np.broadcast_to(self._chosen(generators, rounds), (len(generators), rounds))
-            counts += np.array([np.bincount(row, minlength=len(self.costs)) for row in chosen])
+        draws, pool = Uniforms(generators), len(self.costs)
+        counts = counted(lambda rounds: self._chosen(draws, rounds), (len(generators), pool), horizon)
         costs, offsets = product(counts, self.costs), vecdot(counts, self.offsets)
         best = vecdot(costs, self.domain.linear_oracle(costs)) + offsets
         return BanditComparator(best, np.zeros(len(best)), vecdot(costs, self.domain.center()) + offsets)
@@ -184,22 +197,14 @@ class EntryStream(BanditStream):
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""
-
-        def following(rounds: int) -> LossBatch:
-            entries = np.stack([(generator.random(rounds) * len(self.truth)) for generator in generators]).astype(
-                np.int64
-            )
-            return EntryBatch(entries, self.truth[entries], rounds)
-
-        return following
+        draws = Uniforms(generators)
+        return lambda rounds: EntryBatch(places(draws, rounds, len(self.truth)), self.truth, rounds)
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The truth has no loss."""
-        losses = np.zeros(len(generators))
-        following, center = self.source(generators), self.domain.center()
-        for first in range(0, horizon, 2**16):
-            losses += following(min(2**16, horizon - first)).value(center[None, None]).sum(axis=-1)
-        return BanditComparator(np.zeros(len(generators)), np.zeros(len(generators)), losses)
+        nothing, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
+        counts = counted(lambda rounds: places(draws, rounds, size), (len(generators), size), horizon)
+        return BanditComparator(nothing, nothing, product(counts, np.abs(self.domain.center() - self.truth)))
 
 
 POOL = 64

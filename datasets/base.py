@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.drawing import Normals
-from dpregret.core.losses import Loss
+from dpregret.core.losses import Loss, Rounds
 from dpregret.core.sums import vecdot
 
 BLOCK = 256
@@ -118,8 +117,8 @@ class Stream(Source, ABC):
         self.lipschitz = lipschitz
         self.smoothness = smoothness
 
-    def rounds(self, generators: Sequence[np.random.Generator], horizon: int) -> Iterator[Loss]:
-        """Yield ``horizon`` losses whose parameters have shape (runs, d).
+    def rounds(self, generators: Sequence[np.random.Generator], horizon: int) -> Rounds:
+        """``horizon`` losses whose parameters have shape (runs, d).
 
         A run's data depend on its own generator only: not on the other runs, not on the horizon. Memory does not
         grow with the horizon. Raises ValueError without a generator or a positive horizon.
@@ -128,7 +127,7 @@ class Stream(Source, ABC):
             raise ValueError("a stream needs at least one generator (one per run)")
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
-        return islice(self._losses(generators), horizon)
+        return Rounds(self._losses(generators), horizon)
 
     def comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
@@ -143,8 +142,8 @@ class Stream(Source, ABC):
         return self._comparator(generators, checkpoints)
 
     @abstractmethod
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
-        """Endless losses."""
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+        """Endless losses, some rounds at a time."""
 
     @abstractmethod
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:

@@ -28,8 +28,8 @@ MOST = 2**1000
 """Most experts: their numbers are floats, and so are those numbers times some rounds."""
 ROUNDS = 4096
 """Most rounds of a block where losses vary; no result depends on it."""
-NUMBERS = 2**22
-"""Most losses of such a block: with many runs and experts it has fewer rounds."""
+NUMBERS = 2**18
+"""Most losses of such a block, 2 MB, which a processor keeps near: with many runs and experts it has fewer rounds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss
+from dpregret.core.losses import Loss, Series
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain
 from dpregret.datasets.bundled import Examples
@@ -57,14 +57,13 @@ class TimeOrdered(PoolStream):
         rounds: np.ndarray = self.order[(np.arange(first, last)[:, None] + starts) % len(self.order)]
         return rounds
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         starts = self._starts(generators)
         for first in count(0, BLOCK):
             chosen = self._rounds(starts, first, first + BLOCK)
             if self.start == "january":
                 chosen = chosen[:, 0]
-            for features, labels in zip(self.features[chosen], self.labels[chosen], strict=True):
-                yield self.family(features, labels, self.strong_convexity)
+            yield Series(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
 
     def _count(self, starts: np.ndarray, first: int, last: int) -> Array:
         """How often each example is seen in rounds first..last - 1, (sequences, pool)."""

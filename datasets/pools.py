@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss
+from dpregret.core.losses import Loss, Series
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
@@ -55,12 +55,11 @@ class PoolStream(Stream):
         self.labels = examples.labels
         self.family = family
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for order in self._orders(generators):
             for first in range(0, len(order), BLOCK):
                 chosen = order[first : first + BLOCK]
-                for features, labels in zip(self.features[chosen], self.labels[chosen], strict=True):
-                    yield self.family(features, labels, self.strong_convexity)
+                yield Series(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
 
     def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray]:
         """Endless passes: example numbers (pool, runs)."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import DIRECTION_SQUARE, HALF_SPACE, LossKernel
-from dpregret.core.losses import Loss
+from dpregret.core.losses import Loss, Rounds, Series
 from dpregret.core.sums import vecdot
-from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import Quadratic
 
 
@@ -102,9 +102,10 @@ class Realizable(Stream):
 
     def _stay(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """Blocks (rounds, runs) of the losses of the set's center."""
-        center = self.domain.center()
-        for loss in self._losses(generators):
-            yield np.broadcast_to(loss.value(np.tile(center, (len(generators), 1))), (1, len(generators)))
+        shape = (1, len(generators))
+        center = np.tile(self.domain.center(), (len(generators), 1))
+        for loss in Rounds(self._losses(generators)):
+            yield np.broadcast_to(loss.value(center), shape)
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         stay = prefix_sums(self._stay(generators), checkpoints)
@@ -126,8 +127,8 @@ class RealizableQuadratic(Realizable):
         super().__init__(domain, smoothness * reach, smoothness)
         self.loss = Quadratic(self.anchor, smoothness)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
-        yield from repeat(self.loss)
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+        yield from repeat([self.loss] * BLOCK)
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         once = float(self.loss.value(self.domain.center()))
@@ -148,10 +149,9 @@ class RealizableDirection(Realizable):
         reach = domain.reach(domain.target())
         super().__init__(domain, smoothness * reach, smoothness)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension):
-            for direction in block:
-                yield DirectionSquare(direction, self.anchor, self.smoothness)
+            yield Series(DirectionSquare, [block], [self.anchor, self.smoothness])
 
 
 class HalfSpaces(Realizable):
@@ -169,10 +169,9 @@ class HalfSpaces(Realizable):
     def __init__(self, domain: Domain, strong_convexity: float) -> None:
         super().__init__(domain, 0.5, np.inf)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension):
-            for direction in block:
-                yield HalfSpace(direction, self.anchor)
+            yield Series(HalfSpace, [block], [self.anchor])
 
 
 def _positive(smoothness: float) -> None:

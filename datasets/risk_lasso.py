@@ -56,7 +56,9 @@ class LassoEasy(SquaredRisk):
         dimension = domain.dimension
         if not 1 <= sparsity <= dimension:
             raise ValueError(f"sparsity must lie in 1..{dimension}, got {sparsity}")
-        grams = np.zeros((len(generators), dimension, dimension))
+        from dpregret.datasets.sign_kernels import gram_of, meet
+
+        apart = np.zeros((len(generators), dimension, dimension), dtype=np.uint64)
         moments = np.zeros((len(generators), dimension))
         squares = np.zeros(len(generators))
         kept: list[tuple[np.ndarray, Array]] = []
@@ -68,10 +70,9 @@ class LassoEasy(SquaredRisk):
             for first in range(0, samples, _CHUNK):
                 count = min(_CHUNK, samples - first)
                 bits = np.frombuffer(generator.bytes(count * -(-dimension // 8)), dtype=np.uint8).reshape(count, -1)
-                features = _unpack(bits, dimension)
-                labels = np.clip(vecdot(features, truth) + noise * generator.standard_normal(count), -1.0, 1.0)
-                grams[run] += features.T @ features  # whole numbers: exact in any order
-                moments[run] += product(labels, features)
+                labels, moment = np.empty(count), np.zeros(dimension)
+                meet(bits, truth, noise * generator.standard_normal(count), labels, apart[run], moment)
+                moments[run] += moment
                 squares[run] += vecdot(labels, labels)
                 if samples <= KEPT_RECORDS:
                     all_bits.append(bits)
@@ -87,7 +88,7 @@ class LassoEasy(SquaredRisk):
             domain,
             samples,
             len(generators),
-            gram=DenseGram(grams / samples),
+            gram=DenseGram(gram_of(apart, samples) / samples),
             moment=moments / samples,
             label_square=squares / samples,
             records=records if kept else None,

@@ -11,9 +11,12 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.sums import vecdot
+from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, Optimum, RiskDomain, RiskSource
 
 Generators = Sequence[np.random.Generator]
+FAIR = np.array([0.5])
+"""The chance of a fair coin."""
 
 
 class Pass:
@@ -54,12 +57,12 @@ class PopulationRisk(RiskSource):
 
     def stream(self) -> Pass:
         """A pass over the records, from the first one."""
-        generators = [np.random.default_rng(seed) for seed in self._seeds]
-        return Pass(lambda count: self._drawn(generators, count), self.samples)
+        coins = Coins([np.random.default_rng(seed) for seed in self._seeds])
+        return Pass(lambda count: self._drawn(coins, count), self.samples)
 
     @abstractmethod
-    def _drawn(self, generators: Generators, count: int) -> Array:
-        """The next records of each generator, (settings or 1, runs, count, p)."""
+    def _drawn(self, coins: Coins, count: int) -> Array:
+        """The next records of each run, (settings or 1, runs, count, p)."""
 
     @abstractmethod
     def gradients(self, points: Array, records: Array) -> Array:
@@ -110,14 +113,10 @@ class LinearPopulation(PopulationRisk):
         other.lengths = self._hard_lengths(mus)
         return other
 
-    def _drawn(self, generators: Generators, count: int) -> Array:
-        uniform = np.empty((len(generators), count, self.dimension))
-        for own, generator in zip(uniform, generators, strict=True):
-            generator.random(out=own)
-        unit = self.direction[0]
-        positive = uniform < (0.5 * (1.0 + self.lengths))[:, None, None, None]  # a coordinate's mean is q / sqrt(p)
-        records: Array = np.where(positive, unit, -unit)
-        return records
+    def _drawn(self, coins: Coins, count: int) -> Array:
+        unit = float(self.direction[0])
+        chances = 0.5 * (1.0 + self.lengths)  # a coordinate's mean is q / sqrt(p)
+        return coins.draw(chances, unit, -unit, (count, self.dimension))
 
     def value(self, points: Array) -> Array:
         """q <theta, (1, .., 1)> / sqrt(p), (..., settings, runs)."""
@@ -163,11 +162,11 @@ class QuadraticPopulation(PopulationRisk):
         self.anchor, self.beta, self.spread = anchor, beta, spread
         self.affine = beta, -beta
 
-    def _drawn(self, generators: Generators, count: int) -> Array:
-        side = self.spread / np.sqrt(self.dimension)
-        uniform = np.stack([generator.random((count, self.dimension)) for generator in generators])
-        records: Array = self.anchor + np.where(uniform < 0.5, side, -side)
-        return records[None]
+    def _drawn(self, coins: Coins, count: int) -> Array:
+        side = self.spread / float(np.sqrt(self.dimension))
+        records = coins.draw(FAIR, side, -side, (count, self.dimension))
+        records += self.anchor
+        return records
 
     def value(self, points: Array) -> Array:
         """(beta/2) (|theta - theta0|^2 + spread^2), (..., runs)."""

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.sums import product, vecdot
+from dpregret.core.sums import vecdot
+from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, STORED, Optimum, RiskDomain, largest_l1_norm
-from dpregret.datasets.risk_population import PopulationRisk
+from dpregret.datasets.risk_population import FAIR, PopulationRisk
 from dpregret.datasets.risk_squared import DenseGram
 
 Generators = Sequence[np.random.Generator]
-_CHUNK = 1 << 12
+_SUMMED, _CHUNK = 1 << 12, 1 << 7  # records of a run that are added up on their own, and that are drawn at a time
 
 
 class LassoPopulation(PopulationRisk):
@@ -57,11 +58,10 @@ class LassoPopulation(PopulationRisk):
         if np.abs(domain.project(self.truth[None]) - self.truth).max() > 1e-9:
             raise ValueError(f"the set {domain.name!r} does not hold the truth of {self.name!r}")
 
-    def _drawn(self, generators: Generators, count: int) -> Array:
-        uniform = np.stack([generator.random((count, self.dimension + 1)) for generator in generators])
-        records = np.where(uniform < 0.5, 1.0, -1.0)
+    def _drawn(self, coins: Coins, count: int) -> Array:
+        records = coins.draw(FAIR, 1.0, -1.0, (count, self.dimension + 1))
         records[..., -1] = vecdot(records[..., :-1], self.truth) + self.noise * records[..., -1]
-        return records[None]
+        return records
 
     def value(self, points: Array) -> Array:
         """(|theta - truth|^2 + noise^2) / 2, (..., runs)."""
@@ -92,15 +92,19 @@ class LassoPopulation(PopulationRisk):
     def _moments(self) -> tuple[DenseGram, Array]:
         """Means of x x', one matrix a run, and of y x, (runs, p), made when they are first asked for."""
         if self._known is None:
-            gram, moment = np.zeros((self.runs, self.dimension, self.dimension)), np.zeros((self.runs, self.dimension))
-            stream = self.stream()
+            from dpregret.datasets.sign_kernels import add_moments, gram_of
+
+            apart = np.zeros((self.runs, self.dimension, self.dimension), dtype=np.uint64)
+            moment, stream = np.zeros((self.runs, self.dimension)), self.stream()
             while stream.left:
-                block = stream.take(min(stream.left, _CHUNK))[0]
-                for run, own in enumerate(block):
-                    features = own[:, :-1]
-                    gram[run] += features.T @ features  # whole numbers: exact in any order
-                    moment[run] += product(own[:, -1], features)
-            self._known = DenseGram(gram / self.samples), moment / self.samples
+                left, part = min(stream.left, _SUMMED), np.zeros_like(moment)
+                while left:
+                    block = stream.take(min(left, _CHUNK))[0]
+                    left -= block.shape[1]
+                    for run, own in enumerate(block):
+                        add_moments(own[:, :-1], own[:, -1], apart[run], part[run])
+                moment += part
+            self._known = DenseGram(gram_of(apart, self.samples) / self.samples), moment / self.samples
         return self._known
 
     def optimum(self) -> Optimum:

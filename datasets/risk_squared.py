@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
+from dpregret.core.sums import largest_eigenvalue, product, products, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
 
 Records = Callable[[np.ndarray], tuple[Array, Array]]
@@ -54,10 +54,8 @@ class DenseGram:
         if self.shared:
             return product(points, self.matrices)
         by_run = np.moveaxis(points, -2, 0)
-        flat = by_run.reshape(len(by_run), -1, points.shape[-1])
-        found = np.stack([product(rows, matrix) for rows, matrix in zip(flat, self.matrices, strict=True)])
-        products: Array = np.moveaxis(found.reshape(by_run.shape), 0, -2)
-        return products
+        found = products(by_run.reshape(len(by_run), -1, points.shape[-1]), self.matrices)
+        return np.moveaxis(found.reshape(by_run.shape), 0, -2)
 
     def columns(self, coordinates: np.ndarray) -> Array:
         """Rows of the symmetric matrices."""
@@ -153,6 +151,13 @@ class SquaredRisk(EmpiricalRisk):
         slope = self.gram.product(points)
         slope -= self.moment
         return slope
+
+    @property
+    def form(self) -> tuple[Array, Array] | None:
+        """G (p, p) and c (p,), for compiled loops; None where they differ from run to run, or G is no matrix."""
+        gram = self.gram
+        shared = isinstance(gram, DenseGram) and gram.shared and self.moment.ndim == 1
+        return (np.ascontiguousarray(cast("DenseGram", gram).matrices), self.moment) if shared else None
 
     def gram_columns(self, coordinates: np.ndarray) -> Array:
         """G[:, j] of every run's coordinate j, (runs,) -> (runs, p)."""

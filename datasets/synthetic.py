@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss
+from dpregret.core.losses import Loss, Series
 from dpregret.core.sums import vecdot
-from dpregret.datasets.base import Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
 
 DRIFT_CENTERS = 8
@@ -71,11 +71,10 @@ class SmoothQuadratic(_QuadraticStream):
     def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
         super().__init__(domain, strong_convexity, spread)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension, self.spread):
             block += self.anchor
-            for centers in block:
-                yield Quadratic(centers, self.strong_convexity)
+            yield Series(Quadratic, [block], [self.strong_convexity])
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         blocks = sphere_blocks(generators, self.dimension, self.spread)
@@ -102,12 +101,12 @@ class Drift(_QuadraticStream):
         """The offsets of the centers, (8, runs, d)."""
         return next(sphere_blocks(generators, self.dimension, self.spread))[:DRIFT_CENTERS]
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         segment = self.period // DRIFT_CENTERS
         cycle = [Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)]
         while True:
             for loss in cycle:
-                yield from repeat(loss, segment)
+                yield [loss] * segment
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         segment = self.period // DRIFT_CENTERS
@@ -139,10 +138,9 @@ class RandomKink(Stream):
             smoothness=np.inf,
         )
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension):
-            for directions in block:
-                yield DirectionKink(directions, self.anchor, self.strong_convexity)
+            yield Series(DirectionKink, [block], [self.anchor, self.strong_convexity])
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         shift = self.domain.center() - self.anchor
@@ -184,8 +182,8 @@ class FixedNormKink(Stream):
             smoothness=strong_convexity + weight / self.radius if self.radius else np.inf,
         )
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Loss]:
-        return repeat(self.loss)
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+        return repeat([self.loss] * BLOCK)
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         once = self.loss.value(self.domain.center())

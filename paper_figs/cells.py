@@ -16,6 +16,8 @@ from pandas.api.types import is_numeric_dtype
 from dpregret.core.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
+from dpregret.paper_figs.groups import NDArrayInt, group_means, numbered
+from dpregret.paper_figs.optima import best_regularisation
 from dpregret.paper_figs.pairing import fill_missing
 from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.runs import ORACLES, SLOPE_SPAN, crashes
@@ -87,8 +89,11 @@ NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     """Cells of `claim` from the tidy `frame`; raises NotRun when rows are missing, ClaimsError when they are
     ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
-    if claim.response == "optimum":
-        return _optimum_cells(frame, claim)
+    return _optimum_cells(frame, claim) if claim.response == "optimum" else pivot(swept_rows(frame, claim), claim)
+
+
+def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """The rows behind the cells, with their `response`; raises as `collect_cells`."""
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
     column = VALUE_COLUMN[claim.parameter]
@@ -101,7 +106,7 @@ def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
         most = rows.get("most_calls", np.nan) * rows["checkpoint"]
         rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
-    return _pivot(quantiles(rows) if claim.parameter == "beta" else rows, claim)
+    return quantiles(rows) if claim.parameter == "beta" else rows
 
 
 def select_rows(
@@ -117,13 +122,21 @@ def select_rows(
             raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
         exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
         kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
-        rows = rows.loc[kept]
+        rows = _kept(rows, np.asarray(kept))
         if rows.empty:
             shown = value if isinstance(value, str) else f"{value:g}"
             if broken := crashes(before):
                 raise NotRun(broken[0])
             raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
-    return rows.copy()
+    return rows
+
+
+def _kept(rows: pd.DataFrame, mask: NDArrayBool) -> pd.DataFrame:
+    """Rows of a mask, without a copy where they are neighbours: as rows of one learner are in a sorted frame."""
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return rows.iloc[places[0] : places[-1] + 1]
+    return rows.take(places)
 
 
 def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
@@ -161,39 +174,17 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     )
 
 
-def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
-    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
-
-    `cell`: rows of several variants (columns regularisation, run, regret).
-    """
-    table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
-    tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
-    total, runs = regrets.sum(axis=0), len(regrets)
-    place = int(np.argmin(total))
-    if not 0 < place < len(tried) - 1:
-        return np.full(runs, np.exp(tried[place])), False
-    near = slice(place - 1, place + 2)
-
-    def bottom(means: Array) -> float:
-        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
-        return float(np.exp(tried[place] - slope / (2 * curvature)))
-
-    whole = bottom(total / runs)
-    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
-    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
-
-
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
     if parameter == "best_loss":
         series = series.loc[series["best_loss"] > 0]  # zero has no logarithm
     if parameter in ("epsilon", "mu"):
         series = series.loc[np.isfinite(series["epsilon"])]
-    longest = series["horizon"] == series["horizon"].max()
+    horizons, checkpoints = series["horizon"].to_numpy(), series["checkpoint"].to_numpy()
+    kept = checkpoints == horizons
     if parameter in LENGTHS:
-        kept = np.where(series["anytime"], longest, series["checkpoint"] == series["horizon"])
-        return series.loc[kept].copy()
-    return series.loc[series["checkpoint"] == series["horizon"]].copy()
+        kept = np.where(series["anytime"], horizons == horizons.max(), kept)
+    return _kept(series, kept)
 
 
 def _settings(rows: pd.DataFrame) -> list[str]:
@@ -208,7 +199,7 @@ def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
     for column in (*_settings(rows), "horizon"):
         if column in swept:
             continue
-        found = sorted(set(rows[column].dropna()))
+        found = sorted(rows[column].dropna().unique())
         if len(found) > 1:
             listed = ", ".join(str(value) for value in found[:6])
             raise ClaimsError(
@@ -268,47 +259,56 @@ def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, c
     return filled
 
 
-def _pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+    """Cells of swept rows; raises as `collect_cells`."""
     column = VALUE_COLUMN[claim.parameter]
-    keys = [column, *COUPLED.get(claim.parameter, ())]
-    rows = rows.assign(cell=rows.groupby(keys, sort=True).ngroup())  # different sets may have equal widths
-    by_cell = rows.groupby("cell", sort=True)
-    runs = by_cell["run"].nunique()
-    if by_cell.size().ne(runs).any():
+    cell, firsts = numbered(rows, [column, *COUPLED.get(claim.parameter, ())])  # sets may be of equal width
+    run, _ = numbered(rows, ["run"])
+    cells = len(firsts)
+    if np.bincount(run * cells + cell).max() > 1:
         raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
-    failed = (rows["status"] != "ok").groupby(rows["cell"], sort=True).any().to_numpy(dtype=bool)
-    table = rows.pivot(index="run", columns="cell", values="response")
-    table = table.loc[table.loc[:, ~failed].notna().all(axis=1)]  # runs present in every sound cell
+    failed = np.bincount(cell, weights=rows["status"].to_numpy() != "ok") > 0
+    table = np.full((run.max() + 1, cells), np.nan)
+    table[run, cell] = rows["response"]
+    table = table[~np.isnan(table[:, ~failed]).any(axis=1)]  # runs present in every sound cell
     if len(table) < 2:
         raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
-    averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
-    means = by_cell[averaged].mean()
-    means["capped"] = by_cell["capped"].max() if "capped" in rows.columns else 0.0
-    start = by_cell["displacement_start"].mean() if "displacement_start" in rows.columns else means["displacement"]
-    marks = [_status(mean, float(begin), claim) for (_, mean), begin in zip(means.iterrows(), start, strict=True)]
-    status = [FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)]
-    needed = [rounds for _, rounds in marks]
+    means = _means(rows, cell)
+    marks = [_status(dict(zip(means, mean, strict=True)), claim) for mean in zip(*means.values(), strict=True)]
     return Cells(
-        values=by_cell[column].first().to_numpy(dtype=float),
-        responses=table.to_numpy(dtype=float),
-        bounds=means["bound"].to_numpy(dtype=float),
-        regrets=means["regret"].to_numpy(dtype=float),
-        checkpoints=means["checkpoint"].to_numpy(dtype=float),
-        dimensions=means["dimension"].to_numpy(dtype=float),
-        deltas=means["delta"].to_numpy(dtype=float),
-        status=tuple(status),
-        needed=np.array(needed),
+        values=rows[column].to_numpy(dtype=float)[firsts],
+        responses=table,
+        bounds=means["bound"],
+        regrets=means["regret"],
+        checkpoints=means["checkpoint"],
+        dimensions=means["dimension"],
+        deltas=means["delta"],
+        status=tuple(FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)),
+        needed=np.array([rounds for _, rounds in marks]),
         tight=bool(rows["tight"].all()),
     )
 
 
-def _status(mean: pd.Series[float], start_displacement: float, claim: Claim) -> tuple[str, float]:
-    """Mark of a cell and the rounds it would take. A log slope must start late enough and unsaturated, at T / 8.
+def _means(rows: pd.DataFrame, cell: NDArrayInt) -> dict[str, Array]:
+    """Means over the runs of each cell of what decides its mark, each (cells,); of `capped` the largest."""
+    averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
+    late = "displacement_start" in rows.columns
+    means = group_means(rows, [*averaged, *(["displacement_start"] if late else [])], cell)
+    if not late:
+        means["displacement_start"] = means["displacement"]
+    capped = "capped" in rows.columns
+    means["capped"] = rows["capped"].groupby(cell).max().to_numpy() if capped else np.zeros(len(means["regret"]))
+    return means
 
+
+def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
+    """Mark of a cell with these means, and the rounds it would take.
+
+    A log slope must start late enough and unsaturated, at T / 8.
     Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
     bound, nor for the size of the noise itself, which no set can cap.
     """
-    rounds = mean["checkpoint"]
+    rounds, start_displacement = mean["checkpoint"], mean["displacement_start"]
     span = SLOPE_SPAN if claim.response == "log_slope" else 1
     early = span * asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
     by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT

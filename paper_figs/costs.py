@@ -53,11 +53,13 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     Rows without timings are left out.
     """
     unit = labels_of(claims.response).unit
-    timed = runs.loc[runs["seconds"].notna()]
+    ends = (runs["status"] == "ok") & (runs["checkpoint"] == runs["horizon"])
+    timed = runs.loc[runs["seconds"].notna() & ends]
     first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
     called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
+    played, none = dict(iter(timed.groupby(["learner", "variant"]))), timed.iloc[:0]
     rows = [record for row in claims.rows if first[row.learner, row.variant] is row
-            for record in _row_costs(timed, row, unit, called)]  # fmt: skip
+            for record in _row_costs(played.get((row.learner, row.variant), none), row, unit, called)]  # fmt: skip
     titles = ["algorithm", "variant", "set", "dimension", "operation claimed"]
     titles += [f"{operation}s per {unit}" for operation in called] + [f"solves per {unit}", f"us per {unit}"]
     titles += [f"us per {operation}" for operation in called]
@@ -65,12 +67,10 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
 
 def _row_costs(
-    runs: pd.DataFrame, row: TableRow, unit: str, called: Mapping[str, tuple[str, str]]
+    rows: pd.DataFrame, row: TableRow, unit: str, called: Mapping[str, tuple[str, str]]
 ) -> list[dict[str, object]]:
-    chosen = (runs["learner"] == row.learner) & (runs["variant"] == row.variant) & (runs["status"] == "ok")
-    chosen &= runs["checkpoint"] == runs["horizon"]
     records = []
-    for (shape, dimension), group in runs.loc[chosen].groupby(["set", "dimension"], sort=True):
+    for (shape, dimension), group in rows.groupby(["set", "dimension"], sort=True):
         record: dict[str, object] = {
             "algorithm": row.label, "variant": row.variant, "set": shape,
             "dimension": formats.size(float(str(dimension))),

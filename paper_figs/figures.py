@@ -59,7 +59,8 @@ def write_figures(
     if experiments is not None:
         runs = runs.loc[runs["experiment"].isin(list(experiments))]
     files = {"costs": costs_file, "expiry": expiry_file}
-    wide, narrow = Page(names or {}), Page(names or {}, narrow=True)
+    wide = Page(names or {})
+    narrow = Page(names or {}, narrow=True, recall=wide.recall)
     paths = []
     for entry in claims.figures:
         source = exact if entry.type in EXACT else files.get(entry.type)
@@ -83,7 +84,8 @@ def draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry,
             return FILE_FIGURES[entry.type](page, stamped.read(file))
         if entry.type in EXACT:
             return _exact(page, runs, entry, file)
-        own = runs.loc[runs["experiment"] == entry.experiment]
+        name = entry.experiment
+        own = page.recall.of(runs, ("rows", name), lambda: runs.loc[runs["experiment"] == name])
         return RUN_FIGURES[entry.type](page, own, claims, entry)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from dpregret.core.arrays import Array
 
@@ -24,15 +24,14 @@ ROUNDING = 1e-9
 """Relative deviations of runs below this are rounding."""
 UNRESOLVED_SHARE = 0.005
 """Largest share of bootstrap replicates that may have a mean response <= 0 in some cell."""
+IN_CACHE = 64
+"""Data sets that are resampled together: their replicates stay in the processor's cache."""
 RARE = 0.8
 """A sweep is ruled by rare runs where one run makes more than this share of a cell's spread."""
 
 
 class NoExponent(ValueError):  # noqa: N818 - an answer, not a fault
     """There is no exponent to report; the message says why."""
-
-
-NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class PowerFit:
     `raw` is the slope of log(response) on the coordinate; `log_aware` the same with the law's logarithmic
     factor divided out; `normalised` with the whole law divided out (zero is a perfect match). `local` has one
     slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
-    normalised slopes found without the first, and without the last cell; `largest_run` as in that function.
+    normalised slopes found without the first, and without the last cell; `largest_run` and `level` as the functions.
     """
 
     raw: Estimate
@@ -69,6 +68,7 @@ class PowerFit:
     end_low: float
     end_high: float
     largest_run: float
+    level: Estimate
 
 
 @lru_cache(maxsize=64)
@@ -107,64 +107,99 @@ def log_intervals(responses: Array, weights: Array, replicates: int = REPLICATES
     that some cells have not seen. Raises NoExponent when a mean, or more than `UNRESOLVED_SHARE` of the replicates, is
     not positive.
     """
-    runs = responses.shape[-2]
+    return functionals(responses, weights[None], replicates)[0]
+
+
+def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) -> list[tuple[Array, Array, Array]]:
+    """`log_intervals` for each of some `weights`, (functionals, cells), all from the same replicates."""
+    *lead, runs, cells = responses.shape
     means = responses.mean(axis=-2)
     if not (means > 0).all():
         raise NoExponent("the mean response is not positive in some cell")
+    reach, found = t_quantile(runs), []
+    for own, error in zip(weights, _errors(responses.reshape(-1, runs, cells), weights, replicates), strict=True):
+        value, half = np.log(means) @ own, reach * error.reshape(lead)
+        found.append((value, value - half, value + half))
+    return found
+
+
+def _errors(responses: Array, weights: Array, replicates: int) -> Array:
+    """Standard errors (functionals, data sets) without the bias of few runs; responses (data sets, runs, cells)."""
+    runs, unresolved = responses.shape[1], 0
     counts = resampling_counts(runs, replicates)
-    resampled = counts @ responses / runs  # (..., replicates, cells)
-    resolved = (resampled > 0).all(axis=-1)
-    if (~resolved).mean() > UNRESOLVED_SHARE:
+    found = np.empty((len(weights), len(responses)))
+    for first in range(0, len(responses), IN_CACHE):
+        own = slice(first, first + IN_CACHE)
+        resampled = counts @ responses[own]  # (data sets, replicates, cells)
+        resampled /= runs
+        resolved = None if resampled.min() > 0 else (resampled > 0).all(axis=-1)
+        if resolved is not None:
+            unresolved += int((~resolved).sum())
+            resampled[~resolved] = np.nan
+        logs = np.log(resampled, out=resampled)
+        spread = np.std if resolved is None else np.nanstd
+        error = np.stack([spread(logs @ each, axis=-1) for each in weights]) * np.sqrt(runs / (runs - 1))
+        found[:, own] = np.maximum(error, _rare_errors(responses[own], weights))
+    if unresolved > UNRESOLVED_SHARE * len(responses) * replicates:
         raise NoExponent("the response is not resolved from zero in some cell: more runs are needed")
-    safe = np.where(resampled > 0, resampled, means[..., None, :])
-    logs = np.where(resolved, np.log(safe) @ weights, np.nan)
-    error = np.nanstd(logs, axis=-1) * np.sqrt(runs / (runs - 1))
-    error = np.maximum(error, _rare_error(responses, weights))
-    value = np.log(means) @ weights
-    reach = stats.t.ppf(0.5 + LEVEL / 2, runs - 1) * error
-    return value, value - reach, value + reach
+    return found
 
 
 def largest_run(responses: Array) -> Array:
     """Largest share of one run in the spread of a cell, (...,); `responses` (..., runs, cells), means positive."""
-    return np.asarray(_shares(responses)[0].max(axis=-1), dtype=np.float64)
+    return np.asarray(_shares(_spread(responses)).max(axis=-1), dtype=np.float64)
 
 
-def _shares(responses: Array) -> tuple[Array, NDArrayInt]:
-    """The largest share of one run in the spread of each cell, (..., cells), and which run has it.
-
-    The spread is the sum over runs of squared relative deviations from the cell's mean, each without the run's own
-    level in all cells, which moves no slope. Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A
-    share near that says that an event was seen once: cells that have not seen it know nothing of its size.
-    """
+def _spread(responses: Array) -> Array:
+    """What each run adds to the spread of each cell, like `responses`: its squared relative deviation from the cell's
+    mean, without the run's own level in all cells, which moves no slope."""
     relative = responses / responses.mean(axis=-2, keepdims=True) - 1
-    spread = (relative - relative.mean(axis=-1, keepdims=True)) ** 2
-    total = spread.sum(axis=-2)
-    share = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
-    return share, np.asarray(spread.argmax(axis=-2))
+    return np.asarray((relative - relative.mean(axis=-1, keepdims=True)) ** 2, dtype=np.float64)
 
 
-def _rare_error(responses: Array, weights: Array) -> Array:
-    """Least standard error of `weights` @ log(mean) (...,): zero, and more where rare runs rule.
+def _shares(spread: Array) -> Array:
+    """The largest share of one run in the spread of each cell, (..., cells).
+
+    Of 16 normal runs the largest has 0.2 to 0.5, at most 15/16 is possible. A share near that says that an event was
+    seen once: cells that have not seen it know nothing of its size.
+    """
+    total: Array = spread.sum(axis=-2)
+    shares: Array = np.divide(spread.max(axis=-2), total, out=np.zeros_like(total), where=total > ROUNDING**2)
+    return shares
+
+
+def _rare_errors(responses: Array, weights: Array) -> Array:
+    """Least standard errors of `weights` @ log(mean), (functionals, data sets): zero, and more where rare runs rule.
 
     k of the C cells have seen the event once, which moved log(mean) by at most `jump`. From a uniform prior (k + 1) / C
     events are expected in a cell, and their number has that variance: jump^2 |weights|^2 (k + 1) / C in all.
     """
-    share, place = _shares(responses)
-    seen = share > RARE
+    spread = _spread(responses)
+    seen = _shares(spread) > RARE
+    if not seen.any():
+        return np.zeros((len(weights), len(responses)))
+    place = spread.argmax(axis=-2)
     runs = responses.shape[-2]
     total = responses.sum(axis=-2)
     others = total - np.take_along_axis(responses, place[..., None, :], axis=-2)[..., 0, :]
     ratio = total / runs / np.maximum(others / (runs - 1), ROUNDING * total)
     jump = np.where(seen, np.abs(np.log(ratio)), 0.0).max(axis=-1)
     expected = (seen.sum(axis=-1) + 1) / seen.shape[-1]
-    return np.asarray(jump * np.sqrt(weights @ weights * expected), dtype=np.float64)
+    return np.stack([jump * np.sqrt(each @ each * expected) for each in weights])
 
 
 def level(responses: Array) -> Estimate:
     """Mean over cells of log(mean response), responses (runs, cells), with its 95 % interval; raises NoExponent."""
-    value, low, high = log_intervals(responses, np.full(responses.shape[-1], 1 / responses.shape[-1]))
-    return Estimate(float(value), float(low), float(high))
+    return _estimates(responses, _evenly(responses.shape[-1])[None])[0]
+
+
+def _evenly(cells: int) -> Array:
+    return np.full(cells, 1 / cells)
+
+
+def _estimates(responses: Array, weights: Array) -> list[Estimate]:
+    """`functionals` of one data set."""
+    return [Estimate(*map(float, each)) for each in functionals(responses, weights)]
 
 
 def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: float) -> PowerFit:
@@ -177,14 +212,20 @@ def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: flo
     cells = len(coordinate)
     if cells < MINIMUM_CELLS:
         raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
-    value, low, high = slope_intervals(responses, coordinate)
-    raw = Estimate(float(value), float(low), float(high))
+    raw, mean_level = _estimates(responses, np.stack([slope_weights(coordinate), _evenly(cells)]))
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
     ratio = np.log(responses.mean(axis=0)) - log_factor - power * coordinate
     ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     return PowerFit(
-        raw, log_aware, log_aware.shifted(-power), local, min(ends), max(ends), float(largest_run(responses))
+        raw,
+        log_aware,
+        log_aware.shifted(-power),
+        local,
+        min(ends),
+        max(ends),
+        float(largest_run(responses)),
+        mean_level,
     )
 
 
@@ -232,9 +273,14 @@ def compare_log_law(horizons: Array, means: Array) -> LogLaw:
     return LogLaw(float(slope * np.log(2)), tuple(float(step) for step in increments), delta)
 
 
+def t_quantile(runs: Array | int, comparisons: int = 1) -> Array:
+    """Half a t interval over `runs` samples in standard errors, level as in `mean_interval`."""
+    return np.asarray(special.stdtrit(runs - 1, 1 - (1 - LEVEL) / (2 * comparisons)), dtype=np.float64)
+
+
 def half_width(spread: Array, runs: Array | int, comparisons: int = 1) -> Array:
     """Half the t interval of a mean over `runs` samples of standard deviation `spread`, level as in `mean_interval`."""
-    return np.asarray(stats.t.ppf(1 - (1 - LEVEL) / (2 * comparisons), runs - 1) * spread / np.sqrt(runs))
+    return np.asarray(t_quantile(runs, comparisons) * spread / np.sqrt(runs))
 
 
 def mean_interval(samples: Array, comparisons: int = 1) -> Estimate:

@@ -51,14 +51,18 @@ def gains(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
 
 def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
-    played = runs.loc[(runs["experiment"] == gain.experiment) & (runs["learner"] == gain.learner)]
-    for stream in sorted(set(played["stream"]) - {""}):
+    runs = runs.loc[runs["experiment"] == gain.experiment]
+    for stream in sorted(set(runs.loc[runs["learner"] == gain.learner, "stream"]) - {""}):
+        try:
+            first, first_noise = _pair(runs, gain, gain.over, stream)
+        except NotRun:
+            continue
         for variant in gain.variants:
             try:
-                first, second = (collect_cells(runs, _asked(gain, name, stream)) for name in (gain.over, variant))
-                noisy = [collect_cells(runs, _asked(gain, name, stream, True)) for name in (gain.over, variant)]
+                second, second_noise = _pair(runs, gain, variant, stream)
             except NotRun:
                 continue
+            noisy = [first_noise, second_noise]
             for cell, value in enumerate(first.values):
                 if FAILED in (first.status[cell], second.status[cell]) or value != second.values[cell]:
                     continue
@@ -71,6 +75,12 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "cell": first.status[cell], "runs": min(len(first.responses), len(second.responses)),
                     **_columns("noise", quieter), **_columns("ratio", gained),
                 }  # fmt: skip
+
+
+def _pair(runs: pd.DataFrame, gain: Gain, variant: str, stream: str) -> tuple[Cells, Cells]:
+    """The response and the noise of a variant; raises NotRun."""
+    response, noise = (collect_cells(runs, _asked(gain, variant, stream, each)) for each in (False, True))
+    return response, noise
 
 
 def _noisy(cells: Sequence[Cells]) -> bool:
@@ -98,7 +108,8 @@ def _asked(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
 
 def write_gains(runs_dir: Path | str, paper: Path | str, out_dir: Path | str) -> None:
     """Write gains.csv with numbers, .md and .html with intervals in words; arguments as of `tables.write_tables`."""
-    runs, claims, out = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml"), Path(out_dir)
+    claims, out = load_claims(Path(paper) / "claims.yaml"), Path(out_dir)
+    runs = read_runs(runs_dir, {gain.experiment for gain in claims.gains})
     found = gains(runs, claims)
     formats.write_csv(found, out / f"{NAME}.csv")
     text = pd.DataFrame({

@@ -49,8 +49,7 @@ def simulate_gate(
     def fit(own: Array) -> list[tuple[Array, Array, Array]]:
         total = np.sqrt(common) * kept + np.sqrt(1 - common) * own
         responses = np.exp(0.5 * axis + spread * np.sqrt(0.5) * total)
-        each = (fits.slope_weights(axis), np.full(cells, 1 / cells))
-        return [fits.log_intervals(responses, weights, replicates=200) for weights in each]
+        return fits.functionals(responses, np.stack([fits.slope_weights(axis), np.full(cells, 1 / cells)]), 200)
 
     kept = noise()
     before, now = fit(noise()), fit(noise())

@@ -117,6 +117,8 @@ def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
     if claim.response in ("calls", "optimum"):
         return None
     response = "excess" if claim.response == "excess" else "regret"
+    if claim.response == response and claim.counterpart is None and claim.side == "upper":
+        return cells  # no mark but a failure matters
     whole = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})
     try:
         return collect_cells(runs, whole)

@@ -74,6 +74,7 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,
         log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,
         normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,
+        log_level=fit.level.value, log_level_low=fit.level.low, log_level_high=fit.level.high,
         end_low=low, end_high=high, local_slopes=listed([sign * slope for slope in fit.local]),
     )  # fmt: skip
     law = _log_law(claim, rate, cells)

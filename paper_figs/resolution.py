@@ -51,7 +51,7 @@ def reach(runs: int) -> float:
     freedom = runs - 1
     levels = (np.arange(NODES) + 0.5) / NODES
     scales = np.sqrt(stats.chi2.ppf(levels, freedom) / freedom)
-    half = stats.t.ppf(0.5 + fits.LEVEL / 2, freedom) * scales
+    half = fits.t_quantile(runs) * scales
 
     def shortfall(times: float) -> float:
         return float(stats.norm.cdf(times * scales[:, None] - half).mean()) - AIM
@@ -68,7 +68,7 @@ def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) ->
 
 def beyond(half: Array, runs: int) -> Array:
     """c s: how far beyond the tolerance a slope is noticed whose interval has half the length `half`."""
-    return np.asarray(reach(runs) * half / stats.t.ppf(0.5 + fits.LEVEL / 2, runs - 1), dtype=np.float64)
+    return np.asarray(reach(runs) * half / fits.t_quantile(runs), dtype=np.float64)
 
 
 def log_leverage(claim: Claim, rate: Rate, cells: Cells) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from pandas.api import types
@@ -69,17 +69,27 @@ class RunsError(ValueError):
     """A results file that cannot be trusted: the message names the file and the fault in one line."""
 
 
-def read_runs(runs_dir: Path | str) -> pd.DataFrame:
+def read_runs(runs_dir: Path | str, experiments: Collection[str] | None = None) -> pd.DataFrame:
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
-    Raises RunsError when there is no file, when one is not what was written, or when `check_runs` refuses one.
+    experiments: those to read, by the folders that the files are in (None: all). Raises RunsError when there is no
+    file, when one is not what was written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))
     if not files:
         raise RunsError(f"{root}: no Parquet file of runs")
+    if experiments is not None:
+        files = [file for file in files if file.parent.name in experiments]
+    if not files:
+        return check_columns(empty_row().iloc[:0], str(root))
     frames = [check_columns(_read(file), str(file)) for file in files]
     return check_runs(pd.concat(frames, ignore_index=True), str(root))
+
+
+def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Experiment -> its rows: to look for some among them takes less time than among all."""
+    return {str(name): rows for name, rows in runs.groupby("experiment", sort=False)}
 
 
 def empty_row() -> pd.DataFrame:
@@ -112,20 +122,26 @@ def check_columns(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     missing = [name for name in COLUMNS if name not in frame.columns]
     if missing:
         raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
+    there = frame.dtypes.to_dict()
     for name, kind in COLUMNS.items():
-        if not _is_kind(frame[name], kind):
-            raise RunsError(f"{origin}: column {name} holds {frame[name].dtype}, expected {kind}")
+        whole = kind == SIZE and types.is_float_dtype(there[name]) and bool((frame[name] % 1 == 0).all())
+        if not whole and not _is_kind(there[name], kind):
+            raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind}")
     dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
               for name, kind in COLUMNS.items() if kind != SIZE}  # fmt: skip
     further = [name for name in OPTIONAL if name in frame.columns]
-    odd = [name for name in further if not types.is_numeric_dtype(frame[name])]  # flags count as numbers
+    odd = [name for name in further if not types.is_numeric_dtype(there[name])]  # flags count as numbers
     if odd:
-        raise RunsError(f"{origin}: column {odd[0]} holds {frame[odd[0]].dtype}, expected {NUMBER}")
-    fault = first_fault(frame.loc[frame["status"] == "ok"])
+        raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER}")
+    done = frame["status"] == "ok"
+    fault = first_fault(frame if done.all() else frame.loc[done])
     if fault is not None:
         raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
     missing_costs = dict.fromkeys((name for name in COST_COLUMNS if name not in further), float("nan"))
-    return frame[[*COLUMNS, *further]].astype({**dtypes, **dict.fromkeys(further, "float64")}).assign(**missing_costs)
+    dtypes |= dict.fromkeys(further, "float64")
+    other = {name: dtype for name, dtype in dtypes.items() if there[name] != dtype}
+    known = frame[[*COLUMNS, *further]]
+    return (known.astype(other) if other else known).assign(**missing_costs)  # a cast takes its time by columns
 
 
 def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
@@ -147,15 +163,11 @@ def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
     return frame.sort_values(key, kind="stable", ignore_index=True)
 
 
-def _is_kind(column: pd.Series, kind: str) -> bool:
+def _is_kind(dtype: Any, kind: str) -> bool:
     if kind == TEXT:
-        return bool(types.is_string_dtype(column) or types.is_object_dtype(column))
+        return bool(types.is_string_dtype(dtype) or types.is_object_dtype(dtype))
     if kind == FLAG:
-        return bool(types.is_bool_dtype(column))
-    if kind == INTEGER:
-        return bool(types.is_integer_dtype(column))
-    if kind == SIZE and types.is_float_dtype(column):
-        return bool((column % 1 == 0).all())
-    if kind == SIZE:
-        return bool(types.is_integer_dtype(column))
-    return bool(types.is_numeric_dtype(column) and not types.is_bool_dtype(column))
+        return bool(types.is_bool_dtype(dtype))
+    if kind in (INTEGER, SIZE):
+        return bool(types.is_integer_dtype(dtype))
+    return bool(types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype))

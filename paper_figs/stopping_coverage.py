@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
@@ -82,12 +81,14 @@ def stopping(simulations: int, seed: int = 1) -> pd.DataFrame:
         generator = np.random.default_rng([seed, len(found)])
         axis = np.log(2.0) * np.arange(CELLS)
         responses = np.exp(POWER * axis) * noise(generator, (simulations, MOST, CELLS))
-        cautious, plain = (stop(responses, least, error, careful) for careful in (True, False))
+        known = moments(responses, least)
+        cautious, plain = (stop(known, error, careful) for careful in (True, False))
         fixed = np.full(simulations, max(least, round(float(cautious.mean()))))
-        held = {"": holds(responses, cautious, axis), ", fixed": holds(responses, fixed, axis)}
-        other = cautious != plain
-        held[", no t"] = held[""].copy()
-        held[", no t"][:, other] = holds(responses[other], plain[other], axis)
+        held = {"": holds(responses, cautious, axis)}
+        for kind, runs in ((", fixed", fixed), (", no t", plain)):
+            other = cautious != runs
+            held[kind] = held[""].copy()
+            held[kind][:, other] = holds(responses[other], runs[other], axis)
         shares = {kind: each.mean(axis=1) for kind, each in held.items()}
         found.append(
             {
@@ -100,14 +101,22 @@ def stopping(simulations: int, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def stop(responses: Array, least: int, error: float, careful: bool = True) -> np.ndarray:
+Known = Sequence[tuple[int, Array, Array]]
+"""Numbers of runs at which one may stop; means and standard deviations (simulations, cells) of so many."""
+
+
+def moments(responses: Array, least: int) -> Known:
+    """What the rule looks at, of responses (simulations, runs, cells)."""
+    counts = [batch.stop for batch in batches(least, responses.shape[1])]
+    return [(done, responses[:, :done].mean(axis=1), responses[:, :done].std(axis=1, ddof=1)) for done in counts]
+
+
+def stop(known: Known, error: float, careful: bool = True) -> np.ndarray:
     """Number of runs of each simulation, (simulations,); careful False: without the t quantile."""
-    runs = np.zeros(len(responses), dtype=np.int64)
-    for batch in batches(least, responses.shape[1]):
-        done = batch.stop
-        means, spreads = responses[:, :done].mean(axis=1), responses[:, :done].std(axis=1, ddof=1)
-        enough = precise(means, spreads / (1.0 if careful else caution(done)), done, error).all(axis=-1)
-        runs[(runs == 0) & (enough | (done == responses.shape[1]))] = done
+    most, means, _ = known[-1]
+    runs = np.full(len(means), most)
+    for done, means, spreads in reversed(known[:-1]):
+        runs[precise(means, spreads / (1.0 if careful else caution(done)), done, error).all(axis=-1)] = done
     return runs
 
 
@@ -121,6 +130,6 @@ def holds(responses: Array, runs: np.ndarray, axis: Array) -> NDArrayBool:
             _, low, high = fits.slope_intervals(taken, axis, replicates=REPLICATES)
             found[0, own] = (low <= POWER) & (high >= POWER)
             last = taken[..., -1] / np.exp(POWER * axis[-1])
-            reach = stats.t.ppf(0.5 + fits.LEVEL / 2, number - 1) * last.std(axis=1, ddof=1) / np.sqrt(number)
+            reach = fits.half_width(last.std(axis=1, ddof=1), number)
             found[1, own] = np.abs(last.mean(axis=1) - 1) <= reach
     return found

@@ -28,7 +28,7 @@ from dpregret.paper_figs.lines import write_lines
 from dpregret.paper_figs.printed import tex, text, web
 from dpregret.paper_figs.printed.filled import FilledTable, as_printed, fill
 from dpregret.paper_figs.printed.models import load_printed
-from dpregret.paper_figs.runs import read_runs
+from dpregret.paper_figs.runs import by_experiment, read_runs
 from dpregret.paper_figs.verdicts import judge_claims
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
@@ -86,10 +86,12 @@ def write_further_table(
     exact: ExactLosses = NOTHING,
 ) -> None:
     """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
-    claims, runs = load_claims(Path(paper) / "claims.yaml"), read_runs(runs_dir)
+    claims = load_claims(Path(paper) / "claims.yaml")
     table = claims.tables[number - 1]
     named = {name for row in table.rows for name in row.claim_ids()}
     own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
+    shown = {(row.reference or table.reference).experiment for row in table.rows}
+    runs = read_runs(runs_dir, shown | {claim.experiment for claim in own.claims})
     judged = judge_claims(runs, own, experiments, exact)
     write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
 
@@ -123,9 +125,11 @@ def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judge
     }
     named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
-    frame = pd.DataFrame(
-        [_row(runs, claims, row, row.reference or table.reference, by_id, parameters) for row in table.rows]
-    )
+    asked = [(row, row.reference or table.reference) for row in table.rows]
+    parts = by_experiment(runs)
+    frame = pd.DataFrame([
+        _row(parts.get(shown.experiment, runs), claims, row, shown, by_id, parameters) for row, shown in asked
+    ])  # fmt: skip
     return frame.drop(columns=[name for name in IF_ANY if name in frame.columns and (frame[name] == DASH).all()])
 
 

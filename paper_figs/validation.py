@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs.cells import pivot, swept_rows
 from dpregret.paper_figs.gate import FALSE_ALARM
 from dpregret.paper_figs.gate_odds import DRIFT, FACTOR, simulate_gate
 from dpregret.paper_figs.planted import Law, Sweep, make_claim, own_and_common
@@ -26,7 +27,7 @@ from dpregret.paper_figs.resolution_power import CAPTION as RESOLUTION
 from dpregret.paper_figs.resolution_power import resolutions
 from dpregret.paper_figs.stopping_coverage import CAPTION as STOPPING
 from dpregret.paper_figs.stopping_coverage import stopping
-from dpregret.paper_figs.verdicts import judge
+from dpregret.paper_figs.verdicts import judge_cells
 from dpregret.paper_figs.vocabulary import (
     BELOW,
     INCONCLUSIVE,
@@ -142,10 +143,11 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     for number, (name, case) in enumerate(CASES.items()):
         right, others = 0, []
         sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
-        rows = sweep.frame()
+        runs, claim = sweep.frame(), make_claim(**case.claim)
+        rows = swept_rows(runs, claim)
         for simulation in range(simulations):
-            drawn = replace(sweep, seed=[seed, number, simulation]).regrets()
-            said = judge(rows.assign(regret=drawn), make_claim(**case.claim))
+            drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
+            said = judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim))
             if said.verdict == case.verdict and case.words in said.reason:
                 right += 1
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from dataclasses import asdict, replace
 from typing import Final
@@ -16,6 +17,7 @@ from dpregret.paper_figs.judge_bounds import judge_below
 from dpregret.paper_figs.judge_privacy import judge_private
 from dpregret.paper_figs.judge_slopes import judge_exponent, rate_of
 from dpregret.paper_figs.judgement import Judgement
+from dpregret.paper_figs.runs import by_experiment
 from dpregret.paper_figs.vocabulary import (
     CHECKS,
     FAILS,
@@ -40,7 +42,10 @@ def judge_claims(
 
     `experiments` are those of the profile (None: whatever has rows), `exact` the losses that claims name.
     """
-    return pd.DataFrame([_row(claim, judge(runs, claim, experiments, exact)) for claim in claims.claims])
+    parts = by_experiment(runs)
+    return pd.DataFrame([
+        _row(claim, judge(parts.get(claim.experiment, runs), claim, experiments, exact)) for claim in claims.claims
+    ])  # fmt: skip
 
 
 def judge(
@@ -53,6 +58,11 @@ def judge(
         cells = collect_cells(runs, claim)
     except NotRun as missing:
         return Judgement(NOT_RUN, str(missing), resolution_of="none: not run")
+    return judge_cells(runs, claim, cells, exact)
+
+
+def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
+    """The same of a line whose cells are there."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
     if claim.type == "below":
@@ -63,6 +73,8 @@ def judge(
 
 def _with_level(found: Judgement, cells: Cells) -> Judgement:
     """The judgement with the level of the response, where all means are positive."""
+    if not math.isnan(found.log_level):  # the fit has found it
+        return found
     try:
         level = fits.level((cells.fitted() if cells.used.any() else cells).responses)
     except fits.NoExponent:

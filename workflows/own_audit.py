@@ -49,8 +49,8 @@ def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
         others = {name: Special(skip="not asked for") for name in FAMILIES[family].learners if name not in learners}
         asked = AuditSettings(delta=settings.delta, learners=settings.learners | others)
         for learner, variant, each in audits(family, seed, asked):
-            most = settings.learners.get(learner, Special()).most_runs or runs
-            frames.append(rows(each, min(runs, most)).assign(family=family, learner=learner, variant=variant))
+            most = settings.learners.get(learner, Special()).runs(variant, runs)
+            frames.append(rows(each, most).assign(family=family, learner=learner, variant=variant))
     if not frames:
         raise ValueError(f"{', '.join(learners)}: left out of the audit (workflows/audits/settings.yaml says why)")
     return findings(pd.concat(frames, ignore_index=True))

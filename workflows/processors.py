@@ -1,8 +1,8 @@
-"""Are results the same on every processor? Plays a profile's jobs under forced kernels and compares all their bytes.
+"""Are results the same on every processor? Runs a profile under forced kernels and compares runs, claims and checks.
 
-``python -m dpregret.workflows.processors [PROFILE]`` (smoke by default; or a file) runs each job in four environments:
+``python -m dpregret.workflows.processors [PROFILE]`` (ci by default; or a file) runs it in four environments:
 OpenBLAS's kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine.
-What differs is told by job and column, with the largest relative difference; the exit status is 1 where anything does.
+What differs is told by file and column, with the largest relative difference; the exit status is 1 where anything does.
 Timings are left out.
 """
 
@@ -10,13 +10,16 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy._core import _multiarray_umath as features  # type: ignore[attr-defined]
 
+from dpregret.core import stamped
 from dpregret.workflows.config import experiment_jobs, load_config
+from dpregret.workflows.known import profile_path
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDE = [each for each in features.__cpu_dispatch__ if each not in {"X86_V3", "AVX2", "FMA3"}]
@@ -44,14 +47,22 @@ def environment(name: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def play(profile: str, out: Path) -> None:
-    """All jobs of the profile, one file each, by this process."""
-    from dpregret.workflows.job import run_job
+def play(profile: Path, out: Path, environment: Mapping[str, str], judged: bool = True) -> dict[str, pd.DataFrame]:
+    """All runs of the profile and, where `judged`, claims and checks, made in the folder `out`: file -> table.
 
-    named = Path(profile) if profile.endswith(".yaml") else ROOT / "workflows" / "config" / f"{profile}.yaml"
-    config = load_config(named, check=False)
-    for job in experiment_jobs(config):
-        run_job(config, *job, output=out / f"{'.'.join(job)}.parquet", data_dir=ROOT / "datasets" / "cache")
+    Raises subprocess.CalledProcessError where a job fails.
+    """
+    config = load_config(profile, check=False)
+    results = Path("results") / config.profile
+    tables = [f"{results / paper / name}.csv" for paper in config.papers for name in ("claims", "checks") if judged]
+    rows = [
+        f"{results / paper / 'runs' / experiment / learner}.{variant}.parquet"
+        for paper, experiment, learner, variant in experiment_jobs(config)
+    ]
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(out)]
+    command += [*tables, *rows, "--config", f"profile={profile}", "--cores", str(os.cpu_count() or 1), "--quiet", "all"]
+    subprocess.run(command, env=dict(environment), check=True, cwd=ROOT)
+    return {**{name: pd.read_csv(out / name) for name in tables}, **{name: stamped.read(out / name) for name in rows}}
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
@@ -69,29 +80,23 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def main(profile: str = "smoke") -> int:
+def main(profile: str = "ci") -> int:
     """Play everywhere, compare with the last processor, print what differs."""
-    reference, failed = list(PROCESSORS)[-1], False
+    named = Path(profile).absolute() if profile.endswith(".yaml") else profile_path(profile)
     with tempfile.TemporaryDirectory() as folder:
-        for name in PROCESSORS:
-            out = Path(folder) / name
-            out.mkdir()
-            command = [sys.executable, "-m", "dpregret.workflows.processors", profile, str(out)]
-            subprocess.run(command, env=environment(name), check=True, cwd=ROOT)
-        for path in sorted((Path(folder) / reference).iterdir()):
-            for name in PROCESSORS:
-                apart = differences(pd.read_parquet(path), pd.read_parquet(Path(folder) / name / path.name))
-                failed |= bool(apart)
-                if apart:
-                    told = ", ".join(f"{column} {size:.1e}" for column, size in apart.items())
-                    print(f"{path.stem}: {name} differs from {reference}: {told}")
-    print("something differs" if failed else f"every job of {profile} has the same bytes under {', '.join(PROCESSORS)}")
+        played = {name: play(named, Path(folder) / name, environment(name)) for name in PROCESSORS}
+    *others, newest = PROCESSORS
+    failed = False
+    for name in others:
+        for file, table in played[newest].items():
+            if apart := differences(table, played[name][file]):
+                failed = True
+                told = ", ".join(f"{column} {size:.1e}" for column, size in apart.items())
+                print(f"{file}: {name} differs from {newest}: {told}")
+    same = f"all {len(played[newest])} tables of {named.stem} have the same numbers under {', '.join(PROCESSORS)}"
+    print("something differs" if failed else same)
     return int(failed)
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    if len(given) == 2:
-        play(given[0], Path(given[1]))
-    else:
-        sys.exit(main(*given))
+    sys.exit(main(*sys.argv[1:]))

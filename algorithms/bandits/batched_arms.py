@@ -33,6 +33,7 @@ from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import exp
 from dpregret.core.losses import AFFINE, LossBatch, LossRule
+from dpregret.core.uniforms import Uniforms
 
 BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
 SHARES = np.arange(1, 100) / 100  # values of k that are tried
@@ -105,19 +106,19 @@ class BatchedArms(BanditLearner):
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        done, ahead = 0, 1
+        done, ahead, uniforms = 0, 1, Uniforms(directions)
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
-                coins = np.stack([generator.random(BLOCK) for generator in directions])
+                coins = uniforms.draw(BLOCK)
                 units = unit_noise("laplace", noise, BLOCK, 1)[..., 0].T.copy()
             rounds = min(ahead, BLOCK - place, self.horizon - done)
             batch, now = losses(rounds), slice(place, place + rounds)
             rule: LossRule | None = getattr(batch, "rule", None)
             if rule is not None and rule.kind == AFFINE and done > 0:
                 play_arms(
-                    rule.costs, rule.offsets, coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas,
-                    self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+                    *rule[1:], coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas, self.mixes,
+                    self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, coins[:, place], units[:, place], done)

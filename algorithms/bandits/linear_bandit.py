@@ -23,9 +23,11 @@ from numpy.typing import NDArray
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.bandits.directions import unit_sphere
+from dpregret.algorithms.bandits.single_kernels import play_linear
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
+from dpregret.core.losses import AFFINE, LossBatch, LossRule
 from dpregret.core.sums import vecdot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
@@ -71,30 +73,47 @@ class PrivateLinearBandit(BanditLearner):
         noise: Sequence[np.random.Generator],
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Record:
-        """Round by round."""
+        """A round by the definition, the others by the compiled loop where losses have a rule."""
         shape = (len(self.budgets), self.runs)
-        sums, total, clipped = np.zeros((*shape, self.size)), np.zeros(shape), np.zeros(shape)
-        center = self.domain.center()
-        worst = 0.0
-        for first in range(0, self.horizon, BLOCK):
-            rounds = min(BLOCK, self.horizon - first)
-            axes = unit_sphere(directions, rounds, self.size)
-            coins = np.stack([generator.random((rounds, 2)) for generator in directions])
-            fresh = unit_noise("laplace", noise, rounds, 1)[..., 0]
-            for now in range(rounds):  # line 1
-                inner, axis, eigenvalue = self._dikin(sums, axes[:, now], coins[:, now, 0] < 1 / self.size)
-                sign = np.where(coins[:, now, 1] < 0.5, 1.0, -1.0)  # line 2
-                reach = sign[None, :, None] * axis / np.sqrt(eigenvalue)[..., None]
-                played = center + self.radius * (inner + reach)  # line 3
-                value = losses(1).value(played[:, :, None])[..., 0]
-                total += value
-                kept = np.clip(value, 0.0, self.range)
-                clipped += kept != value
-                seen = kept / self.range + self.scales[:, None] * fresh[now]  # line 4
-                sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis  # line 5
-            worst = max(worst, float(self.domain.violation(played).max()))
+        self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
+        self.total, self.clipped = np.zeros(shape), np.zeros(shape)
+        done, ahead, worst = 0, 1, 0.0
+        while done < self.horizon:
+            place = done % BLOCK
+            if place == 0:
+                drawn = min(BLOCK, self.horizon - done)
+                axes = unit_sphere(directions, drawn, self.size)
+                coins = np.stack([generator.random((drawn, 2)) for generator in directions])
+                fresh = unit_noise("laplace", noise, drawn, 1)[..., 0]
+            rounds = min(ahead, drawn - place)
+            batch, now = losses(rounds), slice(place, place + rounds)
+            rule: LossRule | None = getattr(batch, "rule", None)
+            if rule is not None and rule.kind == AFFINE and done > 0:
+                play_linear(
+                    *rule[1:], axes[:, now], coins[:, now], fresh[now], self.domain.center(), self.radius, self.range,
+                    self.scales, self.eta, self.sums, self.played, self.total, self.clipped,
+                )  # fmt: skip
+            else:
+                self.play_plainly(batch, axes[:, place], coins[:, place], fresh[place])
+            ahead = 1 if rule is None or rule.kind != AFFINE else BLOCK
+            done += rounds
+            if done % BLOCK == 0 or done == self.horizon:
+                worst = max(worst, float(self.domain.violation(self.played).max()))
             advance(rounds)
-        return Record(total, clipped / self.horizon, np.zeros(len(self.budgets)), worst)
+        return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), worst)
+
+    def play_plainly(self, losses: LossBatch, axes: Array, coins: Array, noise: Array) -> None:
+        """One round. axes (runs, n), coins (runs, 2), noise (runs,)."""
+        inner, axis, eigenvalue = self._dikin(self.sums, axes, coins[:, 0] < 1 / self.size)  # line 1
+        sign = np.where(coins[:, 1] < 0.5, 1.0, -1.0)  # line 2
+        reach = sign[None, :, None] * axis / np.sqrt(eigenvalue)[..., None]
+        self.played = self.domain.center() + self.radius * (inner + reach)  # line 3
+        value = losses.value(self.played[:, :, None])[..., 0]
+        self.total += value
+        kept = np.clip(value, 0.0, self.range)
+        self.clipped += kept != value
+        seen = kept / self.range + self.scales[:, None] * noise  # line 4
+        self.sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis  # line 5
 
     def _dikin(self, sums: Array, axes: Array, radial: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
         """Point of the unit ball, axis of its Dikin ellipsoid, eigenvalue: along the point where `radial`, else across.

@@ -35,13 +35,14 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
 from dpregret.algorithms.bandits.directions import Directions
-from dpregret.algorithms.bandits.kernels import descend, in_coordinates, play_rounds
+from dpregret.algorithms.bandits.kernels import descend, in_coordinates
+from dpregret.algorithms.bandits.round_kernels import play_rounds
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
 from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch
+from dpregret.core.losses import LossBatch, LossRule
 from dpregret.core.sums import product, vecdot
 
 CHUNK = 2**18  # numbers of a chunk of directions
@@ -157,7 +158,7 @@ class NoisyLeader(BanditLearner):
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved, violation = np.zeros(len(self.budgets)), 0.0
         held: list[Array] = []  # points whose violation is still to be looked at, many at a time
-        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, _mean_norms(block), strict=True))
+        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, mean_norms(block), strict=True))
         sphere = Directions(directions, self.hull, horizon, self.batch)  # line 8
         begun = range(0, horizon, self.batch)
         for first in begun:  # line 3
@@ -191,11 +192,11 @@ class NoisyLeader(BanditLearner):
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """`query_plainly`, by a compiled loop where the losses have a rule."""
-        rule = getattr(losses, "rule", None)
+        rule: LossRule | None = getattr(losses, "rule", None)
         if rule is None:
             return self.query_plainly(losses, point, sphere)
-        basis, told = self.basis.T.copy(), (rule.kind, rule.entries, rule.costs, rule.offsets)
-        played, seen, clipped = play_rounds(*told, point, sphere, basis, self.zetas, self.low, self.high)
+        basis = self.basis.T.copy()
+        played, seen, clipped = play_rounds(*rule, point, sphere, basis, self.zetas, self.low, self.high)
         return played, (self.hull / self.zetas)[:, None, None] * seen, clipped
 
     def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
@@ -288,7 +289,7 @@ class NoisyLeader(BanditLearner):
         return self.diameter * max(2 / math.sqrt(self.batch + 2), math.sqrt(2 * self.tolerance))
 
 
-def _mean_norms(noise: Array) -> Array:
+def mean_norms(noise: Array) -> Array:
     """|noise| of (rounds, settings, runs, n), averaged over the runs."""
     means: Array = np.linalg.norm(noise, axis=-1).mean(axis=-1)
     return means

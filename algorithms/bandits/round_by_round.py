@@ -15,16 +15,22 @@ Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thak
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.bandits.base import LossSource, Record
+from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.kernels import in_coordinates
-from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, mean_norms
+from dpregret.algorithms.bandits.single_kernels import DESCENT, LEADER, play_singly
+from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import kernel_of
+from dpregret.core.losses import LossRule
 
 VARIANTS = {"corrected": "tree over single rounds, exact calibration"}
 
@@ -43,6 +49,58 @@ class ThakurtaSmithGaussian(NoisyLeader):
         anytime=False,
     )
 
+    single: ClassVar[int | None] = LEADER
+    """The rule of `play_singly` that does what `step` does; a subclass has to say it again."""
+
+    def play_some(
+        self,
+        horizon: int,
+        losses: LossSource,
+        directions: Sequence[np.random.Generator],
+        noise: Sequence[np.random.Generator],
+        advance: Callable[[int], None] = lambda rounds: None,
+    ) -> Record:
+        """By the compiled loop where losses have a rule and the set a kernel, else by the definition."""
+        batch = losses(1)
+        kernel, single = kernel_of(getattr(self.domain, "inner", self.domain)), vars(type(self)).get("single")
+        if getattr(batch, "rule", None) is None or kernel is None or single is None:
+            first = [batch]
+            return super().play_some(
+                horizon, lambda rounds: first.pop() if first else losses(rounds), directions, noise, advance
+            )
+        shape, done, worst = (len(self.budgets), self.runs), 0, 0.0
+        played = np.tile(self.domain.center(), (1, *shape, 1))
+        sums, before = np.zeros((*shape, self.hull)), np.zeros((*shape, self.hull))
+        total, clipped, moved = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
+        sphere = Directions(directions, self.hull, horizon, self.batch)
+        for block in self.plan.blocks(noise):
+            sizes, at = mean_norms(block), 0
+            while at < len(block) and done < horizon:
+                rounds, started = batch.rounds, process_time()
+                rule: LossRule = batch.rule  # type: ignore[attr-defined]
+                points = np.concatenate([played[-1:], np.empty((rounds, *played.shape[1:]))])
+                play_singly(
+                    *rule, sphere.take(rounds), block[at : at + rounds], kernel.code, kernel.numbers(self.domain),
+                    single, self.center, self.shrink, self.zetas, self.etas, self.low, self.high, points, sums,
+                    before, total, clipped,
+                )  # fmt: skip
+                self._count(rounds, process_time() - started)
+                for size in sizes[at : at + rounds]:
+                    moved += size
+                played, at, done = points[1:], at + rounds, done + rounds
+                worst = max(worst, float(self.domain.violation(played).max()))
+                if done < horizon:
+                    batch = losses(min(len(block) - at or len(block), horizon - done))
+                advance(rounds)
+            if done == horizon:
+                break
+        return Record(total, clipped / horizon, self.etas * moved / horizon / (self.diameter / 2), worst)
+
+    def _count(self, rounds: int, seconds: float) -> None:
+        """Every round projects once; the seconds are those of the whole loop."""
+        if isinstance(self.domain, CountedSet):
+            self.domain.projections.add(rounds * len(self.budgets) * self.runs, seconds)
+
     def constants(self) -> tuple[float, float]:
         """D sqrt(n)/T^(1/4) and D zeta/(n B sqrt(T))."""
         zeta = self.diameter * math.sqrt(self.hull) / self.horizon**0.25
@@ -54,6 +112,7 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
     """Pure eps-DP."""
 
     distribution = "laplace"
+    single = LEADER
     card = replace(
         ThakurtaSmithGaussian.card,
         name="thakurta-smith-laplace",
@@ -65,6 +124,7 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
 class Fkm(ThakurtaSmithGaussian):
     """Descent without a gradient, not private."""
 
+    single = DESCENT
     card = Card(
         name="fkm",
         title="FKM",

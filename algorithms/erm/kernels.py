@@ -1,26 +1,58 @@
 """Compiled steps of private Frank-Wolfe on an l1 ball or a simplex: the choice of a corner, and the step towards it."""
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
+from dpregret.core.elementary import log_of
+from dpregret.core.lanes import WIDTH, any_less, bits, load, spread
+
+BIT = math.log(2.0) / 2.0**52
+LEAST = -math.log(2.0) * 1023.0 - 1e-9
 
 
 @compiled
-def cheapest_corner(gradient: Array, noise: Array, radius: float, signed: bool, chosen: NDArray[np.int64]) -> None:
-    """`AxisCorners.scores` plus noise, and the first smallest: gradient (runs, p), noise (runs, corners | 0)."""
+def cheapest_corner(
+    gradient: Array,
+    draws: Array,
+    scale: float,
+    logarithms: bool,
+    radius: float,
+    signed: bool,
+    chosen: NDArray[np.int64],
+) -> None:
+    """`AxisCorners.scores` plus scale times noise, and the first smallest: gradient (runs, p), draws (runs, corners).
+
+    The noise is the draws, or their logarithms; without any of them there is none.
+    """
     runs, dimension = gradient.shape
-    noisy = noise.shape[1] > 0
     for run in range(runs):
-        best, least = 0, np.inf
+        slopes, noise = gradient[run], draws[run]
+        best, smallest = 0, np.inf
         for sign in range(2 if signed else 1):
-            for j in range(dimension):
-                score = -(gradient[run, j] * radius) if sign else gradient[run, j] * radius
-                if noisy:
-                    score += noise[run, sign * dimension + j]
-                if score < least:
-                    best, least = sign * dimension + j, score
+            length = -radius if sign else radius
+            begun = sign * dimension
+            for first in range(0, dimension, WIDTH):
+                last = min(first + WIDTH, dimension)
+                if last == first + WIDTH:
+                    bound = load(slopes, first) * spread(length)
+                    if len(noise):
+                        drawn = load(noise, begun + first)
+                        if logarithms:  # the bits of a number are a logarithm that is never too large
+                            drawn = bits(drawn) * spread(BIT) + spread(LEAST)
+                        bound = bound + drawn * spread(scale)
+                    if not any_less(bound, spread(smallest)):
+                        continue
+                for j in range(first, last):
+                    score = slopes[j] * length
+                    if len(noise):
+                        drawn_one = noise[begun + j]
+                        score += (log_of(drawn_one) if logarithms else drawn_one) * scale
+                    if score < smallest:
+                        best, smallest = begun + j, score
         chosen[run] = best
 
 

@@ -37,11 +37,13 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
-from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu, unit_noise
+from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array
+from dpregret.core.losses import RiskRule
 
-CHUNK_ENTRIES = 1 << 20
-"""Random numbers held at a time; no result depends on it."""
+CHUNK_ENTRIES = 1 << 17
+"""Random numbers held at a time, which stay in the processor's cache; no result depends on it."""
 
 
 @dataclass(frozen=True)
@@ -157,22 +159,26 @@ class MirrorDescent(ErmLearner):
 
     def _compiled(self) -> Descend | None:
         """`_descend` in compiled loops, for a risk and a potential that have a rule."""
-        rule, potential = getattr(self.risk, "rule", None), self.potential.rule
-        if rule is None or potential is None:
+        rule: RiskRule | None = getattr(self.risk, "rule", None)
+        form: tuple[Array, Array] | None = getattr(self.risk, "form", None)
+        potential = self.potential.rule
+        if potential is None or (rule is None and form is None):
             return None
-        from dpregret.algorithms.erm.descent_kernels import descend
+        from dpregret.algorithms.erm.descent_kernels import descend, descend_on_form
 
-        every, averaged = np.zeros((0, 0), dtype=np.int64), self.averaged
+        (kind, numbers), every, averaged = potential, np.zeros((0, 0), dtype=np.int64), self.averaged
 
         def steps_by_rule(
             state: Array, output: Array, steps: Array, noise: Array, units: Normals
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
-            told = (rule.kind, rule.shares, rule.atoms, potential.kind, potential.numbers)
             while done < len(steps):
                 some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
-                descend(*told, state, output, averaged, chunk, noise, some, every)
+                if rule is not None:
+                    descend(*rule, kind, numbers, state, output, averaged, chunk, noise, some, every)
+                elif form is not None:
+                    descend_on_form(*form, kind, numbers, state, output, averaged, chunk, noise, some)
                 done += len(chunk)
             if self.potential.name == "euclidean":
                 count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
@@ -221,15 +227,17 @@ class Normals:
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], dimension: int, deviations: Array | float = 1.0):
-        self.generators, self.dimension, self.deviations = generators, dimension, deviations
-        self.rounds = max(1, min(256, CHUNK_ENTRIES // (len(generators) * dimension)))
+        self.deviations = deviations
+        self.rounds = max(1, CHUNK_ENTRIES // (len(generators) * dimension))
+        self._draw = UnitNoise("gaussian", generators, dimension)
         self._left = np.empty((0, len(generators), dimension))
 
     def take(self, most: int) -> Array:
         """Those of the next rounds, at least one and at most `most`: (rounds, runs, dimension)."""
         if not len(self._left):
-            self._left = unit_noise("gaussian", self.generators, self.rounds, self.dimension)
-            self._left *= self.deviations
+            self._left = self._draw(self.rounds)
+            if not isinstance(self.deviations, float):
+                self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
 

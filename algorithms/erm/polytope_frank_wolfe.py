@@ -35,9 +35,10 @@ from dpregret.algorithms.privacy.selection import (
     SelectionNoise,
     calibrate_selection,
     largest_rho,
-    selection_noise,
+    selection_draws,
 )
 from dpregret.core.arrays import Array
+from dpregret.core.elementary import log
 
 
 @runtime_checkable
@@ -135,12 +136,15 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         return points  # line 6
 
     def _score_noise(self, scale: float, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """Noise (runs, corners) of round 1, 2, ..., drawn in blocks."""
+        """Noise (runs, corners) of round 1, 2, ...."""
+        for draws in self._draws(rounds, generators):
+            yield scale * (log(draws) if self.distribution == "gumbel" else draws)
+
+    def _draws(self, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
+        """`selection_draws` (runs, corners) of round 1, 2, ..., drawn in blocks."""
         block = max(1, min(rounds - 1, BLOCK_DRAWS // self.corners.count))
         while True:
-            noise = selection_noise(self.distribution, generators, block, self.corners.count)
-            noise *= scale
-            yield from noise
+            yield from selection_draws(self.distribution, generators, block, self.corners.count)
 
     def _along_axes(
         self,
@@ -156,10 +160,10 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         points = np.tile(self.domain.center(), (self.runs, 1))
         constant, gradient = (self.risk.gradient(each) for each in (np.zeros_like(points), points))
         chosen, silent = np.zeros(self.runs, dtype=np.int64), np.zeros((self.runs, 0))
-        noise = self._score_noise(self.scales[setting], rounds, generators)
+        scale, draws, gumbel = self.scales[setting], self._draws(rounds, generators), self.distribution == "gumbel"
         for now in range(1, rounds):
-            drawn = next(noise) if self.scales[setting] > 0 else silent
-            cheapest_corner(gradient, drawn, corners.l1_norm, corners.signed, chosen)
+            drawn = next(draws) if scale > 0 else silent
+            cheapest_corner(gradient, drawn, scale, gumbel, corners.l1_norm, corners.signed, chosen)
             columns = risk.gram_columns(chosen % corners.dimension)
             follow(points, gradient, columns, constant, chosen, corners.l1_norm, self._step(now, rounds))
         return points

@@ -97,13 +97,8 @@ class RunOfBlock:
         """(rounds | 1, groups)."""
         return self.block.losses[:, min(self.run, self.block.losses.shape[1] - 1)]
 
-    def path(self, group: int, start: int, stop: int) -> Array:
-        """Losses of a group in rounds start..stop-1."""
-        own = self.losses[:, group]
-        return np.full(stop - start, own[0]) if self.constant else own[start:stop]
-
     def total(self, group: int, start: int, stop: int) -> float:
-        """Sum of `path`."""
+        """Losses of a group in rounds start..stop-1, summed."""
         own = self.losses[:, group]
         return float(own[0] * (stop - start)) if self.constant else float(np.add.reduce(own[start:stop]))
 
@@ -128,7 +123,7 @@ def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
             last = min(block.rounds, first + size - length)
             shape = (last - first, *block.losses.shape[1:])
             piece = block.losses if len(block.losses) == 1 else block.losses[first:last]
-            waiting.append(np.broadcast_to(piece, shape))
+            waiting.append(piece if piece.shape == shape else np.broadcast_to(piece, shape))
             length, first = length + last - first, last
             if length == size:
                 yield _joined(waiting)
@@ -138,6 +133,8 @@ def rechunk(blocks: Iterable[Block], size: int) -> Iterator[Array]:
 
 
 def _joined(pieces: list[Array]) -> Array:
+    if len(pieces) == 1:
+        return pieces[0]
     runs = max(piece.shape[1] for piece in pieces)
     return np.concatenate([np.broadcast_to(piece, (len(piece), runs, piece.shape[2])) for piece in pieces])
 

@@ -23,9 +23,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
+from dpregret.algorithms.experts.counter_kernels import add_prefixes, first_above
 from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, prefix_noise
+from dpregret.algorithms.privacy import Budget, Release
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.core.arrays import Array
 
@@ -86,7 +87,8 @@ class CounterNoise:
     def take(self, count: int) -> Array:
         """The noise of the next `count` prefixes."""
         while len(self.waiting) < count:
-            self.waiting = np.concatenate([self.waiting, self._chunk()])
+            more = self._chunk()
+            self.waiting = np.concatenate([self.waiting, more]) if len(self.waiting) else more
         taken, self.waiting = self.waiting[:count], self.waiting[count:]
         return taken
 
@@ -94,8 +96,8 @@ class CounterNoise:
         nodes = np.empty(CHUNK + 1)
         nodes[0] = sum(self.coarse.values())
         nodes[1:] = self.generator.laplace(scale=self.scale, size=CHUNK) if self.scale else 0.0
-        last = float(nodes[-1])
-        noise = prefix_noise(nodes)[1:]
+        last, noise = float(nodes[-1]), nodes[1:]
+        add_prefixes(nodes)
         self.chunks += 1
         ended = (self.chunks & -self.chunks).bit_length() - 1
         self.coarse = {level: node for level, node in self.coarse.items() if level > ended} | {ended: last}
@@ -120,26 +122,25 @@ class _Counting:
         now = 0
         while now < losses.rounds:  # line 2
             stop = min(losses.rounds, now + CHUNK)
-            path = losses.path(self.group, now, stop)
-            halt = None if self.draws >= self.learner.most_draws else self._halt(path)  # line 3
+            halt = None if self.draws >= self.learner.most_draws else self._halt(losses, now, stop)  # line 3
+            reached = stop if halt is None else halt
+            self.total += losses.total(self.group, now, reached)  # line 5
+            now = reached
             if halt is None:
-                self.total += float(path.sum())  # line 5
-                now = stop
                 continue
-            self.total += float(path[:halt].sum())
-            now += halt
             scores = before + losses.before(now)
             self.group = draw_group(self.generator, self.learner.sizes, scores, self.learner.draw_scale)  # line 4
             self.draws += 1
             self._begin()
 
-    def _halt(self, path: Array) -> int | None:
-        """Position of the first round whose count, known before it, is above the threshold; None if there is none."""
-        counts = self.count + np.concatenate([[0.0], np.cumsum(path)])
+    def _halt(self, losses: RunOfBlock, start: int, stop: int) -> int | None:
+        """The first round of the block whose count, known before it, is above the threshold; None if there is none."""
         first = 1 if self.fresh else 0  # the round in which a phase begins has no count yet
-        asked = counts[first:-1] + self.noise.take(len(path) - first)
-        above = np.flatnonzero(asked > self.learner.threshold)
-        if len(above):
-            return int(above[0]) + first
-        self.count, self.fresh = float(counts[-1]), False
+        own = losses.losses[:, self.group]
+        ahead = np.ascontiguousarray(own if losses.constant else own[start:stop])
+        noise = self.noise.take(stop - start - first)
+        found, count = first_above(self.count, ahead, stop - start, first, noise, self.learner.threshold)
+        if found >= 0:
+            return start + found
+        self.count, self.fresh = count, False
         return None

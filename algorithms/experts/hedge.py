@@ -14,59 +14,42 @@ import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import log, softmax
+from dpregret.core.sums import vecdot
 
-NUMBERS = 2**20  # of a chunk of marginals
+
+def plain_losses(losses: Array, sizes: Array, eta: float, batch: int = 1) -> float:
+    """The lines above for one run, with a draw every `batch` rounds; losses (rounds, groups)."""
+    seen, law, total = np.zeros(len(sizes)), sizes / sizes.sum(), 0.0  # line 1
+    for now, loss in enumerate(losses):  # line 2
+        if now % batch == 0:
+            law = marginals_of(seen, sizes, eta)
+        total += float(vecdot(law, loss))  # line 3
+        seen = seen + loss  # line 4
+    return total
 
 
 def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int = 1) -> Array:
     """Expected total loss (runs | 1,) of P ~ exp(-eta C), drawn anew every `batch` rounds from the first one on.
 
-    eta = inf plays the experts of smallest loss so far. sizes: (groups,).
+    eta = inf plays the experts of smallest loss so far. sizes: (groups,). Compiled; `plain_losses` says what it is.
     """
-    seen = np.zeros((1, len(sizes)))  # line 1
-    current = marginals_of(seen, sizes, eta)
-    total = np.zeros(1)
-    played = 0  # rounds since the last draw, counted from it
-    for block in blocks:  # line 2
-        starts = np.arange(-played % batch, block.rounds, batch, dtype=np.int64)
-        lead = int(starts[0]) if len(starts) else block.rounds
-        total = total + (current * _sums(block, np.array([0]), lead)[0]).sum(axis=-1)
-        chunk = max(1, NUMBERS // (len(sizes) * block.losses.shape[1]))
-        for first in range(0, len(starts), chunk):
-            some = starts[first : first + chunk]
-            stop = int(starts[first + chunk]) if first + chunk < len(starts) else block.rounds
-            pieces = _sums(block, some, stop)
-            before = seen + _sums(block, np.array([0]), int(some[0]))[0] + _exclusive(pieces)
-            marginals = marginals_of(before, sizes, eta)
-            total = total + (marginals * pieces).sum(axis=(0, 2))  # line 3
-            current = marginals[-1]
-        seen = seen + _sums(block, np.array([0]), block.rounds)[0]  # line 4
+    from dpregret.algorithms.experts.kernels import hedge_block
+
+    logs, played = log(sizes), 0
+    state = [np.zeros((1, len(sizes))), np.ones((1, len(sizes))), np.ones(1), np.zeros(1)]  # alike runs share a row
+    for block in blocks:
+        losses = np.require(block.losses, np.float64, ["C", "W"])  # one kind of array: one compilation
+        if losses.shape[1] > len(state[0]):
+            state = [np.repeat(each, losses.shape[1], axis=0) for each in state]
+        hedge_block(losses, block.rounds, sizes, logs, float(eta), batch, played, *state)
         played += block.rounds
-    return np.asarray(total)
-
-
-def _sums(block: Block, starts: NDArray[np.int64], stop: int) -> Array:
-    """Losses summed from each start to the next one, and from the last to `stop`: (starts, runs | 1, groups)."""
-    lengths = np.diff(np.append(starts, stop))
-    if len(block.losses) == 1:
-        return np.asarray(lengths[:, None, None] * block.losses)
-    if stop == 0:
-        return np.zeros((1, *block.losses.shape[1:]))
-    return np.asarray(np.add.reduceat(block.losses[:stop], starts, axis=0))
-
-
-def _exclusive(pieces: Array) -> Array:
-    """Sums of all pieces before each."""
-    before = np.zeros_like(pieces)
-    np.cumsum(pieces[:-1], axis=0, out=before[1:])
-    return before
+    return state[-1]
 
 
 def marginals_of(seen: Array, sizes: Array, eta: float) -> Array:

@@ -15,6 +15,7 @@ FTRL is charged with its expected loss given the noise.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -32,6 +33,7 @@ from dpregret.algorithms.privacy import (
     calibrate,
     horizon_sums,
 )
+from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import softmax
@@ -69,6 +71,25 @@ class PrivateLeader(ExpertLearner):
         """Of all nodes that a loss lies in."""
         return self.plan.releases()
 
+    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+        """Losses of all runs, compiled; `play_plainly` says what they are."""
+        from dpregret.algorithms.experts.leader_kernels import lead
+
+        member = np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.int64))
+        seen, last = np.zeros((2, self.runs, self.experts))
+        total, scale = np.zeros(self.runs), self.plan.scales[0]
+        for losses, (units,) in zip(rechunk(blocks, BLOCK), self.plan.arranged(generators), strict=False):
+            losses = np.require(losses, np.float64, ["C", "W"])  # one kind of array: one compilation
+            lead(losses, member, by_run(units), scale, self.sharpness, seen, last, total)
+        return Play(total, np.full(self.runs, np.nan))
+
+    def play_plainly(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Array:
+        """Losses (runs,) of the law that `charged` charges, round by round."""
+        total = np.zeros(self.runs)
+        for losses, sums in self.noisy_sums(blocks, generators):
+            total += self.charged(np.broadcast_to(losses, sums.shape), sums).sum(axis=0)
+        return total
+
     def noisy_sums(
         self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]
     ) -> Iterator[tuple[Array, Array]]:
@@ -82,6 +103,15 @@ class PrivateLeader(ExpertLearner):
             noise = np.concatenate([last, block[:-1, 0]])[: len(losses)]
             yield np.repeat(losses, repeats, axis=-1), np.repeat(seen + before, repeats, axis=-1) + noise
             seen, last = seen + losses.sum(axis=0), block[-1:, 0].copy()
+
+    @property
+    @abstractmethod
+    def sharpness(self) -> float:
+        """eta of P ~ exp(-eta * noisy sums); inf: the leader."""
+
+    @abstractmethod
+    def charged(self, losses: Array, sums: Array) -> Array:
+        """What is lost in each round, (rounds, runs), by who plays on the noisy sums (rounds, runs, d)."""
 
 
 class PrivateFtrl(PrivateLeader):
@@ -102,13 +132,14 @@ class PrivateFtrl(PrivateLeader):
         anytime=False,
     )
 
-    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+    @property
+    def sharpness(self) -> float:
+        """sqrt(ln(d) / (2 T))."""
+        return math.sqrt(math.log(self.experts) / (2 * self.horizon))
+
+    def charged(self, losses: Array, sums: Array) -> Array:
         """Expected losses given the noise."""
-        eta = math.sqrt(math.log(self.experts) / (2 * self.horizon))
-        total = np.zeros(self.runs)
-        for losses, sums in self.noisy_sums(blocks, generators):
-            total += (softmax(-eta * sums) * losses).sum(axis=(0, 2))
-        return Play(total, np.full(self.runs, np.nan))
+        return np.asarray((softmax(-self.sharpness * sums) * losses).sum(axis=-1))
 
 
 class PrivateFtpl(PrivateLeader):
@@ -126,11 +157,12 @@ class PrivateFtpl(PrivateLeader):
     def _sums(self) -> PrefixSums:
         return PaddedTree(self.horizon)
 
-    def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
+    @property
+    def sharpness(self) -> float:
+        """The leader alone."""
+        return math.inf
+
+    def charged(self, losses: Array, sums: Array) -> Array:
         """Losses of the leaders; ties go to the first."""
-        total = np.zeros(self.runs)
-        for losses, sums in self.noisy_sums(blocks, generators):
-            leaders = np.argmin(sums, axis=-1)[..., None]
-            losses = np.broadcast_to(losses, sums.shape)
-            total += np.take_along_axis(losses, leaders, axis=-1).sum(axis=(0, 2))
-        return Play(total, np.full(self.runs, np.nan))
+        leaders = np.argmin(sums, axis=-1)[..., None]
+        return np.take_along_axis(losses, leaders, axis=-1)[..., 0]

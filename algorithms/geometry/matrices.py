@@ -13,6 +13,7 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
+from dpregret.core.spectral import composed, singular, symmetric
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle
@@ -57,12 +58,12 @@ class NuclearBall(NormBall):
 
     def norm(self, points: Array) -> Array:
         """Sum of the singular values."""
-        total: Array = np.linalg.svd(as_matrices(points, self.side), compute_uv=False).sum(axis=-1)
-        return total
+        return np.asarray(singular(as_matrices(points, self.side))[1].sum(axis=-1))
 
     def linear_oracle(self, cost: Array) -> Array:
         """-radius u v^T of the top singular pair."""
-        left, _, right = np.linalg.svd(as_matrices(cost, self.side))
+        left, values, right = singular(as_matrices(cost, self.side))
+        right = np.where(values[..., :1, None] > 0.0, right, left.swapaxes(-1, -2))
         pairs: Array = left[..., :, :1] * (-self.radius * right[..., :1, :])
         return pairs.reshape(cost.shape)
 
@@ -75,17 +76,15 @@ class NuclearBall(NormBall):
 
     def project(self, points: Array) -> Array:
         """Project the singular values onto the l1 ball; points inside come back unchanged."""
-        left, values, right = np.linalg.svd(as_matrices(points, self.side))
-        kept = self._singular_values_ball.project(values)
-        nearest = ((left * kept[..., None, :]) @ right).reshape(points.shape)
-        return np.where(values.sum(axis=-1, keepdims=True) > self.radius, nearest, points)
+        from dpregret.algorithms.geometry.singular import onto_ball
+
+        return onto_ball(points, self.radius)
 
     def norm_gradient(self, points: Array) -> Array:
         """U V^T of a singular value decomposition, over the singular values that are not zero."""
-        left, values, right = np.linalg.svd(as_matrices(points, self.side))
+        left, values, right = singular(as_matrices(points, self.side))
         kept = (values > ZERO * values[..., :1]) & (values > 0.0)
-        gradient: Array = ((left * kept[..., None, :]) @ right).reshape(points.shape)
-        return gradient
+        return composed(left, np.where(kept, 1.0, 0.0), right).reshape(points.shape)
 
     def inner_radius(self) -> float:
         """radius / sqrt(m), exact: the nuclear norm is at most sqrt(m) times the Frobenius norm."""
@@ -125,12 +124,12 @@ class Spectrahedron(ConstraintSet):
 
     def reach(self, point: Array) -> float:
         """sqrt(1 + |Y|_F^2 - 2 lambda_min(symmetric part of Y)), exact."""
-        smallest = float(np.linalg.eigvalsh(self._symmetric(point))[0])
+        smallest = float(symmetric(self._symmetric(point))[0][0])
         return float(np.sqrt(max(1.0 + float(point @ point) - 2.0 * smallest, 0.0)))
 
     def linear_oracle(self, cost: Array) -> Array:
         """v v^T with v the bottom eigenvector of the cost's symmetric part."""
-        _, vectors = np.linalg.eigh(self._symmetric(cost))
+        _, vectors = symmetric(self._symmetric(cost))
         bottom = vectors[..., :1]
         projectors: Array = bottom * np.swapaxes(bottom, -1, -2)
         return projectors.reshape(cost.shape)
@@ -144,16 +143,16 @@ class Spectrahedron(ConstraintSet):
 
     def project(self, points: Array) -> Array:
         """Project the eigenvalues of the symmetric part onto the simplex."""
-        values, vectors = np.linalg.eigh(self._symmetric(points))
-        kept = vectors * self._eigenvalues.project(values)[..., None, :]
-        nearest = self._symmetric((kept @ np.swapaxes(vectors, -1, -2)).reshape(points.shape))
+        values, vectors = symmetric(self._symmetric(points))
+        kept = composed(vectors, self._eigenvalues.project(values), vectors.swapaxes(-1, -2))
+        nearest = self._symmetric(kept.reshape(points.shape))
         return nearest.reshape(points.shape)
 
     def violation(self, points: Array) -> Array:
         """max(0, largest |X_ij - X_ji| / 2, -lambda_min, |trace - 1|)."""
-        matrices, symmetric = as_matrices(points, self.side), self._symmetric(points)
-        skew = np.abs(matrices - symmetric).max(axis=(-1, -2))
-        negative = np.maximum(-np.linalg.eigvalsh(symmetric)[..., 0], 0.0)
+        matrices, mirrored = as_matrices(points, self.side), self._symmetric(points)
+        skew = np.abs(matrices - mirrored).max(axis=(-1, -2))
+        negative = np.maximum(-symmetric(mirrored)[0][..., 0], 0.0)
         residual: Array = np.maximum(np.maximum(skew, negative), np.abs(np.linalg.trace(matrices) - 1.0))
         return residual
 

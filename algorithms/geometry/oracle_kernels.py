@@ -1,4 +1,4 @@
-"""Compiled linear oracles: one vertex for one cost, so that loops over oracles need no Python.
+"""Compiled linear oracles: a vertex for every cost, so that loops over oracles need no Python.
 
 A set says which of them is its own, and with which numbers, in `ConstraintSet.vertex_rule`. Every sum runs in the order
 written. Of equal costs the coordinate, edge or item listed first counts as the smaller one.
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, inlined
+from dpregret.core.spectral import diagonalise, orthogonalise
 
 Whole = NDArray[np.int64]
 BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)
 LONGEST_SORT = 64  # entries that insertion sorts as fast as anything else
-SWEEPS = 30  # of Jacobi's rotations; half a dozen are enough
 
 
 class VertexRule(NamedTuple):
-    """Which rule finds the vertices of a set, and its integers and real numbers; see `vertex`."""
+    """Which rule finds the vertices of a set, and its integers and real numbers; see `fill_vertices`."""
 
     kind: int
     whole: Whole
@@ -46,7 +46,7 @@ def shortest_path(graph: Whole, cost: Array) -> Array:
 
 @compiled
 def room(whole: Whole, dimension: int) -> tuple[Whole, Array]:
-    """Scratch of `vertex`: integers and real numbers, to be used again and again."""
+    """Scratch of `fill_vertices`: integers and real numbers, to be used again and again."""
     size = 4 * dimension + len(whole)
     return np.empty(size, np.int64), np.empty(size)
 
@@ -55,35 +55,43 @@ def room(whole: Whole, dimension: int) -> tuple[Whole, Array]:
 def _vertices(kind: int, whole: Whole, real: Array, costs: Array) -> Array:
     places, work = room(whole, costs.shape[1])
     found = np.empty_like(costs)
-    for row in range(len(costs)):
-        vertex(kind, whole, real, costs[row], found[row], places, work)
+    fill_vertices(kind, whole, real, costs, found, places, work)
     return found
 
 
 @compiled
-def vertex(kind: int, whole: Whole, real: Array, cost: Array, out: Array, places: Whole, work: Array) -> None:
-    """Put a vertex of least cost (d,) into `out` (d,). places, work: from `room`."""
+def fill_vertices(kind: int, whole: Whole, real: Array, costs: Array, out: Array, places: Whole, work: Array) -> None:
+    """Put vertices of least cost (rows, d) into `out` (rows, d). places, work: from `room`."""
     if kind == BALL:
-        _ball(real[0], cost, out)
+        for row in range(len(costs)):
+            _ball(real[0], costs[row], out[row])
     elif kind == L1_BALL:
-        _l1_ball(real[0], cost, out)
+        for row in range(len(costs)):
+            _l1_ball(real[0], costs[row], out[row])
     elif kind == CHEAPEST:
-        _cheapest(whole[0], whole[1], cost, out)
+        for row in range(len(costs)):
+            _cheapest(whole[0], whole[1], costs[row], out[row])
     elif kind == PERMUTATION:
-        _permutation(cost, out, places)
+        for row in range(len(costs)):
+            _permutation(costs[row], out[row], places)
     elif kind == COVERAGE:
-        _coverage(whole, cost, out, places)
+        for row in range(len(costs)):
+            _coverage(whole, costs[row], out[row], places)
     elif kind == TREE:
-        _tree(whole[0], cost, out, places, work)
+        for row in range(len(costs)):
+            _tree(whole[0], costs[row], out[row], places, work)
     elif kind == PATH:
-        _path(whole, cost, out, places, work)
+        for row in range(len(costs)):
+            _path(whole, costs[row], out[row], places, work)
     elif kind == SPECTRAHEDRON:
-        _bottom_projector(whole[0], cost, out, work)
+        for row in range(len(costs)):
+            _bottom_projector(whole[0], costs[row], out[row], work)
     else:
-        _top_pair(whole[0], real[0], cost, out, work)
+        for row in range(len(costs)):
+            _top_pair(whole[0], real[0], costs[row], out[row], work)
 
 
-@compiled
+@inlined
 def _ball(radius: float, cost: Array, out: Array) -> None:
     square = 0.0
     for each in cost:
@@ -97,7 +105,7 @@ def _ball(radius: float, cost: Array, out: Array) -> None:
             out[j] = cost[j] * scale
 
 
-@compiled
+@inlined
 def _l1_ball(radius: float, cost: Array, out: Array) -> None:
     best = 0
     for j in range(1, len(cost)):
@@ -107,20 +115,20 @@ def _l1_ball(radius: float, cost: Array, out: Array) -> None:
     out[best] = np.copysign(radius, -cost[best])
 
 
-@compiled
+@inlined
 def _cheapest(rank: int, block: int, cost: Array, out: Array) -> None:
-    """Ones on the `rank` cheapest of every `block` coordinates."""
-    out[:] = 0.0
+    """Ones on the `rank` cheapest of every `block` coordinates: counts who is cheaper, without a branch to foresee."""
     for first in range(0, len(cost), block):
-        for _ in range(rank):
-            best = -1
-            for j in range(first, first + block):
-                if out[j] == 0.0 and (best < 0 or cost[j] < cost[best]):
-                    best = j
-            out[best] = 1.0
+        for j in range(first, first + block):
+            own, cheaper = cost[j], 0
+            for i in range(first, j):
+                cheaper += cost[i] <= own
+            for i in range(j + 1, first + block):
+                cheaper += cost[i] < own
+            out[j] = 1.0 if cheaper < rank else 0.0
 
 
-@compiled
+@inlined
 def _sort(cost: Array, order: Whole) -> None:
     """Stable, by insertion."""
     for j in range(len(cost)):
@@ -131,7 +139,7 @@ def _sort(cost: Array, order: Whole) -> None:
         order[place] = j
 
 
-@compiled
+@inlined
 def _permutation(cost: Array, out: Array, places: Whole) -> None:
     size = len(cost)
     _sort(cost, places)
@@ -139,7 +147,7 @@ def _permutation(cost: Array, out: Array, places: Whole) -> None:
         out[places[place]] = size - place
 
 
-@compiled
+@inlined
 def _coverage(masks: Whole, cost: Array, out: Array, places: Whole) -> None:
     """Edmonds' greedy on bit masks of topics: every item in turn gets the number of topics that it adds."""
     _sort(cost, places)
@@ -155,7 +163,7 @@ def _coverage(masks: Whole, cost: Array, out: Array, places: Whole) -> None:
         out[item] = added
 
 
-@compiled
+@inlined
 def _tree(nodes: int, cost: Array, out: Array, places: Whole, work: Array) -> None:
     """Prim on pairs (cost, number of the edge): no two edges are alike, so it finds Kruskal's tree."""
     out[:] = 0.0
@@ -177,12 +185,12 @@ def _tree(nodes: int, cost: Array, out: Array, places: Whole, work: Array) -> No
                     places[node], work[node] = edge, cost[edge]
 
 
-@compiled
+@inlined
 def _before(cost: float, edge: int, other_cost: float, other_edge: int) -> bool:
     return cost < other_cost or (cost == other_cost and edge < other_edge)
 
 
-@compiled
+@inlined
 def _path(graph: Whole, cost: Array, out: Array, places: Whole, work: Array) -> None:
     """Shortest path of a `Dag`, written as `Dag.flattened` does: costs to the sink, then a walk from the source."""
     nodes, source, sink, edges = graph[0], graph[1], graph[2], graph[3]
@@ -207,100 +215,44 @@ def _path(graph: Whole, cost: Array, out: Array, places: Whole, work: Array) -> 
 
 
 @compiled
-def _rotation(one: float, both: float, other: float) -> tuple[float, float, float]:
-    """Jacobi's rotation (tangent, cosine, sine) that diagonalises the matrix ((one, both), (both, other))."""
-    ratio = 0.5 * (other - one) / both
-    tangent = np.copysign(1.0, ratio) / (abs(ratio) + np.sqrt(1.0 + ratio * ratio))
-    cosine = 1.0 / np.sqrt(1.0 + tangent * tangent)
-    return tangent, cosine, tangent * cosine
-
-
-@compiled
 def _bottom_projector(side: int, cost: Array, out: Array, work: Array) -> None:
-    """v v^T, v the bottom eigenvector of the symmetric part, by cyclic Jacobi; work: matrix and rotated basis."""
+    """v v^T, v the bottom eigenvector of the symmetric part; work: images, basis and values of `diagonalise`."""
     square = side * side
-    size = 0.0
+    images, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
+    values = work[2 * square : 2 * square + side]
     for i in range(side):
         for j in range(side):
-            work[i * side + j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
-            work[square + i * side + j] = 1.0 if i == j else 0.0
-            size += work[i * side + j] * work[i * side + j]
-    for _ in range(SWEEPS):
-        off = 0.0
-        for p in range(side - 1):
-            for q in range(p + 1, side):
-                both = work[p * side + q]
-                off += both * both
-                if both == 0.0:
-                    continue
-                tangent, cosine, sine = _rotation(work[p * side + p], both, work[q * side + q])
-                work[p * side + p] -= tangent * both
-                work[q * side + q] += tangent * both
-                work[p * side + q] = work[q * side + p] = 0.0
-                for k in range(side):
-                    if k not in (p, q):
-                        low, high = work[k * side + p], work[k * side + q]
-                        work[k * side + p] = work[p * side + k] = cosine * low - sine * high
-                        work[k * side + q] = work[q * side + k] = sine * low + cosine * high
-                    low, high = work[square + p * side + k], work[square + q * side + k]  # row p: vector p
-                    work[square + p * side + k] = cosine * low - sine * high
-                    work[square + q * side + k] = sine * low + cosine * high
-        if off <= 1e-30 * size:
-            break
+            images[i, j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
+    diagonalise(images, basis, values)
     best = 0
     for k in range(1, side):
-        if work[k * side + k] < work[best * side + best]:
-            best = k
-    start = square + best * side
+        best = k if values[k] < values[best] else best
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = work[start + i] * work[start + j]
+            out[i * side + j] = basis[best, i] * basis[best, j]
 
 
 @compiled
 def _top_pair(side: int, radius: float, cost: Array, out: Array, work: Array) -> None:
-    """-radius u v^T of the top singular pair, by one-sided Jacobi: rows are rotated until they are orthogonal.
+    """-radius u v^T of the top singular pair; work: rows, basis and squares of `orthogonalise`.
 
-    work: the rows, and the rotated basis. A zero matrix has u = v = e_1.
+    A zero matrix has u = v = e_1.
     """
     square = side * side
-    for k in range(square):
-        work[k], work[square + k] = cost[k], 0.0
-    for k in range(side):
-        work[square + k * side + k] = 1.0
-    for _ in range(SWEEPS):
-        turned = False
-        for p in range(side - 1):
-            for q in range(p + 1, side):
-                one = both = other = 0.0
-                for k in range(side):
-                    low, high = work[p * side + k], work[q * side + k]
-                    one += low * low
-                    both += low * high
-                    other += high * high
-                if both * both <= 1e-32 * one * other or both == 0.0:
-                    continue
-                turned = True
-                _, cosine, sine = _rotation(one, both, other)
-                for start in (0, square):
-                    for k in range(side):
-                        low, high = work[start + p * side + k], work[start + q * side + k]
-                        work[start + p * side + k] = cosine * low - sine * high
-                        work[start + q * side + k] = sine * low + cosine * high
-        if not turned:
-            break
-    best, largest = 0, -1.0
-    for p in range(side):
-        size = 0.0
-        for k in range(side):
-            size += work[p * side + k] * work[p * side + k]
-        if size > largest:
-            best, largest = p, size
-    if largest <= 0.0:
+    rows, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
+    for i in range(side):
+        for j in range(side):
+            rows[i, j] = cost[i * side + j]
+    squares = work[2 * square : 2 * square + side]
+    orthogonalise(rows, basis, squares)
+    best = 0
+    for p in range(1, side):
+        best = p if squares[p] > squares[best] else best
+    if squares[best] <= 0.0:
         out[:] = 0.0
         out[0] = -radius
         return
-    scale = -radius / np.sqrt(largest)
+    scale = -radius / np.sqrt(squares[best])
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = scale * work[square + best * side + i] * work[best * side + j]
+            out[i * side + j] = scale * basis[best, i] * rows[best, j]

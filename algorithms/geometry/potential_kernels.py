@@ -216,29 +216,34 @@ def _grouped_step(
             state[j] = state[j] * low_power[i] - gradient[j] * (radius / slope)
             square += state[j] * state[j]
         sizes[i] = np.sqrt(square)
-    largest = _largest(sizes)
-    low = power_of(float(count), -exponent + 1.0)
-    high = 1.0
-    height, length = max(min(largest, high), low), high - low
-    for attempt in range(100):
-        _differences(sizes, largest, height, kept)
-        for i in range(count):
-            power = power_of(kept[i], inverse - 1.0)
-            low_power[i] = power if kept[i] > 0.0 else 0.0
-        value = dot(kept, low_power) - 1.0
-        if attempt == 0 and value <= 0.0 and height <= largest:
-            break
-        low, high = (low, height) if value > 0.0 else (height, high)
-        found, settled = _newton(value, inverse * _sum(low_power), height, low, high, length)
-        height, length = found, abs(found - height)
-        if settled:
-            break
-    _differences(sizes, largest, min(height, largest), kept)
+    keep_powers(sizes, inverse, power_of(float(count), -exponent + 1.0), kept, low_power)
     for i in range(count):
         low_power[i] = power_of(kept[i], inverse) * radius / (sizes[i] if sizes[i] > 0.0 else 1.0)
     for i in range(count):
         for j in range(i * block, (i + 1) * block):
             state[j] *= low_power[i]
+
+
+@compiled
+def keep_powers(sizes: Array, exponent: float, low: float, kept: Array, low_power: Array) -> None:
+    """`threshold_for_powers` of sizes (k,) >= 0 into kept; low: k^(-1 / exponent). low_power (k,) is scratch."""
+    largest = _largest(sizes)
+    high = 1.0
+    height, length = max(min(largest, high), low), high - low
+    for attempt in range(100):
+        _differences(sizes, largest, height, kept)
+        for i in range(len(sizes)):
+            power = power_of(kept[i], exponent - 1.0)
+            low_power[i] = power if kept[i] > 0.0 else 0.0
+        value = dot(kept, low_power) - 1.0
+        if attempt == 0 and value <= 0.0 and height <= largest:
+            break
+        low, high = (low, height) if value > 0.0 else (height, high)
+        found, settled = _newton(value, exponent * _sum(low_power), height, low, high, length)
+        height, length = found, abs(found - height)
+        if settled:
+            break
+    _differences(sizes, largest, min(height, largest), kept)
 
 
 @compiled

@@ -14,6 +14,7 @@ from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import power
+from dpregret.core.spectral import composed, singular
 from dpregret.core.sums import vecdot
 
 if TYPE_CHECKING:
@@ -178,8 +179,8 @@ class SpectralPotential(Potential):
     Maximum c, at rank one. Modulus 2 in the nuclear norm, attained at X with equal singular values (Talwar,
     Thakurta & Zhang 2015, sec. 3.2, print 4 sqrt(e ln 2m), whose modulus 2 / sqrt(ln 2m) is below 1 from m = 28).
 
-    The state is U diag(sigma^q) V^T, a multiple of the gradient of Psi: singular values that matter there are
-    lost to rounding in X itself (0.02^(1/q) is 3e-17 at m = 64).
+    The state is U diag(sigma^q) V^T, a multiple of the gradient of Psi, and then the point: singular values that matter
+    there are lost to rounding in X itself (0.02^(1/q) is 3e-17 at m = 64), and X follows without decomposing it again.
     """
 
     name = "spectral"
@@ -194,34 +195,32 @@ class SpectralPotential(Potential):
         self.maximum = self._slope / (1.0 + self.exponent)
 
     def start(self) -> Array:
-        """The zero matrix, as a vector (m * m,)."""
-        return self._ball.center()
+        """The zero matrix twice, as vectors (m * m,)."""
+        return np.tile(self._ball.center(), 2)
 
     def lift(self, points: Array) -> Array:
         """States of points (..., m * m)."""
-        left, values, right = np.linalg.svd(as_matrices(points / self._ball.radius, self._ball.side))
-        return _composed(left, power(values, self.exponent), right, points)
+        left, values, right = singular(as_matrices(points / self._ball.radius, self._ball.side))
+        lifted = composed(left, power(values, self.exponent), right)
+        return np.concatenate([lifted.reshape(points.shape), points], axis=-1)
 
     def point(self, states: Array) -> Array:
         """R U diag(s^(1/q)) V^T for a state with singular values s."""
-        left, values, right = np.linalg.svd(as_matrices(states, self._ball.side))
-        return _composed(left, self._ball.radius * power(values, 1.0 / self.exponent), right, states)
+        return states[..., self._ball.dimension :]
 
     def value(self, states: Array) -> Array:
         """c sum_i s_i^(1 + 1/q) for a state with singular values s."""
-        values = np.linalg.svd(as_matrices(states, self._ball.side), compute_uv=False)
+        values = singular(as_matrices(self._dual(states), self._ball.side))[1]
         total: Array = self.maximum * np.sum(power(values, 1.0 + 1.0 / self.exponent), axis=-1)
         return total
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """Singular values of state - R g / (c (1+q)), soft-thresholded so that the point is in the ball."""
-        states, scaled_gradients = same_shape(states, scaled_gradients)
-        duals = states - scaled_gradients * (self._ball.radius / self._slope)
-        left, values, right = np.linalg.svd(as_matrices(duals, self._ball.side))
-        return _composed(left, threshold_for_powers(values, 1.0 / self.exponent), right, duals)
+        from dpregret.algorithms.geometry.singular import spectral_step
 
+        duals, scaled_gradients = same_shape(self._dual(states), scaled_gradients)
+        moved = duals - scaled_gradients * (self._ball.radius / self._slope)
+        return spectral_step(moved, self._ball.radius, 1.0 / self.exponent)
 
-def _composed(left: Array, values: Array, right: Array, like: Array) -> Array:
-    """U diag(values) V^T as vectors of the shape of `like`."""
-    composed: Array = ((left * values[..., None, :]) @ right).reshape(like.shape)
-    return composed
+    def _dual(self, states: Array) -> Array:
+        return states[..., : self._ball.dimension]

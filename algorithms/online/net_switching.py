@@ -24,6 +24,7 @@ from dpregret.core.arrays import Array
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""
 LARGEST_NET = 2**22  # points times runs
+NUMBERS = 2**14  # losses that are counted at once
 
 
 class NetExperts(SwitchingLearner):
@@ -54,15 +55,16 @@ class NetExperts(SwitchingLearner):
         assert problem.best_loss is not None  # the card needs it
         best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
         self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
+        self.some = max(1, NUMBERS // runs)
         self.sums = np.zeros((len(self.net), runs))
         self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
 
     def count(self, loss: Loss) -> Array:
         """Losses of all points of the net, once for all settings."""
-        points = np.broadcast_to(self.net[:, None], (len(self.net), self.runs, self.domain.dimension))
-        losses = np.clip(loss.value(points) / self.unit, 0.0, 1.0)
-        self.sums += losses
-        return losses[self.chosen, np.arange(self.runs)]
+        for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
+            losses = loss.value(self.net[first : first + self.some, None]) / self.unit
+            self.sums[first : first + self.some] += np.clip(losses, 0.0, 1.0, out=losses)
+        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
     def move(self, setting: int, run: int) -> None:
         """The exponential mechanism over the net."""

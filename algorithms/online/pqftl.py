@@ -22,6 +22,8 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
 from dpregret.core.arrays import Array
+from dpregret.core.spectral import symmetric
+from dpregret.core.sums import vecdot
 
 SENSITIVITY = 3 / math.sqrt(2)
 
@@ -72,11 +74,11 @@ class Pqftl(Learner):
             matrix = noise[..., : dimension**2].reshape(*noise.shape[:-1], dimension, dimension)
             moment = moment + (matrix + matrix.swapaxes(-1, -2)) / 2
             response = response + noise[..., dimension**2 :]
-        values, vectors = np.linalg.eigh(moment)
+        values, vectors = symmetric(moment)
         curvature = np.maximum(values, 0.0) + self.strong_convexity * self.round
-        coordinates = np.matvec(vectors.swapaxes(-1, -2), response) / curvature
+        coordinates = vecdot(vectors.swapaxes(-1, -2), response[..., None, :]) / curvature
         self.solves += coordinates.size // dimension
-        self.point = self.domain.project(np.matvec(vectors, coordinates))
+        self.point = self.domain.project(vecdot(vectors, coordinates[..., None, :]))
 
     def displacement(self, rounds: int) -> Array:
         """Noise of u and of V (operator norm about sqrt(2 d) a node, |x| <= 1) over the curvature mu t."""

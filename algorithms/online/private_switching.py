@@ -65,6 +65,8 @@ class SwitchingLearner(Learner):
         self.queries += self.count(loss)  # line 7
         for setting, watch in enumerate(self.watches):
             halted = watch.step(self.queries[setting])  # line 4
+            if not halted.any():
+                continue
             halted &= self.switches[setting] < self.plans[setting].switches
             for run in np.flatnonzero(halted):
                 self.queries[setting, run] = 0.0  # line 6

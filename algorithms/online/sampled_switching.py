@@ -17,6 +17,7 @@ from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.arrays import Array
+from dpregret.core.drawing import addresses
 from dpregret.core.elementary import exp
 from dpregret.core.sums import vecdot
 
@@ -72,8 +73,22 @@ class SampledExperts(SwitchingLearner):
         return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
     def move(self, setting: int, run: int) -> None:
-        """Hit-and-run from the center: each step draws from the density on a random chord, exact up to a fine grid."""
+        """Hit-and-run from the center, compiled where a generator is NumPy's own."""
         plan, generator = self.plans[setting], self.own[setting][run]
+        address = addresses([generator])
+        if address is None:
+            self.point[setting, run] = self.walk_plainly(plan, run, generator)
+            return
+        from dpregret.algorithms.online.hit_and_run import hit_and_run
+
+        center = self.domain.center()
+        self.point[setting, run] = hit_and_run(
+            address[0], STEPS * len(center) ** 2, center, self.domain.diameter / 2,
+            self.matrix[run], self.linear[run], self.constant[run], plan.best_loss, plan.draw_scale, GRID,
+        )  # fmt: skip
+
+    def walk_plainly(self, plan: Switching, run: int, generator: np.random.Generator) -> Array:
+        """Each step draws from the density on a random chord, exact up to a fine grid; the point where it ends."""
         center, radius = self.domain.center(), self.domain.diameter / 2
         point = center.copy()
         for _ in range(STEPS * len(center) ** 2):  # line 5
@@ -88,7 +103,7 @@ class SampledExperts(SwitchingLearner):
             density = exp(-excess / plan.draw_scale) if plan.draw_scale else (excess <= 0) * 1.0
             weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
             point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
-        self.point[setting, run] = point
+        return point
 
     def _on_line(self, run: int, point: Array, direction: Array, places: Array) -> Any:
         """Sum of the losses at point + place * direction."""

@@ -130,7 +130,7 @@ class Halving:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.core.sums import add_product
 
-        block, flat = len(units), units.reshape(len(units), -1)
+        block, flat = len(units), np.ascontiguousarray(units).reshape(len(units), -1)
         if self.done == 0:
             self.block = block
             self.longest = 1 if self.length is None else 1 << (-(-(self.length - 1) // block) - 1).bit_length()

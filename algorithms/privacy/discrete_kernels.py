@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, _next_word
+from dpregret.core.drawing import Addresses, next_word
 
 
 @compiled
@@ -16,7 +16,7 @@ def _below(number: int, generator: int) -> Any:
     while rest:
         count, rest = count + 1, rest >> 1
     while True:
-        drawn = np.int64(_next_word(generator) >> np.uint64(64 - count))
+        drawn = np.int64(next_word(generator) >> np.uint64(64 - count))
         if drawn < number:
             return drawn
 

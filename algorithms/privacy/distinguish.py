@@ -54,9 +54,7 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
         raise ValueError(
             f"transcripts of one shape and at least 100 runs are needed, got {first.shape}, {second.shape}"
         )
-    inputs = [np.round(transcripts, DIGITS) for transcripts in (first, second)]
-    chosen = [transcripts[::2] for transcripts in inputs]
-    counted = [transcripts[1::2] for transcripts in inputs]
+    chosen, counted = ([_rounded(transcripts[half::2]) for transcripts in (first, second)] for half in (0, 1))
     statistic = Discriminant(chosen[0], chosen[1])
     scores = [np.sort(statistic(transcripts)) for transcripts in chosen]
     held = [statistic(transcripts) for transcripts in counted]
@@ -74,6 +72,12 @@ def audit(first: Array, second: Array, delta: float = 0.0, significance: float =
     return Evidence(epsilon, mu, event, mu_event, samples)
 
 
+def _rounded(transcripts: Array) -> Array:
+    """A rounded copy in which the numbers of a feature lie together."""
+    copied = np.array(transcripts, dtype=np.float64, order="F")
+    return np.round(copied, DIGITS, out=copied)
+
+
 class Discriminant:
     """Linear discriminant on features and on features clipped to the interval between the two inputs' means.
 
@@ -82,13 +86,15 @@ class Discriminant:
 
     def __init__(self, first: Array, second: Array):
         self.ends = np.sort(np.stack([first.mean(axis=0), second.mean(axis=0)]), axis=0)
-        both = [self._features(transcripts) for transcripts in (first, second)]
-        means = [each.mean(axis=0) for each in both]
+        both, width = np.empty((2 * first.shape[1], len(first))), 2 * first.shape[1]
+        means, spread = [], np.zeros((width, width))
+        for transcripts in (first, second):
+            both[: width // 2] = transcripts.T
+            both[width // 2 :] = self._clipped(transcripts).T
+            means.append(both.mean(axis=1))
+            both -= means[-1][:, None]
+            spread += both @ both.T / len(first)  # a product with itself costs half
         self.center, apart = np.mean(means, axis=0), means[1] - means[0]
-        spread = np.zeros((len(apart), len(apart)))
-        for each, mean in zip(both, means, strict=True):
-            each -= mean
-            spread += each.T @ each / len(each)  # a product with itself costs half
         # directions without any noise tell the inputs apart for certain: a small ridge keeps them in
         ridge = 1e-9 * max(float(np.trace(spread)) / len(spread), float(apart @ apart), 1e-30)
         self.weights = np.linalg.lstsq(spread + ridge * np.eye(len(spread)), apart, rcond=None)[0]
@@ -97,12 +103,12 @@ class Discriminant:
         """Scores (runs,), larger for the second input."""
         plain, clipped = np.split(self.weights, 2)
         scores: Array = transcripts @ plain
-        scores += np.clip(transcripts, self.ends[0], self.ends[1]) @ clipped
+        scores += self._clipped(transcripts) @ clipped
         scores -= self.center @ self.weights
         return scores
 
-    def _features(self, transcripts: Array) -> Array:
-        return np.concatenate([transcripts, np.clip(transcripts, self.ends[0], self.ends[1])], axis=1)
+    def _clipped(self, transcripts: Array) -> Array:
+        return np.clip(transcripts, self.ends[0], self.ends[1])
 
 
 def _best_events(scores: list[Array], delta: float, significance: float) -> dict[str, tuple[float, bool, int]]:
@@ -161,6 +167,9 @@ def _table(bound: Bound, samples: int, error: float) -> Array:
 def _looked_up(bound: Bound, hits: Array, samples: int, error: float) -> Array:
     """Bounds at whole numbers of hits; each is computed once, since audits of one size ask for the same again."""
     table, hits = _table(bound, samples, error), np.asarray(hits)
-    missing = np.unique(hits[np.isnan(table[hits])])
-    table[missing] = bound(missing, samples, error)
-    return np.asarray(table[hits])
+    found = np.asarray(table[hits])
+    if np.isnan(found).any():
+        missing = np.unique(hits[np.isnan(found)])
+        table[missing] = bound(missing, samples, error)
+        found = np.asarray(table[hits])
+    return found

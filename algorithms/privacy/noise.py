@@ -15,7 +15,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, addresses, exponential, fill_normals, fill_rows, gamma
+from dpregret.core.drawing import Addresses, add_exponentials, addresses, fill_normals, fill_rows, gamma
 from dpregret.core.sums import dot, vecdot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
@@ -93,14 +93,10 @@ def _fill_gamma(generators: Addresses, out: Array) -> None:
 
 @compiled
 def _fill_laplace(generators: Addresses, out: Array) -> None:
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = exponential(generators[run])
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] -= exponential(generators[run])
+    out[:] = 0.0
+    for run in range(len(out)):
+        add_exponentials(generators[run], 1.0, out[run])
+        add_exponentials(generators[run], -1.0, out[run])
 
 
 _FILL = MappingProxyType({"gaussian": fill_normals, "gamma": _fill_gamma, "laplace": _fill_laplace})

@@ -31,6 +31,7 @@ from dpregret.algorithms.privacy.budget import Budget, largest_within
 from dpregret.algorithms.privacy.composition import largest_call_epsilon, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.core.arrays import Array
+from dpregret.core.drawing import addresses, fill_exponentials
 from dpregret.core.elementary import log
 
 SelectionNoise = Literal["laplace", "gumbel"]
@@ -121,23 +122,28 @@ def selection_noise(
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
     generators: one per run, or a `Joint` one.
     """
-    noise = np.empty((len(generators), rounds, candidates))
-    if isinstance(generators, Joint):
-        _fill(distribution, generators[0], noise)
-    else:
-        for own, generator in zip(noise, generators, strict=True):
-            _fill(distribution, generator, own)
-    return noise.swapaxes(0, 1)
+    draws = selection_draws(distribution, generators, rounds, candidates)
+    return np.asarray(log(draws)) if distribution == "gumbel" else draws
 
 
-def _fill(distribution: SelectionNoise, generator: np.random.Generator, noise: Array) -> None:
+def selection_draws(
+    distribution: SelectionNoise, generators: Sequence[np.random.Generator], rounds: int, candidates: int
+) -> Array:
+    """What `selection_noise` is made of: for Gumbel noise the unit exponentials, whose logarithms it is."""
     from dpregret.algorithms.privacy.signs import turn
 
-    generator.standard_exponential(out=noise)
-    if distribution == "gumbel":
-        noise[...] = log(noise)
-    else:
-        turn(noise.ravel(), np.frombuffer(generator.bytes(-(-noise.size // 8)), dtype=np.uint8))
+    draws = np.empty((len(generators), rounds, candidates))
+    where = addresses(generators)
+    if where is not None:
+        fill_exponentials(where, draws)
+    else:  # somebody's own kind of generators
+        for own, generator in zip(draws, generators, strict=True):
+            generator.standard_exponential(out=own)
+    if distribution == "laplace":
+        parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
+        for generator, own in parts:
+            turn(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
+    return draws.swapaxes(0, 1)
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

@@ -11,12 +11,14 @@ released too and T is a power of two). Three variants on the same nodes, for the
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, prefix_noise
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, by_run, prefix_noise
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,21 @@ class PaddedTree(BinaryTree):
             noise = plain(units, fresh)
             missing = self.nodes_per_item - np.bitwise_count(np.arange(done + 1, done + BLOCK + 1)).astype(np.int64)
             for level in range(self.nodes_per_item):
-                noise += np.where(missing > level, 1.0, 0.0)[:, None, None] * fresh(BLOCK)
+                _add_rows(by_run(noise), by_run(fresh(BLOCK)), missing > level)
             done += BLOCK
             return noise
 
         return arrange
+
+
+@compiled
+def _add_rows(noise: Array, further: Array, wanted: Any) -> None:
+    """noise += further, both (runs, rounds, d), in the rounds that are wanted."""
+    for run in range(len(noise)):
+        for now in range(len(wanted)):
+            if wanted[now]:
+                for each in range(noise.shape[2]):
+                    noise[run, now, each] += further[run, now, each]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -25,6 +26,8 @@ from numba.extending import intrinsic
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parents[1]
+_KERNELS: list[Any] = []
+_READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
 _MARK = "from dpregret.core.compiled import "
 
 
@@ -37,9 +40,29 @@ def kernel_modules() -> Iterator[str]:
 
 
 def warm() -> None:
-    """Import every module that holds kernels: for a process that forks its workers."""
+    """Load every kernel with what is on disk of it: for a process that forks its workers, and asks again for each."""
+    _import_all()
+    for kernel in _KERNELS:
+        _load(kernel)
+
+
+@cache
+def _import_all() -> None:
     for name in kernel_modules():
         import_module(name)
+
+
+def _load(kernel: Any) -> None:
+    """Take over the code that other processes have put on disk since this was last called."""
+    kept, target = kernel._cache, kernel.targetctx.codegen()
+    file = getattr(kept, "_cache_file", None)  # None where no folder can be written
+    written = os.stat(file._index_path).st_mtime_ns if file and os.path.exists(file._index_path) else None
+    if file is None or written is None or _READ.get(file._index_path) == written:
+        return
+    _READ[file._index_path] = written
+    for key in file._load_index():
+        if key == kept._index_key(key[0], target):  # not of another processor, nor of older text
+            kernel.compile(key[0])
 
 
 def _cache() -> Path:
@@ -94,7 +117,9 @@ if not numba.config.CACHE_LOCATOR_CLASSES:  # numba's own come next, for a folde
 
 def compiled(function: Function) -> Function:
     """The function, compiled at its first call and kept on disk; no operation is reordered, fused or approximated."""
-    return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy")(function))
+    kernel = numba.njit(cache=True, fastmath=False, error_model="numpy")(function)
+    _KERNELS.append(kernel)
+    return cast(Function, kernel)
 
 
 def inlined(function: Function) -> Function:

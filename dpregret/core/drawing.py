@@ -39,7 +39,7 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
 
     They are even; one more stands for a PCG64 whose state `fill_rows` can keep in registers.
     """
-    distinct = {id(each): each for each in generators}  # one may serve several runs
+    distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
     if any(type(each) is not np.random.Generator for each in distinct.values()):
         return None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
@@ -49,6 +49,8 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
         + (type(each.bit_generator) is np.random.PCG64 and _pcg64_is_known())
         for name, each in distinct.items()
     }
+    if len(place) == 1:
+        return np.full(len(generators), next(iter(place.values())), dtype=np.int64)
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
 
 
@@ -79,17 +81,19 @@ def _call(place: int, answer: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _next_word(typing: Any, generator: Any) -> Any:
+def next_word(typing: Any, generator: Any) -> Any:
+    """The next 64 bits."""
     return _call(_NEXT_UINT64, types.uint64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _next_double(typing: Any, generator: Any) -> Any:
+def next_double(typing: Any, generator: Any) -> Any:
+    """The next number in [0, 1)."""
     return _call(_NEXT_DOUBLE, types.float64)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _peek(typing: Any, address: Any, place: Any) -> Any:
+def peek(typing: Any, address: Any, place: Any) -> Any:
     """The word at a place behind an address."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -100,7 +104,7 @@ def _peek(typing: Any, address: Any, place: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
+def poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
     """Write a word there."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -111,23 +115,36 @@ def _poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
     return types.void(types.int64, types.int64, types.uint64), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
-    """state * multiplier + step of 128 bits, as two words each."""
+def _advancing(multiplier: int) -> Any:
+    """A step of PCG64, or several: state * multiplier + step of 128 bits, as two words each."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
-        shift = ir.Constant(wide, _WORD)
+    @intrinsic  # type: ignore[untyped-decorator]
+    def advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
+            shift = ir.Constant(wide, _WORD)
 
-        def joined(low: Any, high: Any) -> Any:
-            return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
+            def joined(low: Any, high: Any) -> Any:
+                return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
 
-        state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, _MULTIPLIER))
-        state = builder.add(state, joined(*arguments[2:]))
-        parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
-        return context.make_tuple(builder, signature.return_type, parts)
+            state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, multiplier))
+            state = builder.add(state, joined(*arguments[2:]))
+            parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
+            return context.make_tuple(builder, signature.return_type, parts)
 
-    return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
+        return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
+
+    return advance
+
+
+advance, advance_two = _advancing(_MULTIPLIER), _advancing(_MULTIPLIER**2 % 2 ** (2 * _WORD))
+
+
+@inlined
+def mixed(low: Any, high: Any) -> Any:
+    """The word that a state of PCG64 stands for."""
+    turn, both = high >> np.uint64(58), high ^ low
+    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
 
 
 @inlined
@@ -147,23 +164,29 @@ def _beyond(generator: int, word: Any) -> Any:
         layer = np.int64(word & np.uint64(255))
         if layer == 0:
             while True:
-                beyond = -INVERSE_TAIL * np.log1p(-_next_double(generator))
-                height = -np.log1p(-_next_double(generator))
+                beyond = -INVERSE_TAIL * np.log1p(-next_double(generator))
+                height = -np.log1p(-next_double(generator))
                 if height + height > beyond * beyond:
                     return -(TAIL + beyond) if (word >> np.uint64(17)) & np.uint64(1) else TAIL + beyond
-        height = (FN[layer - 1] - FN[layer]) * _next_double(generator) + FN[layer]
+        height = (FN[layer - 1] - FN[layer]) * next_double(generator) + FN[layer]
         if height < np.exp(-0.5 * number * number):
             return number
-        word = _next_word(generator)
+        word = next_word(generator)
         number, inside = _core(word)
         if inside:
             return number
 
 
 @inlined
+def place_of(generator: int) -> Any:
+    """Where the four words of a PCG64 lie."""
+    return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
+
+
+@inlined
 def normal(generator: int) -> Any:
     """N(0, 1)."""
-    word = _next_word(generator)
+    word = next_word(generator)
     number, inside = _core(word)
     return number if inside else _beyond(generator, word)
 
@@ -173,43 +196,88 @@ def fill_rows(generator: int, out: Array) -> None:
     """out (rounds, d): independent N(0, 1) of one run, row by row."""
     rounds, dimension = out.shape
     if generator & 1:
-        place = np.int64(_peek(np.int64(_peek(generator - 1, _STATE)), 0))
-        low, high, low_step, high_step = _peek(place, 0), _peek(place, 1), _peek(place, 2), _peek(place, 3)
+        place = place_of(generator)
+        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
         for now in range(rounds):
             for each in range(dimension):
-                low, high = _advance(low, high, low_step, high_step)
-                turn, mixed = high >> np.uint64(58), high ^ low
-                word = (mixed >> turn) | (mixed << ((np.uint64(64) - turn) & np.uint64(63)))
+                low, high = advance(low, high, low_step, high_step)
+                word = mixed(low, high)
                 number, inside = _core(word)
                 if not inside:
-                    _poke(place, 0, low)
-                    _poke(place, 1, high)
+                    poke(place, 0, low)
+                    poke(place, 1, high)
                     number = _beyond(generator, word)
-                    low, high = _peek(place, 0), _peek(place, 1)
+                    low, high = peek(place, 0), peek(place, 1)
                 out[now, each] = number
-        _poke(place, 0, low)
-        _poke(place, 1, high)
+        poke(place, 0, low)
+        poke(place, 1, high)
     else:
         for now in range(rounds):
             for each in range(dimension):
                 out[now, each] = normal(generator)
 
 
+@inlined
+def _exponential_core(word: Any) -> Any:
+    """(number, whether it lies in the core of its layer and so is Exp(1))."""
+    layer, size = np.int64((word >> np.uint64(3)) & np.uint64(255)), np.int64(word >> np.uint64(11))
+    return size * WE[layer], size < KE[layer]
+
+
 @compiled
-def exponential(generator: int) -> Any:
-    """Exp(1)."""
+def _exponential_beyond(generator: int, word: Any) -> Any:
+    """Exp(1) from a word whose number lies beyond the core."""
     while True:
-        word = _next_word(generator) >> np.uint64(3)
-        layer = np.int64(word & np.uint64(255))
-        size = np.int64(word >> np.uint64(8))
-        number = size * WE[layer]
-        if size < KE[layer]:
+        number, inside = _exponential_core(word)
+        if inside:
             return number
+        layer = np.int64((word >> np.uint64(3)) & np.uint64(255))
         if layer == 0:
-            return EXPONENTIAL_TAIL - np.log1p(-_next_double(generator))
-        height = (FE[layer - 1] - FE[layer]) * _next_double(generator) + FE[layer]
+            return EXPONENTIAL_TAIL - np.log1p(-next_double(generator))
+        height = (FE[layer - 1] - FE[layer]) * next_double(generator) + FE[layer]
         if height < np.exp(-number):
             return number
+        word = next_word(generator)
+
+
+@inlined
+def exponential(generator: int) -> Any:
+    """Exp(1)."""
+    word = next_word(generator)
+    number, inside = _exponential_core(word)
+    return number if inside else _exponential_beyond(generator, word)
+
+
+@inlined
+def add_exponentials(generator: int, sign: float, out: Array) -> None:
+    """out (rounds, d) += sign times independent Exp(1) of one run, row by row."""
+    rounds, dimension = out.shape
+    if generator & 1:
+        place = place_of(generator)
+        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
+        for now in range(rounds):
+            for each in range(dimension):
+                low, high = advance(low, high, low_step, high_step)
+                word = mixed(low, high)
+                number, inside = _exponential_core(word)
+                if not inside:
+                    poke(place, 0, low)
+                    poke(place, 1, high)
+                    number = _exponential_beyond(generator, word)
+                    low, high = peek(place, 0), peek(place, 1)
+                out[now, each] += sign * number
+        poke(place, 0, low)
+        poke(place, 1, high)
+    else:
+        for now in range(rounds):
+            for each in range(dimension):
+                out[now, each] += sign * exponential(generator)
+
+
+@inlined
+def uniform(generator: int) -> Any:
+    """Uniform on [0, 1)."""
+    return next_double(generator)
 
 
 @compiled
@@ -226,7 +294,7 @@ def gamma(generator: int, shape: float) -> Any:
             number = normal(generator)
             cube = 1.0 + width * number
         cube = cube * cube * cube
-        uniform = _next_double(generator)
+        uniform = next_double(generator)
         square = number * number
         if uniform < 1.0 - 0.0331 * square * square:
             return scale * cube
@@ -244,11 +312,9 @@ def fill_normals(generators: Addresses, out: Array) -> None:
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
-    runs, rounds, dimension = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            for each in range(dimension):
-                out[run, now, each] = exponential(generators[run])
+    out[:] = 0.0
+    for run in range(len(out)):
+        add_exponentials(generators[run], 1.0, out[run])
 
 
 @compiled

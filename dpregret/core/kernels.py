@@ -5,12 +5,13 @@ changes would go unnoticed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.losses import Series
 
 QUADRATIC, DIRECTION_KINK, NORM_KINK, LOGISTIC, SQUARED, DIRECTION_SQUARE, HALF_SPACE = range(7)
 BALL, SIMPLEX, L1_BALL, BOX = range(4)
@@ -58,6 +59,8 @@ def kernel_of(thing: Any) -> Any:
 
 def packed(losses: Sequence[Any], dimension: int) -> Packed | None:
     """The losses as arrays; None where they are of several kinds, of a kind without kernel, or unlike otherwise."""
+    if isinstance(losses, Series):
+        return _packed_series(losses, dimension)
     first = losses[0]
     kernel: LossKernel | None = kernel_of(first)
     if kernel is None or any(type(each) is not type(first) for each in losses):
@@ -72,6 +75,29 @@ def packed(losses: Sequence[Any], dimension: int) -> Packed | None:
             return None
     vectors = np.stack([getattr(each, kernel.vector) for each in rows]) if kernel.vector else np.zeros((1, dimension))
     labels = np.stack([getattr(each, kernel.label) for each in rows]) if kernel.label else np.zeros(1)
+    return _checked(kernel, vectors, anchor, labels, constants, dimension)
+
+
+def _packed_series(losses: Series, dimension: int) -> Packed | None:
+    """The same of arrays, none of which is copied without need."""
+    kernel: LossKernel | None = vars(losses.kind).get("kernel")
+    if kernel is None:
+        return None
+    names = [each.name for each in fields(losses.kind)]
+    rows = dict(zip(names, losses.rows, strict=False))
+    fixed = dict(zip(names[len(rows) :], losses.fixed, strict=True))
+    if any(name in rows for name in (kernel.anchor, *kernel.constants)):
+        return None
+    vectors = rows[kernel.vector] if kernel.vector in rows else np.zeros((1, dimension))
+    labels = rows[kernel.label] if kernel.label in rows else np.zeros(1)
+    anchor = fixed[kernel.anchor] if kernel.anchor else np.zeros(dimension)
+    return _checked(kernel, vectors, anchor, labels, [fixed[name] for name in kernel.constants], dimension)
+
+
+def _checked(
+    kernel: LossKernel, vectors: Array, anchor: Array, labels: Array, constants: Sequence[float], dimension: int
+) -> Packed | None:
+    """With all axes, None where they do not fit."""
     vectors = vectors[:, None] if vectors.ndim == 2 else vectors
     labels = labels[:, None] if labels.ndim == 1 else labels
     if anchor.shape != (dimension,) or vectors.ndim != 3 or vectors.shape[-1] != dimension or labels.ndim != 2:

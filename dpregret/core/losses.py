@@ -1,6 +1,7 @@
 """Losses of one round as learners see them, batched over settings and runs."""
 
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +25,82 @@ class Loss(Protocol):
         """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
 
 
+class Series(Sequence[Loss]):
+    """Losses of consecutive rounds, `kind(*rows[t], *fixed)` in round t, none of which is made before it is asked for.
+
+    rows: arrays (rounds, ...), the first of the attributes of a loss. fixed: the others, the same in all rounds.
+    """
+
+    __slots__ = ("fixed", "kind", "rows")
+
+    def __init__(self, kind: type[Any], rows: Sequence[Array], fixed: Sequence[Any]):
+        self.kind, self.rows, self.fixed = kind, tuple(rows), tuple(fixed)
+
+    def __len__(self) -> int:
+        return len(self.rows[0])
+
+    @overload
+    def __getitem__(self, place: int) -> Loss: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "Series": ...
+
+    def __getitem__(self, place: int | slice) -> "Loss | Series":
+        rows = [each[place] for each in self.rows]
+        if isinstance(place, slice):
+            return Series(self.kind, rows, self.fixed)
+        loss: Loss = self.kind(*rows, *self.fixed)
+        return loss
+
+
+class Rounds(Iterator[Loss]):
+    """Losses one by one, or several at a time.
+
+    blocks: some rounds each. horizon: how many rounds in all, None for all that there are.
+    """
+
+    def __init__(self, blocks: Iterable[Sequence[Loss]], horizon: int | None = None):
+        self._blocks, self._left = iter(blocks), horizon
+        self._held: Sequence[Loss] = ()
+        self._done = 0
+
+    def __next__(self) -> Loss:
+        found = self.take(1)
+        if not found:
+            raise StopIteration
+        return found[0]
+
+    def take(self, count: int) -> Sequence[Loss]:
+        """The next `count` losses, fewer only at the end; a part of one block where they lie in one."""
+        parts: list[Sequence[Loss]] = []
+        wanted = count if self._left is None else min(count, self._left)
+        if self._left is not None:
+            self._left -= wanted
+        while wanted:
+            if self._done == len(self._held):
+                self._held, self._done = next(self._blocks, ()), 0
+                if not self._held:
+                    break
+            part = self._held[self._done : self._done + wanted]
+            parts.append(part)
+            self._done += len(part)
+            wanted -= len(part)
+        return parts[0] if len(parts) == 1 else [each for part in parts for each in part]
+
+
+def one_by_one(losses: Iterable[Loss]) -> Rounds:
+    """Losses that come one by one, of which no more are asked for than are taken."""
+    return Rounds([each] for each in losses)
+
+
 CONE, AFFINE, ENTRY = range(3)
 
 
 class LossRule(NamedTuple):
-    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; axes of length 1 broadcast.
+    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; entries broadcast.
 
-    kind: CONE, offset |x - cost|, one cost a run; AFFINE, <cost, x> + offset; ENTRY, |x_i - offset|, i a round's entry.
-    entries (runs, rounds), costs (runs, rounds, n), offsets (runs, rounds).
+    Round t of run r has the entry e = entries[r, t], entries (runs, rounds). kind: CONE, offset_e |x - cost_e|; AFFINE,
+    <cost_e, x> + offset_e; ENTRY, |x_e - offset_e|. costs (entries, n), offsets (entries,).
     """
 
     kind: int

@@ -32,7 +32,7 @@ from dpregret.core.kernels import (
 )
 from dpregret.core.sums import dot
 
-FLOOR = 1e-150  # of distances, as in dpregret.datasets.losses
+FLOOR = 1e-150  # of distances, as in dpregret.datasets.losses, and of weights
 TINY = float(np.finfo(float).tiny)
 
 
@@ -249,8 +249,8 @@ def _move_mass(weights, scores, mass, step, taken, heap):
         moved += taken[atom]
         mass -= taken[atom]
     taken[best] -= moved
-    for k in range(len(weights)):
-        weights[k] -= step * taken[k]
+    for k in range(len(weights)):  # none decays to denormal numbers, which cost a processor a hundred times as much
+        weights[k] = weights[k] - step * taken[k] if weights[k] - step * taken[k] >= FLOOR else 0.0
 
 
 @inlined

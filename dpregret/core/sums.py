@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, fused, inlined
+from dpregret.core.lanes import WIDTH, fused_lanes, load, spread, store
 
 LANES = 8
 
@@ -45,7 +46,11 @@ def _inner(first: Array, second: Array, out: Array) -> None:
 
 def vecdot(first: ArrayLike, second: ArrayLike) -> Array:
     """<first, second> along the last axis, others broadcast: `numpy.vecdot` for real numbers, in the order above."""
-    found: Array = _inner(_close(first), _close(second))
+    one, other = _close(first), _close(second)
+    if one.shape[-1] == 1 == other.shape[-1]:  # numbers: a call for each would cost more than their products
+        found: Array = one[..., 0] * other[..., 0] + 0.0  # as in the sum, -0 becomes 0
+    else:
+        found = _inner(one, other)
     return found
 
 
@@ -59,8 +64,23 @@ def product(left: ArrayLike, right: ArrayLike) -> Array:
     return found.reshape(lead + columns)
 
 
+def products(left: ArrayLike, right: ArrayLike) -> Array:
+    """`product` of several pairs, (n, l, k) and (n, k, m) -> (n, l, m)."""
+    first, second = (np.ascontiguousarray(each, dtype=np.float64) for each in (left, right))
+    found = np.zeros((*first.shape[:2], second.shape[2]))
+    _add_products(first, second, found)
+    return found
+
+
+@compiled
+def _add_products(matrices: Array, rows: Array, into: Array) -> None:
+    for each in range(len(matrices)):
+        add_product(matrices[each], rows[each], into[each])
+
+
 PANEL = 512  # columns that stay in the processor's cache
-NARROW = 128
+FEW = 8  # terms that are not worth to be gathered
+DEPTH = 256  # terms whose sixteen columns stay there
 
 
 @compiled
@@ -71,61 +91,93 @@ def add_one(into: Array, a: Array, p: float) -> None:
 
 
 @compiled
-def _add_four(into: Array, a: Array, b: Array, c: Array, d: Array, p: Array) -> None:
-    e, f, g, h = p[0], p[1], p[2], p[3]
-    for at in range(len(into)):
-        into[at] = fused(h, d[at], fused(g, c[at], fused(f, b[at], fused(e, a[at], into[at]))))
-
-
-@compiled
-def _add_four_to_two(into: Array, other: Array, a: Array, b: Array, c: Array, d: Array, p: Array, q: Array) -> None:
-    e, f, g, h = p[0], p[1], p[2], p[3]
-    r, s, t, u = q[0], q[1], q[2], q[3]
-    for at in range(len(into)):
-        aa, bb, cc, dd = a[at], b[at], c[at], d[at]
-        into[at] = fused(h, dd, fused(g, cc, fused(f, bb, fused(e, aa, into[at]))))
-        other[at] = fused(u, dd, fused(t, cc, fused(s, bb, fused(r, aa, other[at]))))
-
-
-@compiled
 def add_product(matrix: Array, rows: Array, into: Array) -> None:
-    """into += matrix @ rows, (n, m) and (m, width): place after place, each product added with one rounding."""
-    if rows.shape[1] <= NARROW:
-        _add_narrow_product(matrix, rows, into)
-        return
-    terms, pairs = matrix.shape[1], len(matrix) - len(matrix) % 2
-    fours = terms - terms % 4
-    for low in range(0, rows.shape[1], PANEL):
-        high = min(low + PANEL, rows.shape[1])
-        for i in range(0, fours, 4):
-            a, b = rows[i, low:high], rows[i + 1, low:high]
-            c, d = rows[i + 2, low:high], rows[i + 3, low:high]
-            for n in range(0, pairs, 2):
-                p, q = matrix[n, i : i + 4], matrix[n + 1, i : i + 4]
-                _add_four_to_two(into[n, low:high], into[n + 1, low:high], a, b, c, d, p, q)
-            for n in range(pairs, len(matrix)):
-                _add_four(into[n, low:high], a, b, c, d, matrix[n, i : i + 4])
-        for i in range(fours, terms):
-            for n in range(len(matrix)):
-                add_one(into[n, low:high], rows[i, low:high], matrix[n, i])
+    """into += matrix @ rows, (n, m) and (m, width): place after place, each product added with one rounding.
+
+    rows and into lie without gaps. Four rows of sixteen columns are added up in registers, or one of sixty-four.
+    """
+    width = rows.shape[1]
+    fours = len(matrix) - len(matrix) % 4 if len(rows) >= FEW else 0
+    wide = width - width % (2 * WIDTH) if fours else 0
+    for begun in range(0, len(rows), DEPTH):
+        end = min(begun + DEPTH, len(rows))
+        for column in range(0, wide, 2 * WIDTH):
+            for n in range(0, fours, 4):
+                _add_block(matrix, rows, into, n, column, begun, end)
+        for n in range(len(matrix)):
+            column = wide if n < fours else 0
+            while column + 8 * WIDTH <= width:
+                _add_long(matrix, rows, into, n, column, begun, end)
+                column += 8 * WIDTH
+            while column + WIDTH <= width:
+                total = load(into, n * width + column)
+                for i in range(begun, end):
+                    total = fused_lanes(spread(matrix[n, i]), load(rows, i * width + column), total)
+                store(into, n * width + column, total)
+                column += WIDTH
+        _add_rest(matrix, rows, into, width - width % WIDTH, begun, end)
 
 
-@compiled
-def _add_narrow_product(matrix: Array, rows: Array, into: Array) -> None:
-    """The same, row after row: what a few columns would pay for calls is more than for reading them again."""
-    terms = matrix.shape[1]
-    fours = terms - terms % 4
-    for n in range(len(matrix)):
-        line = into[n]
-        for i in range(0, fours, 4):
-            e, f, g, h = matrix[n, i], matrix[n, i + 1], matrix[n, i + 2], matrix[n, i + 3]
-            a, b, c, d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-            for at in range(len(line)):
-                line[at] = fused(h, d[at], fused(g, c[at], fused(f, b[at], fused(e, a[at], line[at]))))
-        for i in range(fours, terms):
-            e, a = matrix[n, i], rows[i]
-            for at in range(len(line)):
-                line[at] = fused(e, a[at], line[at])
+@inlined
+def _add_rest(matrix: Array, rows: Array, into: Array, column: int, begun: int, end: int) -> None:
+    """Columns that fill no lanes, of four rows side by side."""
+    last = len(matrix) - 1
+    for n in range(0, len(matrix) if column < rows.shape[1] else 0, 4):
+        two, three, four = min(n + 1, last), min(n + 2, last), min(n + 3, last)
+        for at in range(column, rows.shape[1]):
+            a, b, c, d = into[n, at], into[two, at], into[three, at], into[four, at]
+            for i in range(begun, end):
+                term = rows[i, at]
+                a, b = fused(matrix[n, i], term, a), fused(matrix[two, i], term, b)
+                c, d = fused(matrix[three, i], term, c), fused(matrix[four, i], term, d)
+            into[n, at], into[two, at], into[three, at], into[four, at] = a, b, c, d
+
+
+@inlined
+def _add_long(matrix: Array, rows: Array, into: Array, n: int, column: int, begun: int, end: int) -> None:
+    width = rows.shape[1]
+    first = n * width + column
+    a, b, c, d = load(into, first), load(into, first + 8), load(into, first + 16), load(into, first + 24)
+    e, f, g, h = load(into, first + 32), load(into, first + 40), load(into, first + 48), load(into, first + 56)
+    for i in range(begun, end):
+        p, k = spread(matrix[n, i]), i * width + column
+        a, b = fused_lanes(p, load(rows, k), a), fused_lanes(p, load(rows, k + 8), b)
+        c, d = fused_lanes(p, load(rows, k + 16), c), fused_lanes(p, load(rows, k + 24), d)
+        e, f = fused_lanes(p, load(rows, k + 32), e), fused_lanes(p, load(rows, k + 40), f)
+        g, h = fused_lanes(p, load(rows, k + 48), g), fused_lanes(p, load(rows, k + 56), h)
+    store(into, first, a)
+    store(into, first + 8, b)
+    store(into, first + 16, c)
+    store(into, first + 24, d)
+    store(into, first + 32, e)
+    store(into, first + 40, f)
+    store(into, first + 48, g)
+    store(into, first + 56, h)
+
+
+@inlined
+def _add_block(matrix: Array, rows: Array, into: Array, n: int, column: int, begun: int, end: int) -> None:
+    width = rows.shape[1]
+    one, two = n * width + column, (n + 1) * width + column
+    three, four = (n + 2) * width + column, (n + 3) * width + column
+    a, b, c, d = load(into, one), load(into, two), load(into, three), load(into, four)
+    e, f, g, h = load(into, one + 8), load(into, two + 8), load(into, three + 8), load(into, four + 8)
+    for i in range(begun, end):
+        left, right = load(rows, i * width + column), load(rows, i * width + column + 8)
+        p, q = spread(matrix[n, i]), spread(matrix[n + 1, i])
+        a, e = fused_lanes(p, left, a), fused_lanes(p, right, e)
+        b, f = fused_lanes(q, left, b), fused_lanes(q, right, f)
+        r, s = spread(matrix[n + 2, i]), spread(matrix[n + 3, i])
+        c, g = fused_lanes(r, left, c), fused_lanes(r, right, g)
+        d, h = fused_lanes(s, left, d), fused_lanes(s, right, h)
+    store(into, one, a)
+    store(into, two, b)
+    store(into, three, c)
+    store(into, four, d)
+    store(into, one + 8, e)
+    store(into, two + 8, f)
+    store(into, three + 8, g)
+    store(into, four + 8, h)
 
 
 def largest_eigenvalue(matrices: ArrayLike) -> Array:

@@ -103,7 +103,7 @@ def overhead(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     pairs["overhead"] = pairs["regret"] - pairs["free"]
     learners = list(pairs.groupby(["learner", "variant"], sort=True))
     plate = page.plate(len(learners), 3 if len(learners) != 4 else 2, height=1.9)
-    found = fitted(runs, claims, entry.experiment, parameter, ("overhead",))
+    found = fitted(page, runs, claims, entry.experiment, parameter, ("overhead",))
     told: list[Fitted] = []
     for place, ((learner, variant), own) in enumerate(learners):
         axis = plate.axes[place]
@@ -154,7 +154,7 @@ def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     The second panel has the best regularisation beside that of other variants of the learner (dashed).
     """
     parameter = entry.parameter or "horizon"
-    found = fitted(runs, claims, entry.experiment, parameter, ("optimum",))
+    found = fitted(page, runs, claims, entry.experiment, parameter, ("optimum",))
     if not found:
         raise NotRun(f"no claim on the best regularisation in {entry.experiment}")
     claim, cells = found[0].claim, found[0].cells

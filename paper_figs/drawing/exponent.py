@@ -27,7 +27,7 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     NotRun when no claim on the parameter has rows.
     """
     parameter = entry.parameter or "horizon"
-    found = fitted(runs, claims, entry.experiment, parameter, entry.responses)
+    found = fitted(page, runs, claims, entry.experiment, parameter, entry.responses)
     if not found:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
     groups: dict[tuple[str, str, str], list[Fitted]] = {}

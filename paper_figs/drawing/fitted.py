@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -14,11 +15,12 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import Cells, NotRun, collect_cells, coordinate, log_factor
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.drawing.plate import Page
 from dpregret.paper_figs.drawing.words import SPOKEN, interval, rate_math
 from dpregret.paper_figs.judgement import Judgement
 from dpregret.paper_figs.labels import Parameter
 from dpregret.paper_figs.rates import Rate
-from dpregret.paper_figs.verdicts import judge
+from dpregret.paper_figs.verdicts import judge_cells
 from dpregret.paper_figs.vocabulary import (
     ABOVE,
     BELOW,
@@ -76,7 +78,12 @@ class Fitted:
 
 
 def fitted(
-    runs: pd.DataFrame, claims: ClaimsFile, experiment: str, parameter: Parameter, responses: Collection[str]
+    page: Page,
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    experiment: str,
+    parameter: Parameter,
+    responses: Collection[str],
 ) -> list[Fitted]:
     """Claims of powers of a parameter with rows in an experiment; one per learner, variant, stream and setting."""
     chosen: dict[tuple[str, ...], Claim] = {}
@@ -85,14 +92,16 @@ def fitted(
             key = (claim.learner, claim.variant, claim.stream, claim.response, str(claim.where))
             if claim.response in responses:
                 chosen.setdefault(key, claim)
-    rows = runs.loc[runs["experiment"] == experiment]
-    found = []
-    for claim in chosen.values():
-        try:
-            found.append(Fitted(claim, collect_cells(rows, claim), judge(rows, claim)))
-        except NotRun:
-            continue
-    return found
+    found = [page.recall.of(runs, claim.model_dump_json(), partial(_fitted, runs, claim)) for claim in chosen.values()]
+    return [each for each in found if each is not None]
+
+
+def _fitted(runs: pd.DataFrame, claim: Claim) -> Fitted | None:
+    try:
+        cells = collect_cells(runs, claim)
+    except NotRun:
+        return None
+    return Fitted(claim, cells, judge_cells(runs, claim, cells))
 
 
 def verdict_sentence(found: Sequence[Fitted]) -> str:

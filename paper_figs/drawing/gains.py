@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
@@ -23,7 +25,8 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
     asked = [each for each in claims.gains if (each.experiment, each.parameter) == (entry.experiment, entry.parameter)]
     groups = []
     for each in asked:
-        found = gains(runs, claims.model_copy(update={"gains": (each,)}))
+        alone = claims.model_copy(update={"gains": (each,)})
+        found = page.recall.of(runs, each.model_dump_json(), partial(gains, runs, alone))
         where = [f"$\\varepsilon =$ {count(float(value))}" if key == "epsilon" else f"{key} = {value}"
                  for key, value in each.where.items() if not isinstance(value, str)]  # fmt: skip
         for (learner, stream), own in found.groupby(["learner", "stream"], sort=True):

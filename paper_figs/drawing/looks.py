@@ -133,6 +133,7 @@ def _greys() -> list[tuple[float, tuple[str, Dash]]]:
     ]  # fmt: skip
 
 
+@cache
 def _hue(look: Look) -> str:
     for hue, colour in PALETTE.items():
         if look.colour in {shaded(colour, each) for each in SHADES}:

@@ -20,6 +20,7 @@ from dpregret.core.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.looks import Look, Looks
+from dpregret.paper_figs.drawing.recall import Recall
 from dpregret.paper_figs.drawing.style import INK, SMALL, Colour
 from dpregret.paper_figs.drawing.words import tidy
 
@@ -35,10 +36,14 @@ GAP: Final = 0.07
 
 @dataclass(frozen=True)
 class Page:
-    """What every figure is drawn with: names of identifiers, looks of algorithms; narrow: in one column of a paper."""
+    """What every figure is drawn with: names of identifiers, looks of algorithms; narrow: in one column of a paper.
+
+    recall: what other figures have found out.
+    """
 
     names: Mapping[str, str] = field(default_factory=dict)
     narrow: bool = False
+    recall: Recall = field(default_factory=Recall)
     looks: Looks = field(init=False)
 
     def __post_init__(self) -> None:

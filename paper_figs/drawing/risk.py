@@ -83,7 +83,7 @@ def width(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     style.log_axis(axis, "x")
     style.log_axis(axis, "y")
     logs: list[float] = []
-    found = fitted(runs, claims, entry.experiment, "width", ("excess",))
+    found = fitted(page, runs, claims, entry.experiment, "width", ("excess",))
     for series, own in learners:
         colour = series.look(page).colour
         for shape, part in own.groupby("set", sort=True):

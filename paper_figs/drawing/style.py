@@ -15,6 +15,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from dpregret.paper_figs.drawing import reuse
 from dpregret.paper_figs.drawing.words import plain_number, power_of_two
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
@@ -53,7 +54,7 @@ SETTINGS: Final[dict[str, Any]] = {
 @contextmanager
 def look() -> Iterator[None]:
     """Draw inside this context: it sets the style and restores the caller's settings."""
-    with mpl.rc_context():
+    with mpl.rc_context(), reuse.kept():
         mpl.rcdefaults()
         for name, value in SETTINGS.items():
             mpl.rcParams[name] = value  # type: ignore[index]

@@ -143,7 +143,7 @@ def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = (
     left = set(but)
     parts = []
     for column, key in (("stream", "stream"), ("set", "set")):
-        found = sorted({str(value) for value in rows[column]} - {""}) if column in rows else []
+        found = sorted({str(value) for value in rows[column].unique()} - {""}) if column in rows else []
         if len(found) == 1 and column not in left:
             parts.append(tidy(names.get(f"{key}:{found[0]}", found[0])))
     excess = "iterations" in rows and rows["iterations"].notna().any()
@@ -154,7 +154,7 @@ def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = (
         ("strong_convexity", r"\mu", rows),
     )  # fmt: skip
     for column, symbol, own in columns:
-        values = sorted({float(value) for value in own[column].dropna()}) if column in own else []
+        values = sorted({float(value) for value in own[column].dropna().unique()}) if column in own else []
         if len(values) == 1 and values[0] > 0 and column not in left:
             parts.append(f"${symbol} =$ {count(values[0])}")
     return f"Setting: {', '.join(parts)}." if parts else ""

@@ -56,12 +56,16 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
 
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
-    names = rows["learner"] + rows["variant"].map(lambda variant: "" if variant == "plain" else f" {variant}")
-    shown = {name: learner_name(known, *pair) for name, *pair in
-             zip(names, rows["learner"], rows["variant"], strict=True)}  # fmt: skip
-    counterparts = rows["epsilon"].isna() & rows["epsilon"].notna().groupby(names).transform("any")
-    rows = rows.assign(series=names + counterparts.map({True: SILENT, False: ""}))
-    series = list(dict.fromkeys(rows.sort_values("epsilon", kind="stable", na_position="last")["series"]))
+    number = rows.groupby(list(SERIES), sort=False).ngroup().to_numpy()
+    pairs = [(str(one), str(other)) for one, other in rows[list(SERIES)].drop_duplicates().to_numpy()]
+    names = [learner + ("" if variant == "plain" else f" {variant}") for learner, variant in pairs]
+    shown = {name: learner_name(known, *pair) for name, pair in zip(names, pairs, strict=True)}
+    private = rows["epsilon"].notna()
+    counterparts = ~private & private.groupby(number).transform("any")
+    words = np.array([*names, *(name + SILENT for name in names)], dtype=object)
+    rows = rows.assign(series=words[number + len(names) * counterparts.to_numpy()])
+    by_budget = rows[["epsilon", "series"]].sort_values("epsilon", kind="stable", na_position="last")
+    series = list(by_budget["series"].unique())
     cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
         mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("trivial_regret", "mean"),
         runs=("regret", "size"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import importlib.metadata
 import os
@@ -15,6 +16,7 @@ import pandas as pd
 
 PACKAGES: Final = ("numpy", "scipy", "pandas", "scikit-learn", "dp-accounting", "snakemake")
 OTHER: Final = "other"
+NUMBERS: Final = ("s", "cpu_time", "max_rss")
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,16 @@ def gather(results: Path, profile: str, config: str) -> Provenance:
 
 def job_times(folder: Path) -> pd.DataFrame:
     """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes)."""
-    frames = []
+    rows: list[dict[str, str]] = []
     for file in sorted(folder.rglob("*.tsv")):
         path = file.relative_to(folder)
-        frame = pd.read_csv(file, sep="\t", usecols=["s", "cpu_time", "max_rss"])
         part = path.parts[0] if len(path.parts) > 1 else OTHER
-        numbers = frame.apply(pd.to_numeric, errors="coerce").tail(1)
-        frames.append(numbers.assign(part=part, job=path.with_suffix("").as_posix()))
-    columns = ["part", "job", "s", "cpu_time", "max_rss"]
-    return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+        with file.open(encoding="utf-8", newline="") as lines:
+            last = list(csv.DictReader(lines, delimiter="\t"))[-1:]
+        rows += [{"part": part, "job": path.with_suffix("").as_posix(), **{name: row[name] for name in NUMBERS}}
+                 for row in last]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["part", "job", *NUMBERS])
+    return table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
 
 
 def commit(repository: Path) -> str:

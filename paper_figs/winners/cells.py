@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -100,28 +101,34 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
 
     Raises RunsError for a file that is not what was written, or of an experiment that is not among the facts.
     """
-    frames = [_read(path, facts) for path in sorted(files)]
+    read = ((_about(path, facts), _read(path)) for path in sorted(files))
+    frames = []
+    for _, alike in groupby(read, key=lambda each: (id(each[0]), *each[1].columns)):  # files of one experiment
+        (about, *_), rows = zip(*alike, strict=True)
+        frames.append(comparable(pd.concat(rows, ignore_index=True), about))
     frames = [frame for frame in frames if len(frame)]
     if not frames:
         raise RunsError("no run of a learner that can be compared")
     return pd.concat(frames, ignore_index=True)
 
 
-def _read(path: Path, facts: Facts) -> pd.DataFrame:
-    *_, paper, _, experiment, _ = path.parts
+def _read(path: Path) -> pd.DataFrame:
     try:
-        there = stamped.Stamp.of(path).columns
-        rows = stamped.read(path, [name for name in _READ if name in there])
+        return stamped.read(path, _READ)  # of those that there are
     except stamped.StampError as fault:
         raise RunsError(str(fault)) from fault
+
+
+def _about(path: Path, facts: Facts) -> ExperimentFacts:
+    *_, paper, _, experiment, _ = path.parts
     about = facts.experiments.get((paper, experiment))
     if about is None:
         raise RunsError(f"{path}: of an experiment that the configuration does not have")
-    return comparable(rows, about)
+    return about
 
 
 def comparable(rows: pd.DataFrame, about: ExperimentFacts) -> pd.DataFrame:
-    """Of one file's rows those that can be compared (see above), with the columns of PROBLEM and GUARANTEE."""
+    """Of one experiment's rows those that can be compared (see above), with the columns of PROBLEM and GUARANTEE."""
     rounds, horizon = rows["checkpoint"].to_numpy(), rows["horizon"].to_numpy()
     exponent = np.log2(np.maximum(rounds, 1)) / 2
     ends = rounds == horizon

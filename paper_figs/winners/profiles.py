@@ -74,14 +74,15 @@ def pairs(found: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for feedback, own in found.groupby("feedback", sort=True):
         wide = own.pivot_table(index="problem", columns="learner", values="ratio", sort=True)
-        for one, other in itertools.combinations(wide.columns, 2):
-            both = wide[[one, other]].dropna()
-            if len(both) < FEWEST:
+        values = {str(learner): wide[learner].to_numpy() for learner in wide.columns}
+        for one, other in itertools.combinations(values, 2):
+            both = ~np.isnan(values[one]) & ~np.isnan(values[other])
+            if both.sum() < FEWEST:
                 continue
-            apart = np.log(both[one].to_numpy() / both[other].to_numpy())
+            apart = np.log(values[one][both] / values[other][both])
             first, second = (one, other) if np.median(apart) <= 0 else (other, one)
             apart = apart if first == one else -apart
-            rows.append({"feedback": feedback, "better": first, "worse": second, "problems": len(both),
+            rows.append({"feedback": feedback, "better": first, "worse": second, "problems": int(both.sum()),
                          "won": int((apart < 0).sum()), "median_ratio": float(np.exp(np.median(apart))),
                          "p": _signed_rank(apart)})  # fmt: skip
     columns = ["feedback", "better", "worse", "problems", "won", "median_ratio", "p"]

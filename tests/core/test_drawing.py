@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpregret.core.drawing import addresses, fill_exponentials, fill_gammas, fill_normals
+from dpregret.core.uniforms import Coins
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])
@@ -32,3 +33,16 @@ def test_other_kinds_of_generators_have_no_address():
         pass
 
     assert addresses([np.random.default_rng(1), Own(np.random.PCG64(1))]) is None
+
+
+@pytest.mark.parametrize("shape", [(7, 3), (4, 2)])
+def test_coins_are_uniform_numbers_below_their_chance(shape: tuple[int, int]) -> None:
+    """For every chance the same numbers, and the generators go on from where they should."""
+    chances = np.array([0.1, 0.5, 0.9])
+    kinds = np.random.PCG64, np.random.Philox, np.random.PCG64
+    generators, plain = ([np.random.Generator(kind(each)) for each, kind in enumerate(kinds)] for _ in range(2))
+    coins = Coins(generators)
+    for _ in range(2):
+        found, uniform = coins.draw(chances, 2.0, -1.0, shape), np.stack([each.random(shape) for each in plain])
+        np.testing.assert_array_equal(found, np.where(uniform < chances[:, None, None, None], 2.0, -1.0))
+    assert [each.random() for each in generators] == [each.random() for each in plain]

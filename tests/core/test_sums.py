@@ -38,6 +38,9 @@ def test_it_broadcasts_like_numpys():
     assert np.allclose(vecdot(many, one), np.vecdot(many, one), rtol=1e-13, atol=1e-13)
     assert np.array_equal(vecdot(many, one)[1, 2], vecdot(many[1, 2], one))  # a row does not depend on its batch
     assert np.array_equal(vecdot(many[..., ::2], many[..., ::2]), vecdot(many[..., ::2].copy(), many[..., ::2].copy()))
+    few, number = np.array([[[-0.0], [2.0]], [[0.5], [-3.0]]]), np.array([[3.0], [0.1]])  # sums of one product
+    assert vecdot(few, number).tolist() == [[0.0, 2.0 * 0.1], [1.5, -3.0 * 0.1]]
+    assert not np.signbit(vecdot(few, number)[0, 0])
 
 
 @pytest.mark.parametrize(("rows", "places", "columns"), [(1, 1, 1), (3, 7, 5), (2, 9, 513), (5, 0, 3), (0, 4, 2)])

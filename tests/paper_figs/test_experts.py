@@ -12,11 +12,12 @@ from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
 from dpregret.core.arrays import Array
-from dpregret.paper_figs.cells import EDGE, NotRun, best_regularisation, collect_cells
+from dpregret.paper_figs.cells import EDGE, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.drawing import compare, sweep
 from dpregret.paper_figs.drawing.plate import Page, Plate
+from dpregret.paper_figs.optima import best_regularisation
 from dpregret.paper_figs.planted import make_claim
 from dpregret.paper_figs.tables import write_further_table, write_tables
 from dpregret.paper_figs.verdicts import judge

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import combinations
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from dpregret.paper_figs import figures
 from dpregret.paper_figs.claims import FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.drawing import costs as cost_figures
+from dpregret.paper_figs.drawing import reuse
 from dpregret.paper_figs.drawing.looks import GREY, Look, Looks, hue_of
 from dpregret.paper_figs.drawing.plate import MOST, Page
 from dpregret.paper_figs.drawing.series import Series, curve, panels_of, rows_of, series_of
@@ -69,6 +71,18 @@ def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
         assert one.read_bytes() == two.read_bytes()
     assert b"CreationDate" not in first[0].read_bytes()
     assert b"/FontFile2" in first[0].read_bytes()  # TrueType, embedded
+
+
+def test_files_have_the_same_bytes_whatever_was_drawn_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def drawn(folder: str) -> list[bytes]:
+        plate = cost_figures.ages(Page(), ages())
+        plate.finding = "The first fits: $\\varepsilon = 2^{10}$"  # fi and fits have signs of their own
+        return [path.read_bytes() for path in plate.save(tmp_path / folder / "age")]
+
+    with_memory = [drawn(folder) for folder in ("one", "two")]
+    assert reuse._cut_once.cache_info().hits
+    monkeypatch.setattr(reuse, "kept", nullcontext)
+    assert with_memory == [drawn("plain")] * 2
 
 
 def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:

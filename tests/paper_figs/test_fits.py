@@ -130,6 +130,17 @@ def test_rare_replicates_below_zero_are_left_out_and_many_are_refused() -> None:
         fits.slope_intervals(responses, np.arange(4.0))
 
 
+def test_data_sets_and_functionals_taken_together_are_found_as_if_alone() -> None:
+    """More data sets than one block holds; in the first, some replicates are not positive."""
+    responses = noisy(np.ones(4), 12, 0.2, seed=4, sets=fits.IN_CACHE + 3)
+    responses[0] = 1.0
+    responses[0, 0, 2] = -1.5
+    weights = np.stack([fits.slope_weights(np.arange(4.0)), np.full(4, 0.25)])
+    for each, together in zip(weights, fits.functionals(responses, weights, 200), strict=True):
+        alone = [fits.log_intervals(own, each, 200) for own in responses]
+        assert np.transpose(alone) == pytest.approx(np.array(together), rel=1e-12)
+
+
 def test_means_have_student_intervals() -> None:
     samples = np.array([0.2, 1.5, 0.9, 3.1, 1.1])
     for comparisons in (1, 7):

@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs import fits
-from dpregret.paper_figs.cells import NotRun, best_regularisation, collect_cells
+from dpregret.paper_figs.cells import NotRun, collect_cells
 from dpregret.paper_figs.claims import Measure
 from dpregret.paper_figs.errata import measure
 from dpregret.paper_figs.gains import ratio
+from dpregret.paper_figs.optima import best_regularisation
 from dpregret.paper_figs.pairing import fill_missing
 from dpregret.paper_figs.planted import Sweep, make_claim
 

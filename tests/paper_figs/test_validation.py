@@ -9,6 +9,7 @@ from scipy import stats
 
 from dpregret.paper_figs import stopping_coverage, validation
 from dpregret.paper_figs.stopping import enough
+from dpregret.paper_figs.stopping_coverage import moments, stop
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -69,11 +70,12 @@ def test_a_planted_scatter_takes_the_runs_that_it_needs() -> None:
     generator = np.random.default_rng(3)
     responses = 5 * (1 + 0.04 * generator.normal(size=(300, 128, 1)))
     for error, wanted in ((0.013, 16), (0.0065, 64)):
-        runs = stopping_coverage.stop(responses, 4, error)
+        runs = stop(moments(responses, 4), error)
         assert np.median(runs) == wanted
         assert set(runs) <= {4, 8, 16, 32, 64, 128}
-    assert set(stopping_coverage.stop(np.ones((3, 128, 2)), 8, 0.01)) == {8}
-    assert (stopping_coverage.stop(responses, 8, 0.013) >= stopping_coverage.stop(responses, 8, 0.013, False)).all()
+    assert set(stop(moments(np.ones((3, 128, 2)), 8), 0.01)) == {8}
+    known = moments(responses, 8)
+    assert (stop(known, 0.013) >= stop(known, 0.013, careful=False)).all()
 
 
 @pytest.mark.parametrize("runs", [8, 16, 128])

@@ -17,7 +17,7 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import stamped
 from dpregret.paper_figs.reference import AUDIT, RENEW, keep
-from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around
+from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audits.neighbours import Audited, generators, rows
 from dpregret.workflows.audits.online import AuditedOnline
@@ -27,7 +27,7 @@ from dpregret.workflows.audits.plan import (
     finding,
     findings,
 )
-from dpregret.workflows.audits.planted import CASES, planted_rows
+from dpregret.workflows.audits.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
@@ -101,8 +101,8 @@ def tagged(frame: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize("name", CASES)
 def test_planted_bug_is_caught_and_the_right_code_is_not(name: str) -> None:
     case = CASES[name]
-    assert case.flagged(np.random.default_rng(11), 20_000, planted=True)
-    assert not case.flagged(np.random.default_rng(12), 20_000, planted=False)
+    assert case.flagged(np.random.default_rng(11), RUNS, planted=True)
+    assert not case.flagged(np.random.default_rng(12), RUNS, planted=False)
 
 
 def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
@@ -167,6 +167,10 @@ def test_audited_bounds_of_window_learners_respect_age() -> None:
             "mine.yaml:2: learners.pqftl.variants[0]: unknown variant 'x', allowed: corrected, reconstructed",
         ),
         (
+            "delta: 1.0e-6\nlearners: {pqftl: {most_runs: {x: 400}}}",
+            "mine.yaml:2: learners.pqftl.most_runs.x: unknown variant 'x', allowed: corrected, reconstructed",
+        ),
+        (
             "delta: 1.0e-6\nlearners: {pqftl: {epsilon: -1}}",
             "learners.pqftl.epsilon: must be greater than 0",
         ),
@@ -180,6 +184,14 @@ def test_settings_are_checked(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(message)):
         load_settings(tmp_path / "mine.yaml")
+
+
+def test_a_variant_whose_runs_are_dear_gets_fewer() -> None:
+    assert [SETTINGS.learners["noisy-sgd"].runs(variant, 16_000) for variant in ("corrected", "sampled")] == [
+        16_000,
+        4000,
+    ]
+    assert [SETTINGS.learners["tree-counters"].runs("single", usual) for usual in (16_000, 400)] == [4000, 400]
 
 
 @pytest.fixture
@@ -288,14 +300,16 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     audited = AuditedBandit(FAMILIES["bandits"].learners[name], "corrected", 4.0, 1e-6, rounds, (1,))
     learner, source = audited._learner(150), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
+    tried = directions_of(learner)
     learner.play(source, generators((1, 2), 150), generators((3,), 150))
-    points, sphere = around(learner, source.played, generators((1, 2), 150))
+    played = np.concatenate(source.played, axis=1)
+    points, sphere = around(learner, played, np.concatenate(tried, axis=1))
     assert points.shape == sphere.shape == (150, rounds, 2)
     assert np.abs(np.linalg.norm(sphere, axis=-1) - 1).max() < 1e-12
     assert np.linalg.norm(points, axis=-1).max() < learner.shrink + 1e-9
     batches = points.reshape(150, learner.batches, learner.batch, 2)
     assert np.abs(batches - batches[:, :, :1]).max() < 1e-9
-    assert np.linalg.norm(np.concatenate(source.played, axis=1), axis=-1).max() > learner.shrink + 1e-3
+    assert np.linalg.norm(played, axis=-1).max() > learner.shrink + 1e-3
 
 
 def test_learners_are_audited_alone_by_their_name_or_file(

@@ -15,14 +15,16 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
-from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, Joint
 from dpregret.core.arrays import Array
+from dpregret.core.losses import LossBatch
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6
+PIECE = 2000
+"""Runs that are played together, so that what they hold stays in the processor's cache."""
 TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
 """Sums that are looked at: the first sixteen, then those of a single tree node."""
 
@@ -99,29 +101,51 @@ class AuditedBandit:
             yield Pair(f"the first number replaced among {name} ones", *inputs)
 
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
+        """Piece by piece, each with generators of its own."""
+        pieces = [
+            self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
+            for first in range(0, runs, PIECE)
+        ]
+        return np.concatenate(pieces)
+
+    def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
+        """directions: the same seed in all inputs."""
         learner, source = self._learner(runs), Numbers(numbers)
-        directions = (*self.seed, 2)  # the same in all inputs
         if isinstance(learner, BatchedArms):
             return estimates(learner, source, generators(directions, runs), generators(seed, runs))
+        tried = directions_of(learner) if isinstance(learner, NoisyLeader) else []
         learner.play(source, generators(directions, runs), generators(seed, runs))
+        points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
         if isinstance(learner, NoisyLeader):
-            points, sphere = around(learner, source.played, generators(directions, runs))
-            first, points = sphere[:, 0], points[:, :: learner.batch]
+            begun = slice(None, None, learner.batch)
+            points, sphere = around(learner, points[:, begun], np.concatenate(tried, axis=1)[:, begun])
+            first = sphere[:, 0]
         else:
-            points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
             first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
-        along = np.einsum("rtn,rn->rt", points, first)[:, 1:]
-        return along_tree(along[:, TELLING[along.shape[1] > TELLING]])
+        later = points[:, 1:]
+        return along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
 
 
-def around(learner: NoisyLeader, played: Sequence[Array], generators: Joint) -> tuple[Array, Array]:
+def directions_of(learner: NoisyLeader) -> list[Array]:
+    """What the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it plays."""
+    tried: list[Array] = []
+    query = learner.query
+
+    def watched(losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
+        tried.append(sphere)
+        return query(losses, point, sphere)
+
+    vars(learner)["query"] = watched
+    return tried
+
+
+def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Array]:
     """The points around which was played, and the directions, (runs, rounds, 2).
 
-    Drawn again piece by piece: a joint generator gives the runs of a piece their numbers before those of the next.
+    played: points (runs, rounds, 2). tried: their directions in the hull, (runs, rounds, n).
     """
-    directions = Directions(generators, learner.hull, learner.batch * learner.batches, learner.batch)
-    sphere = np.concatenate([directions.take(piece.shape[1]) for piece in played], axis=1) @ learner.basis.T
-    return np.concatenate(played, axis=1) - learner.zetas[0] * sphere, sphere
+    sphere = tried @ learner.basis.T
+    return played - learner.zetas[0] * sphere, sphere
 
 
 def estimates(learner: BatchedArms, source: Numbers, coins: Joint, noise: Joint) -> Array:

@@ -87,6 +87,13 @@ def generators(label: Sequence[int], runs: int) -> Joint:
 
 def along_tree(values: Array) -> Array:
     """Values (runs, rounds) beside their differences to the prefix whose nodes they share, t & (t - 1)."""
-    rounds = np.arange(1, values.shape[1] + 1)
-    padded = np.concatenate([np.zeros((len(values), 1)), values], axis=1)
-    return np.concatenate([values, values - padded[:, rounds & (rounds - 1)]], axis=1)
+    return np.concatenate([values, tree_differences(values)], axis=1)
+
+
+def tree_differences(values: Array) -> Array:
+    """The second half of `along_tree`."""
+    found = np.array(values, dtype=np.float64, order="F")
+    for now in range(2, values.shape[1] + 1):
+        if older := now & (now - 1):
+            found[:, now - 1] -= values[:, older - 1]
+    return found

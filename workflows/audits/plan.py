@@ -22,8 +22,8 @@ def family_rows(family: str, seed: int, runs: int) -> pd.DataFrame:
     """Audit every private learner of a family in all its variants; one row a pair of neighbouring inputs."""
     frames, settings = [], load_settings()
     for learner, variant, audited in audits(family, seed, settings):
-        most = settings.learners.get(learner, Special()).most_runs or runs
-        frames.append(rows(audited, min(runs, most)).assign(family=family, learner=learner, variant=variant))
+        most = settings.learners.get(learner, Special()).runs(variant, runs)
+        frames.append(rows(audited, most).assign(family=family, learner=learner, variant=variant))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

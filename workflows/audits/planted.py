@@ -32,12 +32,14 @@ from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.core.arrays import Array
-from dpregret.workflows.audits.neighbours import along_tree
+from dpregret.workflows.audits.neighbours import tree_differences
 
 PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)
 MU = gaussian_mu(APPROXIMATE)
-QUERIES = 64
-RUNS = 20_000
+WATCHED, QUERIES = 2.0, 64
+"""Pure epsilon of the threshold test, and how often it is asked."""
+RUNS = 16_000
+"""As many as the audit of a learner takes."""
 Generator = np.random.Generator
 Release = Callable[[Generator, int, float, bool], Array]
 """(generator, runs, value of the changed item: -1 or 1, planted) -> transcripts (runs, features)."""
@@ -79,8 +81,8 @@ def _seeded(generator: Generator) -> Generator:
 
 
 def _tree(rounds: int, item: float, scale: float, runs: int, generator: Generator) -> Array:
-    """A plain tree whose first item is the changed one."""
-    return along_tree(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
+    """A plain tree whose first item is the changed one: differences along it, each a node, say all."""
+    return tree_differences(item + noise("gaussian", WindowTree(rounds), scale, rounds, runs, generator))
 
 
 def _scale(distribution: NoiseDistribution, nodes: float, sensitivity: float = 2.0) -> float:
@@ -105,11 +107,12 @@ def removed(generator: Generator, runs: int, item: float, planted: bool) -> Arra
 
 
 def redrawn(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Nodes get new noise each time they are used. Differences along the tree say all."""
+    """Nodes get new noise each time they are used."""
+    scale = _scale("gaussian", 5)
     if not planted:
-        return _tree(64, item, _scale("gaussian", 7), runs, generator)[:, 64:]
-    nodes = np.bitwise_count(np.arange(1, 65))
-    return along_tree(item + _scale("gaussian", 7) * np.sqrt(nodes) * generator.standard_normal((runs, 64)))[:, 64:]
+        return _tree(16, item, scale, runs, generator)
+    nodes = np.bitwise_count(np.arange(1, 17))
+    return tree_differences(item + scale * np.sqrt(nodes) * generator.standard_normal((16, runs)).T)
 
 
 def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -121,38 +124,37 @@ def reused(generator: Generator, runs: int, item: float, planted: bool) -> Array
 
 def expired(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """The window before enters clean one block too early: its suffixes carry no noise."""
-    scale, window = _scale("gaussian", 5), WindowTree(16)
-    units, own = unit_noise("gaussian", [generator], 32, runs), _seeded(generator)
+    scale, window = _scale("gaussian", 4), WindowTree(8)
+    units, own = unit_noise("gaussian", [generator], 16, runs), _seeded(generator)
 
     def fresh(count: int) -> Array:
         return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [own], count, runs)
 
-    drawn = scale * window.arranger()(units, fresh)[:24, 0].T
-    sums = drawn + np.where(np.arange(1, 25) >= 9, item, 0.0)  # item 9 is protected until round 24
-    telling = np.array([8, 9, 10, 12, 16, 17, 18, 20, 24]) - 1  # where a node ends that holds the item, and round 8
-    return np.asarray(sums[:, telling])
+    telling = np.array([4, 5, 6, 8, 9, 10, 12])  # where a node ends that holds the item, and round 4
+    drawn = scale * window.arranger()(units, fresh)[telling - 1, 0].T
+    return np.asarray(drawn + np.where(telling >= 5, item, 0.0))  # item 5 is protected until round 12
 
 
 def shared(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Data are public but for one item; their generator and that of the noise start from one seed."""
     seed = int(generator.integers(2**63))
-    public = np.random.default_rng(seed).standard_normal((8, runs))
-    drawn = np.random.default_rng(seed if planted else seed + 1).standard_normal((8, runs))
+    public = np.random.default_rng(seed).standard_normal((4, runs))
+    drawn = np.random.default_rng(seed if planted else seed + 1).standard_normal((4, runs))
     sums = item + np.cumsum(_scale("gaussian", 1) * drawn, axis=0)
     return np.concatenate([sums, np.cumsum(public, axis=0)]).T
 
 
 def unwatched(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """AboveThreshold without noise on the threshold: all queries but the last go down where the last goes up."""
-    test = AboveThreshold(PURE.epsilon, 0.0)
-    gap = 4 / PURE.epsilon * np.log(0.5 * QUERIES / 6)  # about six halts are expected among all queries
-    level = np.zeros(runs) if planted else generator.laplace(scale=2 / PURE.epsilon, size=runs)
-    early, last = (gap + level + 0.5 * item), level - 0.5 * item
+    test = AboveThreshold(WATCHED, 0.0)
+    gap = 4 / WATCHED * np.log(0.5 * QUERIES / 5)  # about five halts are expected among all queries
+    level = np.zeros(1) if planted else generator.laplace(scale=2 / WATCHED, size=runs)
+    rates = np.maximum(test.rates(gap + level + 0.5 * item), 1e-300)
     spent = generator.standard_exponential(runs)
-    rates = np.maximum(test.rates(early), 1e-300)
     rounds = np.minimum(np.floor(spent / rates), QUERIES)
     (late,) = np.nonzero(rounds == QUERIES)  # no early query halted
-    rounds[late] += ~(spent[late] - QUERIES * rates[late] < test.rates(last[late]))
+    last = (spent - QUERIES * rates)[late] < test.rates(np.broadcast_to(level, runs)[late] - 0.5 * item)
+    rounds[late] += ~last
     return rounds[:, None]
 
 
@@ -204,18 +206,18 @@ def levelled(generator: Generator, runs: int, item: float, planted: bool) -> Arr
 def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Fresh noise on every one of 16 prefixes, at the price of noise on every item."""
     if not planted:
-        return along_tree(item + noise("gaussian", NoisePerItem(), _scale("gaussian", 1), 16, runs, generator))
-    return along_tree(item + _scale("gaussian", 1) * generator.standard_normal((runs, 16)))
+        return tree_differences(item + noise("gaussian", NoisePerItem(), _scale("gaussian", 1), 16, runs, generator))
+    return tree_differences(item + _scale("gaussian", 1) * generator.standard_normal((16, runs)).T)
 
 
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Buffers begin anew with every block of 12 rounds; the changed item is the last one of the first block."""
-    window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 24, runs)
+    """Buffers begin anew with every block of 4 rounds; the changed item is the last one of the first block."""
+    window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 11, runs)
     arrange = window.arranger()
-    drawn = arrange(units[:12], _nothing)
-    later = (window.arranger() if planted else arrange)(units[12:], _nothing)
-    told = np.concatenate([drawn, later[:7]])[:, 0].T  # to the last round that protects the item
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(19) >= 11, item, 0.0))
+    drawn = arrange(units[:4], _nothing)
+    later = (window.arranger() if planted else arrange)(units[4:], _nothing)
+    told = np.concatenate([drawn, later])[:, 0].T  # to the last round that protects the item
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(11) >= 3, item, 0.0))
 
 
 def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
@@ -297,20 +299,20 @@ CASES: Mapping[str, Case] = MappingProxyType(
         "fresh noise a prefix priced as noise an item": Case(cumulated, MU),
         "expiry one block early": Case(expired, MU, size=2),
         "seed shared between noise and data": Case(shared, MU),
-        "threshold noise forgotten": Case(unwatched, PURE.epsilon, gaussian=False, size=60),
-        "one draw too many": Case(overdrawn, PURE.epsilon, gaussian=False, size=20),
+        "threshold noise forgotten": Case(unwatched, WATCHED, gaussian=False, size=20),
+        "one draw too many": Case(overdrawn, PURE.epsilon, gaussian=False, size=4),
         "noise scaled for the wrong batch": Case(batched, MU),
         "clipping forgotten": Case(unclipped, MU),
-        "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False, size=4),
-        "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=4),
+        "budget shared the wrong way": Case(doubled, PURE.epsilon, gaussian=False),
+        "l2 sensitivity under Laplace noise": Case(measured, PURE.epsilon, gaussian=False, size=2),
         "buffers restarted with every block": Case(restarted, MU, size=2),
         "noise dropped before its item": Case(dropped, MU, size=2),
-        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False, size=2),
-        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False, size=4),
+        "an epoch in later choices": Case(remembered, PURE.epsilon, gaussian=False),
+        "a loss in two batches": Case(overlapped, PURE.epsilon, gaussian=False),
         "records met again by later phases": Case(remet, MU),
         "noise of the next phase": Case(ahead, MU),
-        "weights without the subtraction": Case(unsubtracted, MU, size=2),
-        "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False, size=4),
+        "weights without the subtraction": Case(unsubtracted, MU),
+        "choices below a vertex priced as one": Case(once, PURE.epsilon, gaussian=False),
         "gradient used beside its release": Case(leaked, MU),
     }
 )

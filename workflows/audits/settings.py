@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
@@ -15,6 +15,7 @@ from dpregret.workflows.families import FAMILIES
 SETTINGS = Path(__file__).with_name("settings.yaml")
 ROUNDS = 11
 """Rounds where nothing else is asked for: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
+Runs = Annotated[int, Field(ge=100)]
 
 
 class Special(BaseModel):
@@ -25,9 +26,14 @@ class Special(BaseModel):
     epsilon: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     losses: Literal["kink", "quadratic", "flat", "square", "squared"] = "kink"
     rounds: PositiveInt | None = None
-    most_runs: int | None = Field(default=None, ge=100)
+    most_runs: Runs | dict[str, Runs] = {}
     variants: tuple[str, ...] | None = None
     skip: str = ""
+
+    def runs(self, variant: str, usual: int) -> int:
+        """Runs of an input of a variant, where `usual` are asked for."""
+        most = self.most_runs if isinstance(self.most_runs, int) else self.most_runs.get(variant, usual)
+        return min(usual, most)
 
 
 class AuditSettings(BaseModel):
@@ -51,9 +57,14 @@ def load_settings(path: Path = SETTINGS) -> AuditSettings:
             problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
             continue
         allowed = known[name].card.variants
+        named: list[tuple[str, str | int, str]] = [
+            ("variants", place, variant) for place, variant in enumerate(special.variants or ())
+        ]
+        if isinstance(special.most_runs, dict):
+            named += [("most_runs", variant, variant) for variant in special.most_runs]
         problems += [
-            f"{source.at((*where, 'variants', place))}: {not_allowed('variant', variant, allowed)}"
-            for place, variant in enumerate(special.variants or ())
+            f"{source.at((*where, key, place))}: {not_allowed('variant', variant, allowed)}"
+            for key, place, variant in named
             if variant not in allowed
         ]
     if problems:

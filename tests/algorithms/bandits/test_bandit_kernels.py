@@ -10,7 +10,7 @@ import pytest
 
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
-from dpregret.algorithms.bandits.kernels import PIECE
+from dpregret.algorithms.bandits.round_kernels import PIECE
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
@@ -91,11 +91,41 @@ def test_plays_are_those_of_the_definition(stream: str, set_name: str, dimension
     np.testing.assert_array_equal(compiled.displacement, plain.displacement)
 
 
+@pytest.mark.parametrize("name", ["thakurta-smith-gaussian", "thakurta-smith-laplace", "fkm", "private-linear-bandit"])
+@pytest.mark.parametrize(("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box")])
+def test_rounds_without_batches_are_those_of_the_definition(name: str, stream: str, set_name: str) -> None:
+    """Whole plays on the same draws, with losses that have a rule and without."""
+    if name == "private-linear-bandit" and stream == "cone":
+        pytest.skip("linear losses only")
+    records, horizon = [], 1300
+    for bare in (False, True):
+        domain = make_set(set_name, 2)
+        losses = make_bandit_stream(stream, domain)
+        counted, learner_class = CountedSet(domain), learners("bandits")[name]
+        problem = BanditProblem(counted, horizon, losses.lipschitz, losses.linear)
+        budgets = [Budget(math.inf), Budget(50.0, 1e-6)][: 2 if learner_class.card.private else 1]
+        source, told = losses.source(generators(3, 1)), []
+        given = (lambda rounds, ask=source: without_rule(ask(rounds))) if bare else source
+        learner = learner_class(problem, budgets, 3, next(iter(learner_class.card.variants)))
+        records.append(learner.play(given, generators(3, 2), generators(3, 3), told.append))
+        assert sum(told) == horizon
+        assert counted.projections.rows == (0 if "linear" in name else 3 * len(budgets) * horizon)
+    compiled, plain = records
+    np.testing.assert_allclose(compiled.losses, plain.losses, rtol=1e-9)
+    np.testing.assert_array_equal(compiled.clipped, plain.clipped)
+    np.testing.assert_array_equal(compiled.displacement, plain.displacement)
+    assert compiled.violation == pytest.approx(plain.violation, abs=1e-12)
+
+
+def without_rule(batch: Any) -> Any:
+    return type("Bare", (), {"rounds": batch.rounds, "value": staticmethod(batch.value)})()
+
+
 def test_losses_and_sets_without_a_rule_are_played_plainly() -> None:
     """The definitions serve what no loop was compiled for."""
     learner, losses = start("ranking", "permutahedron", 65, "corrected", horizon=65**2)
     batch = losses.source(generators(3))(2)
-    bare = type("Bare", (), {"rounds": 2, "value": batch.value})()
+    bare = without_rule(batch)
     sphere = unit_sphere(generators(3), 2, learner.hull)
     point = np.tile(learner.domain.center(), (2, 3, 1))
     np.testing.assert_array_equal(learner.query(bare, point, sphere)[0], learner.query_plainly(bare, point, sphere)[0])

@@ -24,19 +24,21 @@ from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.signs import turn
+from dpregret.core.elementary import log
 from dpregret.datasets.risks import make_risk
 
 
 @pytest.mark.parametrize("signed", [True, False])
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 2), (3, 7), (5, 130)])
 def test_the_chosen_corner_is_the_first_of_smallest_score(signed: bool, runs: int, dimension: int) -> None:
-    """With noise, without any, and with ties of both."""
+    """With noise, with the logarithms of what is drawn, without any, and with ties."""
     generator, corners = np.random.default_rng(1), AxisCorners(dimension, 1.7, signed)
-    for draw in (generator.standard_normal, lambda shape: generator.integers(-1, 2, shape).astype(float)):
-        for columns in (0, corners.count):
-            gradient, noise = draw((runs, dimension)), draw((runs, columns))
+    for draw in (generator.standard_exponential, lambda shape: generator.integers(1, 4, shape).astype(float)):
+        for columns, logarithms in ((0, False), (corners.count, False), (corners.count, True)):
+            gradient, draws = draw((runs, dimension)) - 1.0, draw((runs, columns))
             chosen = np.empty(runs, dtype=np.int64)
-            cheapest_corner(gradient, noise, 1.7, signed, chosen)
+            cheapest_corner(gradient, draws, 0.3, logarithms, 1.7, signed, chosen)
+            noise = (log(draws) if logarithms else draws) * 0.3
             scores = corners.scores(gradient) + (noise if columns else 0.0)
             np.testing.assert_array_equal(chosen, np.argmin(scores, axis=1))
 

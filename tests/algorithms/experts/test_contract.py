@@ -128,4 +128,4 @@ def test_pieces_of_blocks() -> None:
     run = RunOfBlock(blocks[1], 1)
     assert run.total(2, 3, 7) == pytest.approx(table[3:7, 1, 2].sum())
     assert run.before(4) == pytest.approx(table[:4, 1].sum(axis=0))
-    assert RunOfBlock(blocks[0], 1).path(1, 0, 3).tolist() == [0.5, 0.5, 0.5]
+    assert RunOfBlock(blocks[0], 1).total(1, 0, 3) == 1.5

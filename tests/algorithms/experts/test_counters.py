@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tiny_streams import constant, generators
 
 from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.counter_kernels import add_prefixes, first_above
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, prefix_noise
 
 
 class Numbered:
@@ -82,3 +83,19 @@ def test_the_last_expert_stays() -> None:
     assert learner.most_draws == 3
     assert (record.draws == 3).all()
     assert (record.losses == 500).all()
+
+
+def test_compiled_counts_are_numpys() -> None:
+    draw = np.random.default_rng(5)
+    nodes = draw.laplace(size=257)
+    found = nodes.copy()
+    add_prefixes(found)
+    assert np.array_equal(found, prefix_noise(nodes))
+    for unasked, losses in ((0, draw.random(50)), (1, draw.random(50)), (1, draw.random(1))):
+        counts = 3.0 + np.concatenate([[0.0], np.cumsum(np.broadcast_to(losses, 50))])
+        noise = draw.laplace(scale=4.0, size=50 - unasked)
+        for threshold in (5.0, 15.0, 1e9):
+            above = np.flatnonzero(counts[unasked:-1] + noise > threshold)
+            wanted = int(above[0]) + unasked if len(above) else -1
+            place, count = first_above(3.0, losses, 50, unasked, noise, threshold)
+            assert (place, count) == (wanted, pytest.approx(counts[wanted], rel=1e-12))

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from tiny_streams import constant, generators, halving, varying
+from tiny_streams import TinyBlock, constant, generators, halving, varying
 
 from dpregret.algorithms.experts import batched_dartboard
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge, CompositionHedge
-from dpregret.algorithms.experts.hedge import Hedge, hedge_losses
-from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl
+from dpregret.algorithms.experts.hedge import Hedge, hedge_losses, plain_losses
+from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
     ShrinkingDartboard,
     _largest_eta,
@@ -41,24 +41,27 @@ def by_hand(losses: np.ndarray, sizes: np.ndarray, eta: float, batch: int) -> fl
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 1000),
-    eta=st.floats(0.01, 3),
+    eta=st.sampled_from([0.01, 0.5, 3.0, math.inf]),
     batch=st.integers(1, 9),
-    cuts=st.lists(st.integers(1, 12), min_size=1, max_size=5),
+    cuts=st.lists(st.sampled_from([1, 2, 5, 12, 300]), min_size=1, max_size=5),
+    fractions=st.booleans(),
 )
-def test_expected_losses_by_brute_force(seed: int, eta: float, batch: int, cuts: list[int]) -> None:
+def test_expected_losses_by_brute_force(seed: int, eta: float, batch: int, cuts: list[int], fractions: bool) -> None:
+    """The compiled blocks against the definition, and that against another way to write it; two runs."""
     generator = np.random.default_rng(seed)
-    sizes = generator.integers(1, 5, size=3).astype(float)
+    sizes = generator.integers(1, 5, size=11).astype(float)
     blocks, rows = [], []
     for place, rounds in enumerate(cuts):
-        if place % 2:
-            row = generator.random(3)
-            blocks.append(constant(list(row), rounds))
-            rows.append(np.tile(row, (rounds, 1)))
-        else:
-            table = generator.random((rounds, 3))
-            blocks.append(varying(table[:, None]))
-            rows.append(table)
-    assert hedge_losses(blocks, sizes, eta, batch) == pytest.approx([by_hand(np.concatenate(rows), sizes, eta, batch)])
+        table = generator.random((1 if place % 2 else rounds, 1 if place < 2 else 2, 11))
+        table = table if fractions else np.round(table)
+        blocks.append(TinyBlock(table, rounds))
+        rows.append(np.broadcast_to(table, (rounds, 2, 11)))
+    whole, found = np.concatenate(rows), hedge_losses(blocks, sizes, eta, batch)
+    for run in range(len(found)):
+        plain = plain_losses(whole[:, run], sizes, eta, batch)
+        assert found[run] == pytest.approx(plain, rel=1e-12, abs=1e-12)
+        if math.isfinite(eta):
+            assert plain == pytest.approx(by_hand(whole[:, run], sizes, eta, batch), rel=1e-9)
 
 
 def test_hedge_on_nested_halving() -> None:
@@ -177,6 +180,17 @@ def test_leaders_on_tiny_noise_are_hedge(variant: str) -> None:
         best = np.argmin(np.cumsum(table[:, 0], axis=0)[:-1], axis=1)
         assert leader[1:] == pytest.approx(np.full(2, leader[0]), abs=1.0)  # the first round is a matter of noise
         assert leader[0] == pytest.approx(table[np.arange(1, 200), 0, best].sum(), abs=1.0)
+
+
+@pytest.mark.parametrize("learner_class", [PrivateFtrl, PrivateFtpl])
+def test_compiled_leaders_are_the_plain_ones(learner_class: type[PrivateLeader]) -> None:
+    """On the same draws: 200 rounds of three runs, some alike, in groups."""
+    table = np.random.default_rng(3).random((130, 3, 4))
+    blocks, problem = [varying(table), constant([0.2, 0.0, 1.0, 0.9], 70)], ExpertProblem(np.array([2.0, 1, 3, 1]), 200)
+    for variant in learner_class.card.variants:
+        learner = learner_class(problem, Budget(50.0, 1e-6), 3, variant)
+        plain = learner.play_plainly(blocks, generators(3))
+        assert learner.play(blocks, generators(3)).losses == pytest.approx(plain, rel=1e-12)
 
 
 def test_noise_of_a_leader_has_the_sensitivity_of_a_loss_vector() -> None:

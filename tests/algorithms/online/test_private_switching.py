@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -97,6 +98,20 @@ def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
     counts = np.bincount(quarter(learner.point[0]), minlength=4)
     assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
     assert np.linalg.norm(learner.point[0], axis=1).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [30.0, math.inf])
+def test_the_compiled_walk_is_the_plain_one(epsilon: float) -> None:
+    domain = make_set("ball", 3)
+    problem = Problem(domain, 100, 1.0, 0.0, 1.0, 0.0)
+    learner = SampledExperts(problem, [Setting(100, Budget(epsilon, 1e-6))], 4, "zcdp")
+    learner.begin(generators(4))
+    for loss in make_stream("realizable-direction", domain).rounds(generators(4, 1), 50):
+        learner.count(loss)
+    for run in range(4):
+        plain = learner.walk_plainly(learner.plans[0], run, copy.deepcopy(learner.own[0][run]))
+        learner.move(0, run)
+        assert learner.point[0, run] == pytest.approx(plain, rel=1e-9, abs=1e-9)
 
 
 def test_without_privacy_the_net_finds_a_point_without_loss() -> None:

@@ -1,0 +1,173 @@
+"""Matrices whose singular values are changed, by one-sided Jacobi in a fixed order, eight matrices side by side.
+
+LAPACK's last bits depend on the processor. Here rows are rotated in pairs until they are orthogonal (Hestenes 1958):
+B = U' A, whose rows are s_i v_i. Then U f(S) V' = A sum_i f_i / s_i v_i v_i'; U itself is not needed.
+"""
+
+import math
+
+import numpy as np
+
+from dpregret.algorithms.geometry.potential_kernels import keep_powers
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
+from dpregret.core.elementary import power_of
+from dpregret.core.kernels import L1_BALL
+from dpregret.core.lanes import WIDTH, any_less, load, roots, spread, store, where_less
+from dpregret.core.rounds import project
+from dpregret.core.sums import add_product, dot
+
+SWEEPS = 30  # half a dozen are enough
+CLOSE = 1e-16  # squared cosine: cosines fall quadratically, so a sweep that met no larger one leaves rounding only
+NOTHING = 1e-34  # and one that is rounding
+
+
+def onto_ball(points: Array, radius: float) -> Array:
+    """Project m x m matrices, (..., m * m), onto the nuclear-norm ball; what lies inside comes back unchanged."""
+    return _onto_ball(_rows(points), radius).reshape(points.shape)
+
+
+def spectral_step(duals: Array, radius: float, inverse: float) -> Array:
+    """`SpectralPotential.step` from its dual matrices (..., m * m): states (..., 2 m * m), 1 / q given."""
+    return _spectral_step(_rows(duals), radius, inverse).reshape(*duals.shape[:-1], 2 * duals.shape[-1])
+
+
+def _rows(points: Array) -> Array:
+    return np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[-1])
+
+
+@compiled
+def _onto_ball(points: Array, radius: float) -> Array:
+    side = int(np.sqrt(points.shape[1]))
+    matrices = points.reshape(len(points), side, side)
+    rows, moved = matrices.copy(), points.copy().reshape(matrices.shape)
+    scales = _orthogonalise(rows)
+    weights, size, first, second = np.empty((1, side)), np.array([radius]), np.empty(side), np.empty(side)
+    for each in range(len(points)):
+        lengths, kept = _lengths(rows[each]), weights[0]
+        values = lengths * scales[each]
+        kept[:] = values
+        project(L1_BALL, size, kept, first, second)  # type: ignore[no-untyped-call]
+        if values.sum() > radius:
+            _recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
+    return moved
+
+
+@compiled
+def _spectral_step(duals: Array, radius: float, inverse: float) -> Array:
+    side = int(np.sqrt(duals.shape[1]))
+    matrices = duals.reshape(len(duals), side, side)
+    rows, states = matrices.copy(), np.empty((len(duals), 2, side, side))
+    scales = _orthogonalise(rows)
+    weights, power = np.empty((2, side)), np.empty(side)
+    lowest = power_of(float(side), -1.0 / inverse)
+    for each in range(len(duals)):
+        lengths = _lengths(rows[each])
+        keep_powers(lengths * scales[each], inverse, lowest, weights[0], power)
+        for i in range(side):
+            weights[1, i] = radius * power_of(weights[0, i], inverse)
+        _recompose(matrices[each], rows[each], lengths, scales[each], weights, states[each])
+    return states
+
+
+@compiled
+def _lengths(rows: Array) -> Array:
+    lengths = np.empty(len(rows))
+    for i in range(len(rows)):
+        lengths[i] = np.sqrt(dot(rows[i], rows[i]))
+    return lengths
+
+
+@compiled
+def _orthogonalise(matrices: Array) -> Array:
+    """Rotate the rows of matrices (n, m, m) in place until they are orthogonal; no matrix depends on its neighbours.
+
+    They are divided by scales, powers of two, which are returned: squares stay within the range of numbers.
+    """
+    scales = np.ones(len(matrices))
+    for each in range(len(matrices)):
+        largest = np.abs(matrices[each]).max()
+        if 0.0 < largest < np.inf:
+            scales[each] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
+            matrices[each] /= scales[each]
+    count, side = matrices.shape[:2]
+    length = side * WIDTH
+    rows, squares = np.empty((side, side, WIDTH)), np.empty((side, WIDTH))
+    active, turned = np.empty(WIDTH), np.empty(WIDTH)
+    zero, one, two = spread(0.0), spread(1.0), spread(2.0)
+    for first in range(0, count, WIDTH):
+        for lane in range(WIDTH):
+            own = matrices[min(first + lane, count - 1)]
+            for i in range(side):
+                for k in range(side):
+                    rows[i, k, lane] = own[i, k]
+            active[lane] = 1.0
+        for _ in range(SWEEPS):
+            for i in range(side):
+                total = zero
+                for k in range(i * length, (i + 1) * length, WIDTH):
+                    total = total + load(rows, k) * load(rows, k)
+                store(squares, i * WIDTH, total)
+            store(turned, 0, zero)
+            still = load(active, 0)
+            for p in range(side - 1):
+                for q in range(p + 1, side):
+                    shift, even, odd = (q - p) * length, zero, zero
+                    for k in range(p * length, (p + 1) * length - WIDTH, 2 * WIDTH):
+                        even = even + load(rows, k) * load(rows, k + shift)
+                        odd = odd + load(rows, k + WIDTH) * load(rows, k + WIDTH + shift)
+                    if side % 2:
+                        last = (p + 1) * length - WIDTH
+                        even = even + load(rows, last) * load(rows, last + shift)
+                    both, low, high = even + odd, load(squares, p * WIDTH), load(squares, q * WIDTH)
+                    square, size = both * both, low * high
+                    if not any_less(spread(NOTHING) * size, square):
+                        continue
+                    apart = high - low
+                    root = roots(apart * apart + (two * both) * (two * both))
+                    below = apart + where_less(apart, zero, zero - root, root)
+                    tangent = where_less(spread(NOTHING) * size, square, still * (two * both) / below, zero)
+                    cosine = one / roots(one + tangent * tangent)
+                    sine = tangent * cosine
+                    store(squares, p * WIDTH, low - tangent * both)
+                    store(squares, q * WIDTH, high + tangent * both)
+                    store(turned, 0, where_less(spread(CLOSE) * size, square, one, load(turned, 0)))
+                    for k in range(p * length, (p + 1) * length, WIDTH):
+                        upper, lower = load(rows, k), load(rows, k + shift)
+                        store(rows, k, cosine * upper - sine * lower)
+                        store(rows, k + shift, sine * upper + cosine * lower)
+            store(active, 0, still * load(turned, 0))
+            if active.max() == 0.0:
+                break
+        for lane in range(min(WIDTH, count - first)):
+            own = matrices[first + lane]
+            for i in range(side):
+                for k in range(side):
+                    own[i, k] = rows[i, k, lane]
+    return scales
+
+
+@compiled
+def _recompose(
+    matrix: Array, rows: Array, lengths: Array, scale: float, changed: Array, found: Array
+) -> None:  # fmt: skip
+    """The matrix with other singular values, (n, m) -> (n, m, m), each at most a small multiple of the old one.
+
+    rows: orthogonal, of the lengths given, which are the old singular values over the scale.
+    """
+    side, kept = len(lengths), 0
+    for i in range(side):
+        kept += changed[:, i].max() > 0.0
+    columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
+    for each in range(len(changed)):
+        place = 0
+        for i in range(side):
+            if changed[:, i].max() > 0.0:
+                weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
+                for k in range(side):
+                    columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]
+                place += 1
+        if each == 0:
+            add_product(matrix, columns, along)
+        found[each] = 0.0
+        add_product(along, scaled, found[each])

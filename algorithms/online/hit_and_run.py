@@ -1,0 +1,63 @@
+"""The compiled walk of sampled_switching.py: `SampledExperts.walk_plainly` is the definition."""
+
+import math
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import compiled
+from dpregret.core.drawing import normal, uniform
+from dpregret.core.elementary import exp_of
+from dpregret.core.sums import dot
+
+
+@compiled
+def hit_and_run(
+    generator: int, steps: int, center: Array, radius: float, matrix: Array, linear: Array, constant: float,
+    floor: float, scale: float, grid: Array,
+) -> Array:  # fmt: skip
+    """Walk from the center of a ball, (d,): each step draws a place on a random chord.
+
+    Its density is exp(-max(q, floor) / scale), q(x) = <x, matrix x>/2 - <linear, x> + constant; scale 0: uniform on the
+    places of smallest max(q, floor). grid: places of a chord, from 0 to 1.
+    """
+    dimension, most = len(center), len(grid)
+    point, direction, offset = center.copy(), np.empty(dimension), np.empty(dimension)
+    pull, turned = np.empty(dimension), np.empty(dimension)
+    places, scores, weight = np.empty(most), np.empty(most), np.empty(most)
+    for _ in range(steps):
+        for k in range(dimension):
+            direction[k] = normal(generator)
+        length = np.sqrt(dot(direction, direction))
+        for k in range(dimension):
+            direction[k] /= length
+            offset[k] = point[k] - center[k]
+        for k in range(dimension):
+            pull[k], turned[k] = dot(matrix[k], point), dot(matrix[k], direction)
+        along = dot(direction, offset)
+        reach = math.sqrt(max(0.0, along * along + radius * radius - dot(offset, offset)))
+        begin = 0.5 * dot(point, pull) - dot(linear, point) + constant
+        for k in range(dimension):
+            pull[k] -= linear[k]
+        slope, bend = dot(direction, pull), dot(direction, turned)
+        least = np.inf
+        for k in range(most):
+            places[k] = -along - reach + 2 * reach * grid[k]
+            scores[k] = max(begin + places[k] * slope + 0.5 * (places[k] * places[k]) * bend, floor)
+        for k in range(most):
+            least = min(least, scores[k])
+        if scale > 0.0:
+            for k in range(most):
+                scores[k] = exp_of(-(scores[k] - least) / scale)
+        else:
+            for k in range(most):
+                scores[k] = 1.0 if scores[k] <= least else 0.0
+        weight[0] = 0.0
+        for k in range(1, most):
+            weight[k] = weight[k - 1] + (scores[k] + scores[k - 1])
+        wanted = uniform(generator) * weight[most - 1]
+        k = min(np.searchsorted(weight, wanted, side="right") - 1, most - 2)
+        moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (wanted - weight[k]) + places[k]
+        for k in range(dimension):
+            point[k] += moved * direction[k]
+    return point

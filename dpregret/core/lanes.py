@@ -1,0 +1,144 @@
+"""Eight numbers side by side, for kernels: each operation is done for all eight, each rounded as IEEE 754 says.
+
+Lanes never meet, so eight runs, rows or columns in them get the bits that they would get one by one, on any processor;
+where it has narrower units the compiler takes several.
+"""
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    """The type of eight numbers within kernels."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+lanes = Lanes()
+
+
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any):
+        super().__init__(manager, kind, _VECTOR)
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any) -> Any:
+    """Where eight numbers lie in an array without gaps, counted through all of its axes."""
+    if kind.ndim > 1 and kind.layout != "C":
+        raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
+    first = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(first, [start]), _VECTOR.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typing: Any, array: Any, start: Any) -> Any:
+    """Eight numbers of an array without gaps, from a place on that counts through all of its axes."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, signature.args[0], *arguments), align=8)
+
+    return lanes(array, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
+    """Write eight numbers there."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(context, builder, signature.args[0], *arguments[:2]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def spread(typing: Any, number: Any) -> Any:
+    """A number eight times."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), arguments[0], ir.Constant(word, 0))
+        same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
+        return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+
+    return lanes(types.float64), code
+
+
+def _function(name: str, builder: Any, arguments: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(arguments))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64"), arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def roots(typing: Any, values: Any) -> Any:
+    """Square roots."""
+    return lanes(lanes), lambda context, builder, signature, arguments: _function("sqrt", builder, arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def fused_lanes(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a b + c, rounded once."""
+    return lanes(lanes, lanes, lanes), lambda context, builder, signature, arguments: _function(
+        "fma", builder, arguments
+    )
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
+    """Lane by lane: yes where one < other, else no."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
+
+    return lanes(lanes, lanes, lanes, lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def any_less(typing: Any, one: Any, other: Any) -> Any:
+    """Whether one < other in any lane."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = builder.bitcast(builder.fcmp_ordered("<", *arguments), ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", found, ir.Constant(ir.IntType(WIDTH), 0))
+
+    return types.boolean(lanes, lanes), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def bits(typing: Any, values: Any) -> Any:
+    """The 64 bits of each as a whole number, rounded."""
+    whole = ir.VectorType(ir.IntType(64), WIDTH)
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.sitofp(builder.bitcast(arguments[0], whole), _VECTOR)
+
+    return lanes(lanes), code
+
+
+def _operator(symbol: Any, instruction: str) -> None:
+    class Same(ConcreteTemplate):  # type: ignore[misc]
+        cases = (signature(lanes, lanes, lanes),)
+
+    @lower_builtin(symbol, lanes, lanes)  # type: ignore[untyped-decorator]
+    def done(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return getattr(builder, instruction)(*arguments)
+
+    infer_global(symbol)(Same)
+
+
+_operator(operator.add, "fadd")
+_operator(operator.sub, "fsub")
+_operator(operator.mul, "fmul")
+_operator(operator.truediv, "fdiv")
