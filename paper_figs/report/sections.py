@@ -203,9 +203,9 @@ def embedded(path: Path) -> tuple[str, tuple[int, int], str]:
 
     with Image.open(path) as image:
         title = str(image.info.get("Title", ""))
-        reduced = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        reduced = image.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
-        reduced.save(buffer, "PNG", optimize=True)
+        reduced.save(buffer, "PNG", compress_level=6)
         return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title
 
 
