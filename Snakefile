@@ -138,6 +138,10 @@ onstart:
         ending.end_with_make()
         if not CONDA and workflow.local_exec:
             launch.launch()
+        if workflow.local_exec:
+            # With a limit Snakemake sets a timer at each look at the jobs, which makes it look again, without end: in
+            # the end as many looks a second as jobs have ended. Only a cluster needs the limit.
+            workflow.scheduler.job_rate_limiter = None
     side_by_side = max(workflow.cores or 1, workflow.nodes or 1)
     if DISPLAY:
         DISPLAY.begin(eta.expect(workflow.dag.needrun_jobs(), CONFIG, side_by_side))
