@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.sums import product, vecdot
+from dpregret.core.sums import dot, product
 
 Oracle = Callable[[Array], Array]
 """Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""
@@ -81,7 +81,19 @@ def separation_by(gauge: Oracle) -> Oracle:
     """The separation oracle of a gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z> for all z of the set."""
 
     def separate(offsets: Array) -> Array:
-        normals = gauge(offsets)
-        return np.where(vecdot(normals, offsets)[..., None] > 1.0, normals, 0.0)
+        normals = np.ascontiguousarray(gauge(offsets))
+        dimension = normals.shape[-1]
+        cleared = _cleared(normals.reshape(-1, dimension), np.ascontiguousarray(offsets).reshape(-1, dimension))
+        return cleared.reshape(normals.shape)
 
     return separate
+
+
+@compiled
+def _cleared(normals: Array, offsets: Array) -> Array:
+    """Rows nu (n, d) where <nu, w> > 1, else zero."""
+    cleared = np.zeros_like(normals)
+    for row in range(len(normals)):
+        if dot(normals[row], offsets[row]) > 1.0:
+            cleared[row] = normals[row]
+    return cleared
