@@ -6,10 +6,11 @@ from numpy.typing import NDArray
 from dpregret.algorithms.erm.ball_kernels import FLOOR, descend_on_ball
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, inlined
 from dpregret.core.kernels import BALL
+from dpregret.core.lanes import WIDTH, load, spread, store
 from dpregret.core.losses import KINK
-from dpregret.core.sums import add_product, dot
+from dpregret.core.sums import add_product
 
 
 @compiled
@@ -28,24 +29,22 @@ def descend(
         return
     settings, runs, dimension = output.shape
     point, gradient, work = np.empty(dimension), np.empty(dimension), np.empty((3, states.shape[2]))
+    scales = np.empty(len(shares))
     for setting in range(settings):
         for run in range(runs):
             state, released = states[setting, run], output[setting, run]
             for now in range(len(steps)):
-                place(potential, numbers, state, point)
+                place(potential, numbers, state, point, work)
+                first, last = (chosen[now, run], chosen[now, run] + 1) if len(chosen) else (0, len(shares))
+                own = min(run, atoms.shape[1] - 1)
+                for each in range(first, last):
+                    scales[each] = shares[each]
+                    if kind == KINK:
+                        scales[each] /= max(np.sqrt(_square(point, atoms[each, own])), FLOOR)
+                unit = units[now, run] if len(units) else point[:0]
+                _follow(scales, atoms, first, last, own, noise[setting], unit, steps[now, setting], point, gradient)
                 for j in range(dimension):
                     released[j] = point[j] + (released[j] if averaged else 0.0)
-                    gradient[j] = 0.0
-                first, last = (chosen[now, run], chosen[now, run] + 1) if len(chosen) else (0, len(shares))
-                for each in range(first, last):
-                    atom = atoms[each, min(run, atoms.shape[1] - 1)]
-                    _add_gradient(kind, shares[each], atom, point, gradient, work[0, :dimension])
-                if len(units):
-                    scale, unit = noise[setting], units[now, run]
-                    for j in range(dimension):
-                        gradient[j] += scale * unit[j]
-                for j in range(dimension):
-                    gradient[j] *= steps[now, setting]
                 step(potential, numbers, state, gradient, work)
 
 
@@ -61,7 +60,7 @@ def descend_on_form(
     for now in range(len(steps)):
         for setting in range(settings):
             for run in range(runs):
-                place(potential, numbers, states[setting, run], points[setting * runs + run])
+                place(potential, numbers, states[setting, run], points[setting * runs + run], work)
         gradients[:] = 0.0
         add_product(points, gram, gradients)
         for setting in range(settings):
@@ -81,11 +80,42 @@ def descend_on_form(
 
 
 @compiled
-def _add_gradient(kind: int, share: float, atom: Array, point: Array, gradient: Array, apart: Array) -> None:
-    for j in range(len(point)):
-        apart[j] = point[j] - atom[j]
-    scale = share
-    if kind == KINK:
-        scale = share / max(np.sqrt(dot(apart, apart)), FLOOR)
-    for j in range(len(point)):
-        gradient[j] += scale * apart[j]
+def _follow(
+    scales: Array, atoms: Array, first: int, last: int, run: int, loud: float, unit: Array, length: float,
+    point: Array, gradient: Array,
+) -> None:  # fmt: skip
+    """Write length times the sum of scale (x - atom), and of noise: loud times a unit (d,), or (0,)."""
+    d, noisy = len(point), len(unit) > 0
+    whole, wide = d // WIDTH * WIDTH, atoms.shape[1] * d
+    for j in range(0, whole, WIDTH):
+        x, slope = load(point, j), spread(0.0)
+        for each in range(first, last):
+            slope = slope + spread(scales[each]) * (x - load(atoms, each * wide + run * d + j))
+        if noisy:
+            slope = slope + spread(loud) * load(unit, j)
+        store(gradient, j, slope * spread(length))
+    for j in range(whole, d):
+        rest = 0.0
+        for each in range(first, last):
+            rest += scales[each] * (point[j] - atoms[each, run, j])
+        gradient[j] = (rest + loud * unit[j] if noisy else rest) * length
+
+
+@inlined
+def _square(point: Array, atom: Array) -> float:
+    """|x - c|^2, in the order of `core.sums.dot`."""
+    whole = len(point) // 8 * 8
+    a = b = c = d = e = f = g = h = 0.0
+    for k in range(0, whole, 8):
+        a += (point[k] - atom[k]) * (point[k] - atom[k])
+        b += (point[k + 1] - atom[k + 1]) * (point[k + 1] - atom[k + 1])
+        c += (point[k + 2] - atom[k + 2]) * (point[k + 2] - atom[k + 2])
+        d += (point[k + 3] - atom[k + 3]) * (point[k + 3] - atom[k + 3])
+        e += (point[k + 4] - atom[k + 4]) * (point[k + 4] - atom[k + 4])
+        f += (point[k + 5] - atom[k + 5]) * (point[k + 5] - atom[k + 5])
+        g += (point[k + 6] - atom[k + 6]) * (point[k + 6] - atom[k + 6])
+        h += (point[k + 7] - atom[k + 7]) * (point[k + 7] - atom[k + 7])
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for k in range(whole, len(point)):
+        total += (point[k] - atom[k]) * (point[k] - atom[k])
+    return total

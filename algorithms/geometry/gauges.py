@@ -8,14 +8,19 @@ answers with a subgradient nu of gamma at w, within the hull: <nu, w> = gamma(w)
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
-from dpregret.core.sums import product, vecdot
+from dpregret.core.compiled import compiled
+from dpregret.core.sums import dot, product
 
 Oracle = Callable[[Array], Array]
 """Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""
+
+FEW = 256  # dimensions in which the normals of all facets are kept
 
 
 class CoordinateGauge:
@@ -29,13 +34,35 @@ class CoordinateGauge:
 
     def __call__(self, offsets: Array) -> Array:
         """+-e_i over its bound, i the coordinate that is farthest out, within the hull."""
-        shares = np.maximum(-offsets / self.below, offsets / self.above)
-        place = np.argmax(shares, axis=-1)
-        low = np.take_along_axis(offsets, place[..., None], axis=-1) < 0.0
-        size = np.where(low, -1.0 / self.below[place][..., None], 1.0 / self.above[place][..., None])
-        normals = np.zeros_like(offsets)
-        np.put_along_axis(normals, place[..., None], size, axis=-1)
-        return self.along(normals)
+        dimension = len(self.below)
+        facets = _farthest(np.ascontiguousarray(offsets).reshape(-1, dimension), self.below, self.above)
+        found = self._normals[facets] if dimension <= FEW else self.along(self._across(facets))
+        return found.reshape(offsets.shape)
+
+    def _across(self, facets: NDArray[np.int64]) -> Array:
+        """+-e_i over its bound, (facets, d)."""
+        rows, across = np.arange(len(facets)), np.zeros((len(facets), len(self.below)))
+        across[rows, facets % len(self.below)] = np.concatenate([-1.0 / self.below, 1.0 / self.above])[facets]
+        return across
+
+    @cached_property
+    def _normals(self) -> Array:
+        """Of all facets, lower bounds before upper."""
+        return self.along(self._across(np.arange(2 * len(self.below))))
+
+
+@compiled
+def _farthest(offsets: Array, below: Array, above: Array) -> NDArray[np.int64]:
+    """The facet of each row (n, d) that it is farthest out at: i for the lower bound of coordinate i, or d + i."""
+    facets = np.empty(len(offsets), dtype=np.int64)
+    for row in range(len(offsets)):
+        most, place = -np.inf, 0
+        for i in range(len(below)):
+            share = max(-offsets[row, i] / below[i], offsets[row, i] / above[i])
+            if share > most:
+                most, place = share, i
+        facets[row] = place if offsets[row, place] < 0.0 else len(below) + place
+    return facets
 
 
 class FacetGauge:
@@ -54,7 +81,19 @@ def separation_by(gauge: Oracle) -> Oracle:
     """The separation oracle of a gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z> for all z of the set."""
 
     def separate(offsets: Array) -> Array:
-        normals = gauge(offsets)
-        return np.where(vecdot(normals, offsets)[..., None] > 1.0, normals, 0.0)
+        normals = np.ascontiguousarray(gauge(offsets))
+        dimension = normals.shape[-1]
+        cleared = _cleared(normals.reshape(-1, dimension), np.ascontiguousarray(offsets).reshape(-1, dimension))
+        return cleared.reshape(normals.shape)
 
     return separate
+
+
+@compiled
+def _cleared(normals: Array, offsets: Array) -> Array:
+    """Rows nu (n, d) where <nu, w> > 1, else zero."""
+    cleared = np.zeros_like(normals)
+    for row in range(len(normals)):
+        if dot(normals[row], offsets[row]) > 1.0:
+            cleared[row] = normals[row]
+    return cleared

@@ -103,8 +103,9 @@ class EuclideanPotential(Potential):
 class EntropyPotential(Potential):
     """sum_i w_i ln(k w_i) over weights w of k vertices: exponentiated gradient; modulus 1 in |w|_1, maximum ln k.
 
-    The state is the weights. A difference of weights has an image of no larger gauge in the body, the symmetric
-    hull of the vertices, and the dual norm of a lifted gradient is its largest value on the body.
+    The state is the logarithms of the weights up to one constant: no weight is lost to rounding for ever. A difference
+    of weights has an image of no larger gauge in the body, the symmetric hull of the vertices, and the dual norm of a
+    lifted gradient is its largest value on the body.
     """
 
     name = "entropy"
@@ -120,20 +121,29 @@ class EntropyPotential(Potential):
 
     def start(self) -> Array:
         """Equal weights (k,)."""
-        return np.full(self.weight_count, 1.0 / self.weight_count)
+        return np.zeros(self.weight_count)
+
+    def lift(self, weights: Array) -> Array:
+        """States of weights (..., k)."""
+        states: Array = log(weights)
+        return states
+
+    def point(self, states: Array) -> Array:
+        """The weights, where they are the point."""
+        return softmax(states)
 
     def value(self, states: Array) -> Array:
         """sum_i w_i ln(k w_i), 0 ln 0 = 0."""
         from scipy.special import xlogy
 
-        total: Array = xlogy(states, states * self.weight_count).sum(axis=-1)
+        weights = softmax(states)
+        total: Array = xlogy(weights, weights * self.weight_count).sum(axis=-1)
         return total
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """Weights in proportion to w_i exp(-<g, v_i>), by logarithms."""
-        # A weight that rounding has made zero would stay zero for ever.
-        logits = log(np.maximum(states, np.finfo(float).tiny)) - self.scores(scaled_gradients)
-        return softmax(logits)
+        """Weights in proportion to w_i exp(-<g, v_i>)."""
+        moved: Array = states - self.scores(scaled_gradients)
+        return moved
 
 
 class SimplexEntropy(EntropyPotential):
@@ -170,7 +180,7 @@ class SignedEntropy(EntropyPotential):
 
     def point(self, states: Array) -> Array:
         """R (w_plus - w_minus)."""
-        plus, minus = np.split(states, 2, axis=-1)
+        plus, minus = np.split(softmax(states), 2, axis=-1)
         image: Array = self._ball.radius * (plus - minus)
         return image
 
@@ -198,5 +208,5 @@ class VertexEntropy(EntropyPotential):
 
     def point(self, states: Array) -> Array:
         """Sum of w_i v_i."""
-        image = product(states, self._vertices)
+        image = product(softmax(states), self._vertices)
         return image

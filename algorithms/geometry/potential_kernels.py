@@ -6,14 +6,16 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.elementary import exp_of, log_of, power_of
+from dpregret.core.elementary import log_of, power_of
+from dpregret.core.elementary_lanes import exponentials, power_lanes
+from dpregret.core.lanes import WIDTH, added, largest, load, spread, store, where_less
 from dpregret.core.rounds import project
 from dpregret.core.sums import dot
 
 ENTROPY, SIGNED_ENTROPY, Q_NORM, GROUPED = range(4, 8)
 """Kinds below 4 are Euclidean, on the sets of core/kernels.py."""
 
-TINY = float(np.finfo(float).tiny)
+SETTLED = 1e-13  # of ln(norm), whose rounding is a tenth of it
 CLOSE = 1e-9  # relative length of Newton's last step, whose error is about its square
 
 
@@ -29,29 +31,36 @@ class PotentialRule(NamedTuple):
 
 
 @compiled
-def place(kind: int, numbers: Array, state: Array, point: Array) -> None:
-    """Write the point (d,) of a state (k,)."""
-    if kind == SIGNED_ENTROPY:
-        half = len(point)
-        plus, minus = state[:half], state[half:]
+def place(kind: int, numbers: Array, state: Array, point: Array, work: Array) -> None:
+    """Write the point (d,) of a state (k,); work (3, k) is scratch."""
+    half = len(point)
+    if kind == ENTROPY:
+        share = 1.0 / exponentials(state, _largest(state), point)
         for j in range(half):
-            point[j] = numbers[0] * (plus[j] - minus[j])
+            point[j] *= share
+    elif kind == SIGNED_ENTROPY:
+        weights = work[0]
+        share = numbers[0] / exponentials(state, _largest(state), weights)
+        for j in range(half):
+            point[j] = share * (weights[j] - weights[half + j])
     else:
-        for j in range(len(point)):
-            point[j] = state[j]
+        skipped = len(state) - half
+        for j in range(half):
+            point[j] = state[skipped + j]
 
 
 @compiled
 def step(kind: int, numbers: Array, state: Array, gradient: Array, work: Array) -> None:
-    """Move a state (k,) along the scaled gradient (d,), in place; work (3, k) is scratch."""
+    """Move a state (k,) along the scaled gradient (d,), in place, which is lost; work (3, k) is scratch."""
     if kind == ENTROPY:
-        _tilt(state, gradient)
+        for j in range(len(state)):
+            state[j] -= gradient[j]
     elif kind == SIGNED_ENTROPY:
-        scores, half = work[0], len(gradient)
+        half = len(gradient)
         for j in range(half):
-            scores[j] = numbers[0] * gradient[j]
-            scores[half + j] = -scores[j]
-        _tilt(state, scores)
+            score = numbers[0] * gradient[j]
+            state[j] -= score
+            state[half + j] += score
     elif kind == Q_NORM:
         _q_norm_step(numbers[0], numbers[1], numbers[2], state, gradient, work)
     elif kind == GROUPED:
@@ -64,15 +73,15 @@ def step(kind: int, numbers: Array, state: Array, gradient: Array, work: Array) 
 
 @compiled
 def _largest(values: Array) -> float:
-    """The largest of numbers >= 0 and 0."""
-    a = b = c = d = 0.0
-    whole = len(values) // 4 * 4
-    for j in range(0, whole, 4):
-        a, b = max(values[j], a), max(values[j + 1], b)
-        c, d = max(values[j + 2], c), max(values[j + 3], d)
-    for j in range(whole, len(values)):
-        a = max(values[j], a)
-    return max(max(a, b), max(c, d))
+    """The largest number."""
+    whole, first = len(values) // WIDTH * WIDTH, spread(values[0])
+    for k in range(0, whole, WIDTH):
+        some = load(values, k)
+        first = where_less(first, some, some, first)
+    most: float = largest(first)
+    for k in range(whole, len(values)):
+        most = max(values[k], most)
+    return most
 
 
 @compiled
@@ -96,21 +105,6 @@ def _sum(values: Array) -> float:
 
 
 @compiled
-def _tilt(weights: Array, scores: Array) -> None:
-    """Weights in proportion to w_i exp(-score_i)."""
-    largest = -np.inf
-    for j in range(len(weights)):
-        weights[j] = log_of(weights[j] if weights[j] > TINY else TINY) - scores[j]
-    for j in range(len(weights)):
-        largest = weights[j] if weights[j] > largest else largest
-    for j in range(len(weights)):
-        weights[j] = exp_of(weights[j] - largest)
-    total = _sum(weights)
-    for j in range(len(weights)):
-        weights[j] /= total
-
-
-@compiled
 def _newton(value: float, slope: float, root: float, low: float, high: float, length: float) -> tuple[float, bool]:
     """Newton's next point where it stays between low and high and halves the step, else the midpoint; is it there?"""
     if value == 0.0:
@@ -124,73 +118,69 @@ def _newton(value: float, slope: float, root: float, low: float, high: float, le
 
 @compiled
 def _q_norm_step(radius: float, dual: float, modulus: float, state: Array, gradient: Array, work: Array) -> None:
-    rise = dual - 1.0
-    sizes, kept, low_power = work[0, : len(state)], work[1, : len(state)], work[2, : len(state)]
-    exponent = 1.0 / rise  # q - 1
-    for j in range(len(state)):
-        kept[j] = abs(state[j]) / radius
-        low_power[j] = power_of(kept[j], exponent)
-    norm = max(power_of(dot(kept, low_power), rise / dual), TINY)
-    factor = rise * power_of(norm, 1.0 - exponent)
-    for j in range(len(state)):
-        size = factor * low_power[j]
-        gradient[j] = (size if state[j] > 0.0 else -size) - radius * gradient[j]
-        sizes[j] = abs(gradient[j])
-    largest = _largest(sizes)
-    low, high = rise * modulus, rise
-    height, length = max(min(largest, high), low), high - low
+    """The root from the last step's on, by cubic interpolation of height against ln(norm), two heights at a time."""
+    d, rise = len(gradient), dual - 1.0
+    slopes, point = state[:d], state[d:]
+    sizes, kept, powers = work[0, :d], work[1, :d], work[2, :d]
+    for j in range(d):
+        sizes[j], kept[j] = abs(slopes[j]), abs(point[j])
+    last, inside = _largest(sizes), _sum(kept) < radius * (1.0 - CLOSE)
+    for j in range(d):
+        slopes[j] -= radius * gradient[j]
+        sizes[j] = abs(slopes[j])
+    top = _largest(sizes)
+    low, high = min(rise * modulus, top), min(rise, top)
+    height = high if inside else min(max(last, low), high)
+    norm = ones = old_height = old_excess = old_pace = 0.0
     for attempt in range(100):
-        _shrunk_powers(sizes, largest, height, rise - 1.0, kept, low_power)
-        ones, lengths = dot(kept, low_power), _squares(kept, low_power)
+        zeroth, ones, lengths = _shrunk_powers(sizes, top, height, rise - 1.0, kept, powers)
         norm = height / rise * power_of(lengths, (1.0 - rise) / dual) * ones
-        if attempt == 0 and norm <= 1.0 and height <= largest:
+        excess = log_of(norm)
+        if abs(excess) <= SETTLED or (norm < 1.0 and height >= high) or not high > low:
             break
-        low, high = (low, height) if norm > 1.0 else (height, high)
-        growth = ((1.0 - rise) * ones / lengths + rise * _sum(low_power) / ones) / height
-        found, settled = _newton(norm - 1.0, norm * growth, height, low, high, length)
-        height, length = found, abs(found - height)
-        if settled:
-            break
-    height = min(height, largest)
-    _shrunk_powers(sizes, largest, height, rise - 1.0, kept, low_power)
-    ones, lengths = dot(kept, low_power), _squares(kept, low_power)
-    norm = height / rise * power_of(lengths, (1.0 - rise) / dual) * ones
-    scale = radius * norm / ones
-    for j in range(len(state)):
-        size = low_power[j] * kept[j] * scale
-        state[j] = size if gradient[j] > 0.0 else -size
+        low, high = (low, height) if excess > 0.0 else (height, high)
+        pace = height / ((1.0 - rise) * ones / lengths + rise * zeroth / ones)
+        bend, apart = 0.0, excess - old_excess
+        if attempt > 0 and apart != 0.0:
+            mean = (height - old_height) / apart
+            bend = (pace - mean - (pace - mean - (mean - old_pace)) * old_excess / apart) / apart
+        old_height, old_excess, old_pace = height, excess, pace
+        height = min(height + excess * (excess * bend - pace), high)
+        if not low <= height <= high:
+            height = low + 0.5 * (high - low)
+            if height in (low, high):
+                break
+    scale, tall = radius * min(norm, 1.0) / ones, height
+    for j in range(d):
+        size, slope = powers[j] * scale, tall * kept[j]
+        point[j] = size if slopes[j] > 0.0 else -size
+        slopes[j] = slope if slopes[j] > 0.0 else -slope
 
 
 @compiled
-def _shrunk_powers(sizes: Array, largest: float, height: float, exponent: float, kept: Array, low_power: Array) -> None:
-    """t = (1 - (largest - size) / height)_+ and t^exponent, 0 where t = 0."""
-    inverse = 1.0 / height if height > 0.0 else 1.0
-    for j in range(len(sizes)):
-        left = 1.0 - (largest - sizes[j]) * inverse
-        left = left if left > 0.0 else 0.0
-        power = power_of(left, exponent)
-        kept[j] = left
-        low_power[j] = power if left > 0.0 else 0.0
-
-
-@compiled
-def _squares(kept: Array, low_power: Array) -> float:
-    """sum of t^(exponent + 2), in the order of `dot`."""
-    whole = len(kept) // 8 * 8
-    a = b = c = d = e = f = g = h = 0.0
-    for k in range(0, whole, 8):
-        a += low_power[k] * kept[k] * kept[k]
-        b += low_power[k + 1] * kept[k + 1] * kept[k + 1]
-        c += low_power[k + 2] * kept[k + 2] * kept[k + 2]
-        d += low_power[k + 3] * kept[k + 3] * kept[k + 3]
-        e += low_power[k + 4] * kept[k + 4] * kept[k + 4]
-        f += low_power[k + 5] * kept[k + 5] * kept[k + 5]
-        g += low_power[k + 6] * kept[k + 6] * kept[k + 6]
-        h += low_power[k + 7] * kept[k + 7] * kept[k + 7]
-    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
-    for k in range(whole, len(kept)):
-        total += low_power[k] * kept[k] * kept[k]
-    return total
+def _shrunk_powers(
+    sizes: Array, highest: float, height: float, exponent: float, kept: Array, powers: Array
+) -> tuple[float, float, float]:
+    """Write t = (1 - (highest - size) / height)_+ and t^(exponent + 1); sums of t^exponent, these, t^(exponent + 2)."""
+    inverse, whole = 1.0 / height if height > 0.0 else 1.0, len(sizes) // WIDTH * WIDTH
+    top, rate, one, none, bend = spread(highest), spread(inverse), spread(1.0), spread(0.0), spread(exponent)
+    first = second = third = none
+    for j in range(0, whole, WIDTH):
+        left = one - (top - load(sizes, j)) * rate
+        left = where_less(left, none, none, left)
+        low = power_lanes(left, bend)
+        power = low * left
+        store(kept, j, left)
+        store(powers, j, power)
+        first, second, third = first + low, second + power, third + power * left
+    zeroth, ones, lengths = added(first), added(second), added(third)
+    for j in range(whole, len(sizes)):
+        rest = 1.0 - (highest - sizes[j]) * inverse
+        kept[j] = rest if rest > 0.0 else 0.0
+        low_power = power_of(rest, exponent) if rest > 0.0 else 0.0
+        powers[j] = low_power * kept[j]
+        zeroth, ones, lengths = zeroth + low_power, ones + powers[j], lengths + powers[j] * kept[j]
+    return zeroth, ones, lengths
 
 
 @compiled

@@ -47,6 +47,8 @@ class QNormPotential(Potential):
     Modulus 1 in |.|_q, which makes it d^(-2/s) >= e^-2 in l1, since |x|_1 <= d^(1/s) |x|_q. Maximum, at the
     vertices, (s - 1) / 2 (Talwar, Thakurta & Zhang 2015, Fact 3.4 and Claim 3.5 for the d vertices e_j; the
     factor 1 / (4 (q - 1)) printed there has modulus 1/2). The printed q is for d >= 8; below that q = 2 does.
+
+    The state is the gradient of Psi in x / R, and then the point, which follows from it without finding it again.
     """
 
     name = "q-norm"
@@ -61,12 +63,23 @@ class QNormPotential(Potential):
         self.modulus = float(ball.dimension ** (-2.0 / self._dual))
 
     def start(self) -> Array:
-        """The origin (d,)."""
-        return self.body.center()
+        """The origin twice (2 d,)."""
+        return np.tile(self.body.center(), 2)
+
+    def lift(self, points: Array) -> Array:
+        """States of points (..., d)."""
+        units = points / self._radius
+        norms = np.maximum(self._norm(units), np.finfo(float).tiny)[..., None]
+        sizes = self._rise * norms * power(np.abs(units) / norms, self.exponent - 1.0)
+        return np.concatenate([np.copysign(sizes, units), points], axis=-1)
+
+    def point(self, states: Array) -> Array:
+        """The second half."""
+        return states[..., self.body.dimension :]
 
     def value(self, states: Array) -> Array:
         """|x / R|_q^2 / (2 (q - 1))."""
-        half: Array = 0.5 * self._rise * self._norm(states / self._radius) ** 2
+        half: Array = 0.5 * self._rise * self._norm(self.point(states) / self._radius) ** 2
         return half
 
     def _norm(self, points: Array) -> Array:
@@ -75,10 +88,7 @@ class QNormPotential(Potential):
 
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """The inverse gradient map of the soft-thresholded dual vector; the threshold is a scalar root a row."""
-        units = states / self._radius
-        norms = np.maximum(self._norm(units), np.finfo(float).tiny)[..., None]
-        sizes = self._rise * norms * power(np.abs(units) / norms, self.exponent - 1.0)
-        duals = np.copysign(sizes, units) - self._radius * scaled_gradients
+        duals = states[..., : self.body.dimension] - self._radius * scaled_gradients
         largest = np.abs(duals).max(axis=-1)
         drops = largest[..., None] - np.abs(duals)
         high = np.full_like(largest, self._rise)
@@ -96,7 +106,8 @@ class QNormPotential(Potential):
         kept, low_power, norm = self._inverse(height, drops)
         powers = low_power * kept
         scale = self._radius * norm / powers.sum(axis=-1)
-        moved: Array = np.copysign(powers * scale[..., None], duals)
+        sizes = np.concatenate([height[..., None] * kept, powers * scale[..., None]], axis=-1)
+        moved: Array = np.copysign(sizes, np.concatenate([duals, duals], axis=-1))
         return moved
 
     @property

@@ -23,11 +23,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.gradients import GradientDescent, columns
 from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.core.compiled import compiled
+from dpregret.core.sums import dot
 
 
 class SeparationDescent(GradientDescent):
@@ -67,11 +69,7 @@ class SeparationDescent(GradientDescent):
         rows = moved.reshape(-1, moved.shape[-1])
         left = np.arange(len(rows))
         while len(left):  # line 4
-            normals = self.separation(rows[left])
-            lengths = np.sqrt(vecdot(normals, normals))
-            outside = lengths > 0.0
-            left, normals = left[outside], normals[outside] / lengths[outside, None]
-            rows[left] -= self.shrinking * self.inner * normals  # line 5
+            left = pull(rows, left, self.separation(rows[left]), self.shrinking * self.inner)  # line 5
         self.point = self.center + rows.reshape(moved.shape)  # line 6
 
     def bound(self, rounds: int) -> Array:
@@ -81,6 +79,22 @@ class SeparationDescent(GradientDescent):
         shrunk = self.shrinking * self.reach * self.lipschitz * times
         bound: Array = self.reach**2 / (2 * eta) + eta * square * times / 2 + shrunk
         return bound
+
+
+@compiled
+def pull(rows: Array, left: NDArray[np.int64], normals: Array, length: float) -> NDArray[np.int64]:
+    """Line 5 for the rows (n, d) named by `left`, in place: which of them had a normal (left, d) that is not zero."""
+    moved = 0
+    outside = np.empty_like(left)
+    for place in range(len(left)):
+        row, normal = left[place], normals[place]
+        square = dot(normal, normal)
+        if square > 0.0:
+            for k in range(len(normal)):
+                rows[row, k] -= length * (normal[k] / np.sqrt(square))
+            outside[moved] = row
+            moved += 1
+    return outside[:moved]
 
 
 class PrivateSeparationDescent(SeparationDescent):

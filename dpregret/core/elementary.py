@@ -25,8 +25,8 @@ WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which st
 ONE = 0x3FF0000000000000  # the bits of 1.0
 ROOT = 0x3FE6A09E667F3BCD  # and of sqrt(1/2)
 
-_EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
-_LOG = tuple(2.0 / (2 * k + 3) for k in range(11))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
+EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
+LOG = tuple(2.0 / (2 * k + 3) for k in range(11))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
 
 
 @inlined
@@ -36,16 +36,16 @@ def _scaled_exp(high: float, low: float) -> float:
     value = 710.0 if value > 710.0 else value
     twos = fused(value, INVERSE, WHOLE) - WHOLE
     r = fused(-twos, LN2_LOW, fused(-twos, LN2_HIGH, value) + low)
-    total = fused(r, _EXP[13], _EXP[12])
-    total = fused(r, total, _EXP[11])
-    total = fused(r, total, _EXP[10])
-    total = fused(r, total, _EXP[9])
-    total = fused(r, total, _EXP[8])
-    total = fused(r, total, _EXP[7])
-    total = fused(r, total, _EXP[6])
-    total = fused(r, total, _EXP[5])
-    total = fused(r, total, _EXP[4])
-    total = fused(r, total, _EXP[3])
+    total = fused(r, EXP[13], EXP[12])
+    total = fused(r, total, EXP[11])
+    total = fused(r, total, EXP[10])
+    total = fused(r, total, EXP[9])
+    total = fused(r, total, EXP[8])
+    total = fused(r, total, EXP[7])
+    total = fused(r, total, EXP[6])
+    total = fused(r, total, EXP[5])
+    total = fused(r, total, EXP[4])
+    total = fused(r, total, EXP[3])
     total = fused(r, total, 0.5)
     total = fused(r * r, total, r) + 1.0
     half = fused(twos, 0.5, WHOLE)
@@ -67,16 +67,16 @@ def _log_parts(value: float) -> tuple[float, float]:
     s = f * inverse
     rest = fused(-s, f - (below - 2.0), fused(-s, below, f)) * inverse
     z = s * s
-    total = fused(z, _LOG[10], _LOG[9])
-    total = fused(z, total, _LOG[8])
-    total = fused(z, total, _LOG[7])
-    total = fused(z, total, _LOG[6])
-    total = fused(z, total, _LOG[5])
-    total = fused(z, total, _LOG[4])
-    total = fused(z, total, _LOG[3])
-    total = fused(z, total, _LOG[2])
-    total = fused(z, total, _LOG[1])
-    total = fused(z, total, _LOG[0])
+    total = fused(z, LOG[10], LOG[9])
+    total = fused(z, total, LOG[8])
+    total = fused(z, total, LOG[7])
+    total = fused(z, total, LOG[6])
+    total = fused(z, total, LOG[5])
+    total = fused(z, total, LOG[4])
+    total = fused(z, total, LOG[3])
+    total = fused(z, total, LOG[2])
+    total = fused(z, total, LOG[1])
+    total = fused(z, total, LOG[0])
     large = count * LN2_HIGH
     high = large + 2.0 * s
     low = (large - high) + 2.0 * s  # exact: |large| is 0 or more than |2 s|

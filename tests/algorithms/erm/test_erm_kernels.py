@@ -98,7 +98,8 @@ def test_compiled_descents_are_plain_descents(
     for compiled in (True, False):
         domain = CountedSet(make_set(set_name, dimension))
         data = make_risk(risk, domain, samples, [np.random.default_rng([4, each]) for each in range(3)])
-        silent = 1e9 if variant == "sampled" else np.inf  # without any noise it meets kinks, where slopes jump
+        tilted = (kind.potential_name, risk) == ("entropy", "norm-kink-risk")
+        silent = 1e9 if tilted or variant == "sampled" else np.inf  # without any noise it meets kinks: slopes jump
         budgets = [Budget(epsilon, 1e-6) for epsilon in (0.5, 8.0, silent)]
         learner = kind(ErmProblem(domain, data), budgets, 3, variant)
         assert learner._compiled() is not None
@@ -132,7 +133,7 @@ def test_a_compiled_step_is_the_potentials(set_name: str, name: str, dimension: 
         step(*rule, moved, gradient.copy(), work)
         plain = potential.step(plain, gradient)
         np.testing.assert_allclose(moved, plain, rtol=1e-11, atol=1e-14)
-        place(*rule, moved, point)
+        place(*rule, moved, point, work)
         np.testing.assert_allclose(point, potential.point(plain), rtol=0, atol=1e-13)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import Potential, make_potential, make_set
+from dpregret.core.elementary import softmax
 
 VERTICES = np.random.default_rng(11).normal(size=(6, 3))
 
@@ -176,11 +177,17 @@ def gradient_of(formula, point):
     return result
 
 
+def variables(potential, states):
+    """What the formulas are written in: weights, or points."""
+    return softmax(states) if potential.name == "entropy" else potential.point(states)
+
+
 def test_value_is_the_formula(example, generator):
     states = walk(example.potential, generator, 10)
-    expected = [example.formula(state) for state in states]
+    found = variables(example.potential, states)
+    expected = [example.formula(each) for each in found]
     np.testing.assert_allclose(example.potential.value(states), expected, rtol=1e-12, atol=1e-15)
-    inner = 0.05 + states[0]
+    inner = 0.05 + found[0]
     np.testing.assert_allclose(example.gradient(inner), gradient_of(example.formula, inner), rtol=0, atol=1e-6)
 
 
@@ -190,13 +197,14 @@ def test_step_solves_the_convex_programme(example, generator):
     dimension = potential.point(old_states).shape[-1]
     for state, size in zip(old_states, [0.01, 0.1, 0.5, 1.0, 3.0, 10.0], strict=True):
         gradient = size * generator.normal(size=dimension)
-        linear = example.lift_gradient(gradient) - example.gradient(state)
-        variable = cvxpy.Variable(state.size)
+        old = variables(potential, state)
+        linear = example.lift_gradient(gradient) - example.gradient(old)
+        variable = cvxpy.Variable(old.size)
         programme = cvxpy.Problem(
             cvxpy.Minimize(linear @ variable + example.programme(variable)), example.constraints(variable)
         )
         programme.solve(solver="CLARABEL")
-        moved = potential.step(state, gradient)
+        moved = variables(potential, potential.step(state, gradient))
         assert linear @ moved + example.formula(moved) <= programme.value + 1e-6
         np.testing.assert_allclose(moved, variable.value, rtol=0, atol=3e-3)
         assert all(each.violation().max() <= 1e-6 for each in programme.constraints)
@@ -209,13 +217,13 @@ def test_step_meets_first_order_optimality(example, generator):
     dimension = potential.point(old_states).shape[-1]
     for state in old_states:
         gradient = generator.normal(size=dimension)
-        moved = potential.step(state, gradient)
+        old, moved = (variables(potential, each) for each in (state, potential.step(state, gradient)))
         if potential.name == "entropy":
             # The minimiser is interior: the gradient of the Lagrangian is constant over the weights.
-            residual = example.lift_gradient(gradient) + np.log(moved / state)
+            residual = example.lift_gradient(gradient) + np.log(moved / old)
             assert np.ptp(residual) <= 1e-12
             continue
-        residual = gradient + example.gradient(moved) - example.gradient(state)
+        residual = gradient + example.gradient(moved) - example.gradient(old)
         constraint_set = make_set("box", 3, lower=-0.5, upper=1.0) if potential.name == "euclidean" else potential.body
         assert residual @ (constraint_set.linear_oracle(residual) - moved) >= -1e-12 * (1 + np.abs(gradient).max())
         assert constraint_set.violation(moved) <= 1e-14
@@ -241,6 +249,16 @@ def test_known_maxima():
     exponent = 1 / (2 * np.log(128))
     expected = 4 * np.sqrt(np.e) * np.log(128) / (2**exponent * (1 + exponent))
     assert make_potential(make_set("nuclear", 64**2)).maximum == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", ["q-norm", "q-norm-in-12", "simplex-entropy", "vertex-entropy"])
+def test_a_state_is_lifted_from_what_it_stands_for(name, generator):
+    potential = EXAMPLES[name]().potential
+    states = walk(potential, generator, 10)
+    lifted = potential.lift(variables(potential, states))
+    if potential.name == "entropy":
+        lifted, states = (each - each[:, :1] for each in (lifted, states))
+    np.testing.assert_allclose(lifted, states, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("side", [1, 2, 3, 6])
