@@ -202,7 +202,7 @@ def play_on_ball(
                 for lane in range(WIDTH):
                     places[lane] = (now * vectors.shape[1] + min(own[lane], vectors.shape[1] - 1)) * d
                 _gather(vectors, places, d, vector, 1.0)
-            for lane in range(WIDTH if loss == LOGISTIC or loss == SQUARED else 0):
+            for lane in range(WIDTH if loss in (LOGISTIC, SQUARED) else 0):
                 marks[lane] = labels[min(now, len(labels) - 1), min(own[lane], labels.shape[1] - 1)]
             _slopes(loss, loss_constants, x, center, vector, marks, found)
             store(results, 0, load(results, 0) + load(found, 0))
@@ -221,13 +221,15 @@ def play_on_ball(
                 if learner == EXPLICIT:
                     _slopes(loss, loss_constants, total, center, vector, marks, found)
                 _move(learner, a, b, x, total, other, origin, center, vector, noise, found)
-            if learner == IMPLICIT or learner == EXPLICIT:
+            if learner in (IMPLICIT, EXPLICIT):
                 _project(total, nothing, radius)
                 for k in range(0, d * WIDTH, WIDTH):
                     store(x, k, load(total, k) + load(noise, k) / spread(b))
             _project(x, nothing, radius)
-            if learner == RESTARTED and coefficients[now, 2]:
-                total[:], other[:], x[:] = 0.0, noise, origin
+            for k in range(0, d * WIDTH if learner == RESTARTED and coefficients[now, 2] else 0, WIDTH):
+                store(total, k, spread(0.0))
+                store(other, k, load(noise, k))
+                store(x, k, load(origin, k))
         for lane in range(min(WIDTH, runs - first)):
             run = own[lane]
             cumulative[run], norms[run] = results[0, lane], results[1, lane]

@@ -91,7 +91,9 @@ def turn(typing: Any, rows: Any, places: Any, offset: Any, factor: Any, into: An
             held.append(builder.fmul(times, builder.load(_place(context, builder, kind, array, place), align=8)))
         for size in (1, 2, 4):  # blocks of that size change places across the diagonal
             low = ir.Constant(ir.VectorType(word, WIDTH), [j + (WIDTH - size) * bool(j & size) for j in range(WIDTH)])
-            high = ir.Constant(ir.VectorType(word, WIDTH), [j + (size if not j & size else WIDTH) for j in range(WIDTH)])
+            high = ir.Constant(
+                ir.VectorType(word, WIDTH), [j + (size if not j & size else WIDTH) for j in range(WIDTH)]
+            )
             for each in range(WIDTH):
                 if not each & size:
                     pair = held[each], held[each | size]
@@ -110,12 +112,16 @@ def collect(typing: Any, array: Any, places: Any, offset: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind, indices = signature.args[:2]
-        rows, where = (context.make_array(each)(context, builder, value) for each, value in
-                       zip((kind, indices), arguments[:2], strict=True))
+        rows, where = (
+            context.make_array(each)(context, builder, value)
+            for each, value in zip((kind, indices), arguments[:2], strict=True)
+        )
         found, word = ir.Constant(_VECTOR, ir.Undefined), ir.IntType(32)
         for lane in range(WIDTH):
             place = builder.add(builder.load(builder.gep(where.data, [ir.Constant(word, lane)])), arguments[2])
-            found = builder.insert_element(found, builder.load(builder.gep(rows.data, [place])), ir.Constant(word, lane))
+            found = builder.insert_element(
+                found, builder.load(builder.gep(rows.data, [place])), ir.Constant(word, lane)
+            )
         return found
 
     return lanes(array, places, types.int64), code
