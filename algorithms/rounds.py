@@ -185,10 +185,11 @@ class CompiledRounds:
     """One learner at play in compiled code; `None` from `of` where one of the parts has no kernel."""
 
     def __init__(self, learner: Any, step: Step, kernel: Any):
-        from dpregret.core import rounds
+        from dpregret.core import ball_rounds, rounds
 
         self.learner, self.step = learner, step
         self.loops: Any = rounds
+        self.eight: Any = ball_rounds  # runs side by side
         inner = learner.domain.inner
         self.place, self.constants = kernel.code, kernel.numbers(inner)
         settings, runs, self.dimension = learner.point.shape
@@ -227,13 +228,18 @@ class CompiledRounds:
         coefficients = np.zeros((5, settings, len(times)))
         for row, number in zip(coefficients, self.step.numbers(self.learner, times), strict=False):
             row[...] = number
+        beside = self.place == BALL and self.step.code in self.eight.LEARNERS and runs >= self.eight.FEWEST
         loss, place, learner = ((0,) * each for each in (losses.code, self.place, self.step.code))
         for setting, columns in enumerate(coefficients.transpose(1, 2, 0).copy()):
-            self.loops.play(
-                loss, place, learner, losses.vectors, losses.anchor, losses.labels, losses.constants, self.constants,
-                columns, units[setting], begun, float(self.scales[setting]), self.point[setting], self.sums[setting],
-                self.origin[setting], cumulative[setting], norms[setting],
+            told = (
+                losses.vectors, losses.anchor, losses.labels, losses.constants, self.constants, columns, units[setting],
+                begun, float(self.scales[setting]), self.point[setting], self.sums[setting], self.origin[setting],
+                cumulative[setting], norms[setting],
             )  # fmt: skip
+            if beside:
+                self.eight.play_on_ball(losses.code, self.step.code, *told)
+            else:
+                self.loops.play(loss, place, learner, *told)
         tally = getattr(self.learner.domain, self.step.tally)
         tally.calls += self.step.calls * len(times)
         self.rows += self.step.calls * len(times) * settings * runs

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import DIRECTION_SQUARE, HALF_SPACE, LossKernel
-from dpregret.core.losses import Loss, Rounds, Series
+from dpregret.core.losses import Loss, Series
 from dpregret.core.sums import vecdot
-from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, sphere_blocks
 from dpregret.datasets.losses import Quadratic
 
 
@@ -100,17 +100,6 @@ class Realizable(Stream):
         self.anchor = domain.target()
         super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
 
-    def _stay(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """Blocks (rounds, runs) of the losses of the set's center."""
-        shape = (1, len(generators))
-        center = np.tile(self.domain.center(), (len(generators), 1))
-        for loss in Rounds(self._losses(generators)):
-            yield np.broadcast_to(loss.value(center), shape)
-
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        stay = prefix_sums(self._stay(generators), checkpoints)
-        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
-
 
 class RealizableQuadratic(Realizable):
     """f_t(x) = (smoothness/2) |x - x0|^2 in every round. No randomness: the generators only count the runs.
@@ -136,12 +125,41 @@ class RealizableQuadratic(Realizable):
         return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
 
 
-class RealizableDirection(Realizable):
+class Directions(Realizable):
+    """Losses `kind(u_t, *fixed)`, u_t uniform on the unit sphere."""
+
+    kind: ClassVar[type[DirectionSquare | HalfSpace]]
+    stochastic = True
+
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        """What all losses share, after the direction."""
+        return (self.anchor,)
+
+    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+        for block in sphere_blocks(generators, self.dimension):
+            yield Series(self.kind, [block], self.fixed)
+
+    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+        wanted, total, done = np.asarray(checkpoints), np.zeros((1, len(generators))), 0
+        sums: list[Array] = []
+        for block in sphere_blocks(generators, self.dimension):
+            values = self.kind(block, *self.fixed).value(self.domain.center())
+            some = np.cumsum(np.concatenate([total, values]), axis=0)  # round after round
+            sums.append(some[wanted[(wanted > done) & (wanted <= done + len(block))] - done])
+            total, done = some[-1:], done + len(block)
+            if done >= wanted[-1]:
+                break
+        stay = np.concatenate(sums)
+        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class RealizableDirection(Directions):
     """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere. Not tight, as above."""
 
     name = "realizable-direction"
     title = "realizable directions"
-    stochastic = True
+    kind = DirectionSquare
     traits = Realizable.traits | {"quadratic-sums"}
 
     def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
@@ -149,12 +167,13 @@ class RealizableDirection(Realizable):
         reach = domain.reach(domain.target())
         super().__init__(domain, smoothness * reach, smoothness)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        for block in sphere_blocks(generators, self.dimension):
-            yield Series(DirectionSquare, [block], [self.anchor, self.smoothness])
+    @property
+    def fixed(self) -> tuple[Any, ...]:
+        """The anchor and the smoothness."""
+        return self.anchor, self.smoothness
 
 
-class HalfSpaces(Realizable):
+class HalfSpaces(Directions):
     """f_t(x) = max(0, <u_t, x - x0>) / 2, u_t uniform on the unit sphere; tight: an error enters to first order.
 
     Lipschitz constant 1/2, no smoothness.
@@ -162,16 +181,12 @@ class HalfSpaces(Realizable):
 
     name = "half-space"
     title = "half spaces"
-    stochastic = True
+    kind = HalfSpace
     traits = frozenset({"best-loss"})
     tight = True
 
     def __init__(self, domain: Domain, strong_convexity: float) -> None:
         super().__init__(domain, 0.5, np.inf)
-
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        for block in sphere_blocks(generators, self.dimension):
-            yield Series(HalfSpace, [block], [self.anchor])
 
 
 def _positive(smoothness: float) -> None:

@@ -1,14 +1,13 @@
 """Compiled steps of noisy descent on a ball, eight runs side by side; rounded as `descent_kernels.descend` rounds."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
+from dpregret.core.compiled import compiled
 from dpregret.core.lanes import WIDTH, load, roots, spread, store, where_less
 from dpregret.core.losses import KINK
+from dpregret.core.sums import squares
 
 FLOOR = 1e-300  # of a distance by which is divided
 
@@ -45,7 +44,7 @@ def descend_on_ball(
                 for each in range(len(met)):
                     share = spread(shares[each])
                     if kind == KINK:
-                        distance = roots(_square(point, met[each]))
+                        distance = roots(squares(point, met[each]))
                         share = share / where_less(distance, spread(FLOOR), spread(FLOOR), distance)
                     store(scales, each * WIDTH, share)
                 if len(units):
@@ -63,36 +62,10 @@ def descend_on_ball(
                     if len(units):
                         slope = slope + loud * load(unit, k)
                     store(point, k, before - slope * length)
-                norm = roots(_square(point, nothing))
+                norm = roots(squares(point, nothing))
                 factor = size / where_less(norm, size, size, norm)
                 for k in range(0, d * WIDTH, WIDTH):
                     store(point, k, load(point, k) * factor)
             for lane in range(min(WIDTH, runs - first)):
                 for k in range(d):
                     states[setting, first + lane, k], output[setting, first + lane, k] = point[k, lane], total[k, lane]
-
-
-@inlined
-def _square(points: Array, centers: Array) -> Any:
-    """|x - c|^2 of eight points (d, 8), in the order of `core.sums.dot`."""
-    whole = len(points) // 8 * 8
-    a = b = c = d = e = f = g = h = spread(0.0)
-    for k in range(0, whole * WIDTH, 8 * WIDTH):
-        a = _more(points, centers, k, a)
-        b = _more(points, centers, k + WIDTH, b)
-        c = _more(points, centers, k + 2 * WIDTH, c)
-        d = _more(points, centers, k + 3 * WIDTH, d)
-        e = _more(points, centers, k + 4 * WIDTH, e)
-        f = _more(points, centers, k + 5 * WIDTH, f)
-        g = _more(points, centers, k + 6 * WIDTH, g)
-        h = _more(points, centers, k + 7 * WIDTH, h)
-    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
-    for k in range(whole * WIDTH, len(points) * WIDTH, WIDTH):
-        total = _more(points, centers, k, total)
-    return total
-
-
-@inlined
-def _more(points: Array, centers: Array, place: int, total: Any) -> Any:
-    apart = load(points, place) - load(centers, place)
-    return total + apart * apart

@@ -7,6 +7,7 @@ each with a single rounding (`fused`).
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -37,6 +38,43 @@ def dot(first: Array, second: Array) -> float:
     for k in range(whole, len(first)):
         total += first[k] * second[k]
     return total
+
+
+@inlined
+def inners(points: Array, centers: Array, others: Array) -> Any:
+    """<x - c, y> of eight points side by side (d, 8), in that order too."""
+    return _inners(points, centers, others, False)
+
+
+@inlined
+def squares(points: Array, centers: Array) -> Any:
+    """|x - c|^2 of eight points."""
+    return _inners(points, centers, points, True)
+
+
+@inlined
+def _inners(points: Array, centers: Array, others: Array, own: bool) -> Any:
+    whole = len(points) // LANES * LANES * WIDTH
+    a = b = c = d = e = f = g = h = spread(0.0)
+    for k in range(0, whole, LANES * WIDTH):
+        a = _more(points, centers, others, own, k, a)
+        b = _more(points, centers, others, own, k + WIDTH, b)
+        c = _more(points, centers, others, own, k + 2 * WIDTH, c)
+        d = _more(points, centers, others, own, k + 3 * WIDTH, d)
+        e = _more(points, centers, others, own, k + 4 * WIDTH, e)
+        f = _more(points, centers, others, own, k + 5 * WIDTH, f)
+        g = _more(points, centers, others, own, k + 6 * WIDTH, g)
+        h = _more(points, centers, others, own, k + 7 * WIDTH, h)
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for k in range(whole, len(points) * WIDTH, WIDTH):
+        total = _more(points, centers, others, own, k, total)
+    return total
+
+
+@inlined
+def _more(points: Array, centers: Array, others: Array, own: bool, place: int, total: Any) -> Any:
+    apart = load(points, place) - load(centers, place)
+    return total + apart * (apart if own else load(others, place))
 
 
 @numba.guvectorize(["void(float64[::1], float64[::1], float64[:])"], "(n),(n)->()", cache=True)  # type: ignore[untyped-decorator]

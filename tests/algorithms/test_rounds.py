@@ -11,6 +11,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.rounds import CompiledRounds, named_step
+from dpregret.core import ball_rounds
 from dpregret.datasets.streams import make_stream
 
 RUNS, ROUNDS = 3, 150
@@ -144,6 +145,27 @@ def test_realizable_streams(name, stream):
 @pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17)])
 def test_odd_sizes(runs, dimension):
     agree(both("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, windows=(2, 256), runs=runs))
+
+
+@pytest.mark.parametrize("runs", [3, 8, 13])
+@pytest.mark.parametrize(
+    ("name", "stream"),
+    [
+        ("wdp-cocop-gamma", "random-kink"), ("wdp-cocop-gaussian", "norm-kink"), ("pocp-igd", "huber-kink"),
+        ("restarted-ftal", "ridge-logistic"),
+    ],
+)  # fmt: skip
+def test_runs_side_by_side_get_the_bits_of_one_by_one(monkeypatch, name, stream, runs):
+    for dimension in (3, 9, 17):
+        found = []
+        for fewest in (3, 1000):
+            monkeypatch.setattr(ball_rounds, "FEWEST", fewest)
+            found.append(both(name, "corrected", "ball", stream, dimension, windows=(2, 64), runs=runs))
+        agree(found[0])
+        (_, (one, few)), (_, (other, many)) = found
+        np.testing.assert_array_equal(one.point, other.point)
+        np.testing.assert_array_equal(few.losses, many.losses)
+        np.testing.assert_array_equal(few.noise_norms, many.noise_norms)
 
 
 @pytest.mark.parametrize("name", ["ftal", "wdp-cocop-gaussian", "pocp-igd", "wdp-cocol-gaussian", "ofw"])
