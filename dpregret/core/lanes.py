@@ -147,6 +147,12 @@ def fused_lanes(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def signed_like(typing: Any, sizes: Any, signs: Any) -> Any:
+    """|size| with the other's sign."""
+    return lanes(lanes, lanes), lambda context, builder, signature, arguments: _function("copysign", builder, arguments)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
     """Lane by lane: yes where one < other, else no."""
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, fused
+from dpregret.core.spectral_lanes import SWEEPS, diagonalise_all
 from dpregret.core.sums import dot
-
-SWEEPS = 30  # of rotations over all pairs; half a dozen are enough
 
 
 def symmetric(matrices: Array) -> tuple[Array, Array]:
@@ -18,7 +17,11 @@ def symmetric(matrices: Array) -> tuple[Array, Array]:
     side = matrices.shape[-1]
     rows = np.array(matrices, dtype=np.float64, order="C").reshape(-1, side, side)
     values, bases = np.empty(rows.shape[:2]), np.empty(rows.shape)
-    _symmetric(rows, bases, values)
+    if len(rows) > 1:
+        diagonalise_all(rows, bases, values)
+    else:
+        for matrix, basis, own in zip(rows, bases, values, strict=True):
+            diagonalise(matrix, basis, own)
     order = np.argsort(values, axis=-1, kind="stable")
     values = np.take_along_axis(values, order, axis=-1).reshape(matrices.shape[:-1])
     vectors = np.take_along_axis(bases, order[..., None], axis=-2).reshape(matrices.shape)
@@ -131,12 +134,6 @@ def orthogonalise(rows: Array, basis: Array, squares: Array) -> None:
                 _turn(basis, p, q, cosine, sine)
         if not turned:
             break
-
-
-@compiled
-def _symmetric(matrices: Array, bases: Array, values: Array) -> None:
-    for n in range(len(matrices)):
-        diagonalise(matrices[n], bases[n], values[n])
 
 
 @compiled

@@ -38,6 +38,7 @@ from dpregret.algorithms.online.pqftl import Pqftl
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
+from dpregret.core.spectral import symmetric
 from dpregret.workflows.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -139,9 +140,8 @@ def online(kind: Any, variant: str, window: int = WINDOW, rounds: int = ROUNDS) 
         with pytest.MonkeyPatch.context() as patch:
             moments: list[Array] = []
             if kind is Pqftl:
-                real = np.linalg.eigh
-                kept = moments.append
-                patch.setattr(np.linalg, "eigh", lambda each, real=real, kept=kept: (kept(each.copy()), real(each))[1])
+                place, kept = "dpregret.algorithms.online.pqftl.symmetric", moments.append
+                patch.setattr(place, lambda each, kept=kept: (kept(each.copy()), symmetric(each))[1])
             if isinstance(learner, GradientDescent):  # what it descends on, not what it asks
                 patch.setattr(learner, "descend", lambda released, kept=domain.asked: kept.append(released.copy()))
             play(learner, [Fixed(each, 1.0) for each in gradients], generators(7, "noise", runs), [rounds])

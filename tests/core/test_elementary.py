@@ -7,7 +7,9 @@ import sys
 import numpy as np
 import pytest
 
+from dpregret.algorithms.geometry.potential_kernels import _shrunk_powers
 from dpregret.core.elementary import exp, log, power, softmax
+from dpregret.core.elementary_lanes import exponentials
 from dpregret.workflows.processors import environment
 
 SPREAD = np.random.default_rng(3).uniform(-1.0, 1.0, 1001)
@@ -67,3 +69,18 @@ def test_a_processor_without_fused_products_finds_the_same_bits():
     here = np.random.default_rng(3).uniform(-30.0, 30.0, 500)
     expected = np.stack([exp(here), log(np.abs(here)), power(np.abs(here), 1.37)])
     assert found.strip() == expected.tobytes().hex()
+
+
+@pytest.mark.parametrize("size", [3, 16, 1001])
+def test_eight_at_a_time_have_the_same_bits(size):
+    logits, weights = 400.0 * SPREAD[:size], np.empty(size)
+    total = exponentials(logits, logits.max(), weights)
+    assert np.array_equal(weights, exp(logits - logits.max()))
+    assert total == pytest.approx(weights.sum(), rel=1e-14)
+    kept, powers = np.empty(size), np.empty(size)
+    for exponent in (0.0, 0.37, 8.7):
+        sizes = np.abs(SPREAD[:size]) ** 40
+        sums = _shrunk_powers(sizes, 1.0, 1.0, exponent, kept, powers)
+        low = np.where(kept > 0.0, power(kept, exponent), 0.0)
+        assert np.array_equal(powers, low * kept)
+        np.testing.assert_allclose(sums, [low.sum(), powers.sum(), (powers * kept).sum()], rtol=1e-13)

@@ -42,10 +42,22 @@ def test_equal_values_and_zero_leave_a_diagonal_matrix_as_it_is(matrix: Array) -
     assert (symmetric(matrix)[0] == np.sort(np.diag(matrix))).all()
 
 
-def test_neither_the_batch_nor_the_layout_moves_a_bit() -> None:
-    matrices = _drawn(6, 6)
+@pytest.mark.parametrize("side", [3, 6, 17])
+def test_neither_the_batch_nor_the_layout_moves_a_bit(side: int) -> None:
+    """Nor that some matrices are done before others."""
+    matrices = np.concatenate(
+        [_drawn(side, side), 3.0 * np.eye(side)[None], np.zeros((1, side, side)), _drawn(side, 2)]
+    )
     for decompose in (singular, symmetric):
         together = decompose(np.asfortranarray(matrices + matrices.swapaxes(-1, -2)))
         for number in range(len(matrices)):
             alone = decompose(matrices[number] + matrices[number].T)
             assert all((one == many[number]).all() for one, many in zip(alone, together, strict=True))
+
+
+def test_what_is_no_number_hides_nowhere() -> None:
+    matrices = np.stack([np.eye(3), np.eye(3)])
+    matrices[1, 0, 2] = matrices[1, 2, 0] = np.nan
+    for values in (symmetric(matrices)[0], np.stack([symmetric(each)[0] for each in matrices])):
+        assert (values[0] == 1.0).all()
+        assert np.isnan(values[1]).any()
