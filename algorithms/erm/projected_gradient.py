@@ -9,7 +9,6 @@ Guarantee   On a set the Frank-Wolfe gap max_{v in C} <grad f(x), x - v> >= f(x)
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ Oracle = Callable[[Array], Array]
 
 
 def minimise_on(
-    domain: ConstraintSet, gradient: Oracle, start: Array, smoothness: Any, tolerance: float = TOLERANCE
+    domain: ConstraintSet, gradient: Oracle, start: Array, smoothness: float | Array, tolerance: float = TOLERANCE
 ) -> tuple[Array, Array, int]:
     """Minima of smooth convex functions on a set: points (..., p), certified gaps (...,), and the steps taken.
 

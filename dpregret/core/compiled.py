@@ -28,14 +28,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 PACKAGE = Path(__file__).resolve().parents[1]
 _KERNELS: list[Any] = []
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
-_MARK = "from dpregret.core.compiled import "
+_MARKS = ("from dpregret.core.compiled import ", "from numba.extending import ")
 
 
 def kernel_modules() -> Iterator[str]:
-    """Names of the modules that hold kernels, told by what they import from here."""
+    """Names of the modules that hold kernels, or parts of them, told by what they import."""
     for folder in ("core", "algorithms", "datasets", "workflows", "paper_figs"):
         for path in sorted((PACKAGE / folder).rglob("*.py")):
-            if path.name != Path(__file__).name and _MARK in path.read_text(encoding="utf-8"):
+            text = path.read_text(encoding="utf-8") if path.name != Path(__file__).name else ""
+            if any(mark in text for mark in _MARKS):
                 yield ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts])
 
 
