@@ -21,6 +21,8 @@ def binomial_delta(calls: int, first: float, second: float, epsilon: float) -> f
     for one, other in ((first, second), (second, first)):
         if one < other:  # few yeses tell then: count the noes
             one, other = 1 - one, 1 - other
+        if one == other:  # to the last bit: nothing tells them apart
+            continue
         found = max(found, _delta(calls, one, other, math.log(one / other), math.log((1 - other) / (1 - one)), epsilon))
     return found
 

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -21,6 +21,7 @@ from dpregret.algorithms.privacy.selection import zcdp_epsilon
 
 @settings(max_examples=100, deadline=None)
 @given(st.integers(1, 60), st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0, 4))
+@example(1, 0.020000000000000004, 0.02, 0.0)
 def test_binomials_against_all_outcomes(calls, first, second, epsilon):
     if first == second:
         return
