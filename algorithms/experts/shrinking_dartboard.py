@@ -33,7 +33,7 @@ from dpregret.algorithms.privacy.selection import zcdp_epsilon
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import exp
 
-GRID: tuple[float, ...] = tuple(np.logspace(-6, 0, 97).tolist())
+GRID: tuple[float, ...] = tuple(exp(math.log(10.0) * np.linspace(-6.0, 0.0, 97)).tolist())  # on any processor
 """Values of p that are tried."""
 SMALLEST = 1e-6
 """The smallest eta that is tried, over the best one without privacy."""
