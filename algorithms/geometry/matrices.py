@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
-from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.arrays import Array
@@ -49,7 +48,6 @@ class NuclearBall(NormBall):
     def __init__(self, dimension: int, *, radius: float = 1.0):
         self.side = matrix_side(self.name, dimension, 1)
         super().__init__(self.side**2, radius)
-        self._singular_values_ball = L1Ball(self.side, radius=radius)
 
     @property
     def vertex_count(self) -> int | float:

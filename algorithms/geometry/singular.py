@@ -15,9 +15,9 @@ from dpregret.core.elementary import power_of
 from dpregret.core.kernels import L1_BALL
 from dpregret.core.lanes import WIDTH, any_less, load, roots, spread, store, where_less
 from dpregret.core.rounds import project
+from dpregret.core.spectral_lanes import SWEEPS
 from dpregret.core.sums import add_product, dot
 
-SWEEPS = 30  # half a dozen are enough
 CLOSE = 1e-16  # squared cosine: cosines fall quadratically, so a sweep that met no larger one leaves rounding only
 NOTHING = 1e-34  # and one that is rounding
 
