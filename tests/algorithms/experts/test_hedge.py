@@ -17,6 +17,7 @@ from dpregret.algorithms.experts.composition_hedge import BatchedHedge, Composit
 from dpregret.algorithms.experts.hedge import Hedge, hedge_losses, plain_losses
 from dpregret.algorithms.experts.private_leader import LARGEST, PrivateFtpl, PrivateFtrl, PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import (
+    GRID,
     ShrinkingDartboard,
     _largest_eta,
     affordable,
@@ -106,11 +107,16 @@ def test_a_budget_that_leaves_no_switch_is_refused() -> None:
         ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
 
 
+def test_the_grid_of_keeping_probabilities() -> None:
+    assert pytest.approx(np.logspace(-6, 0, 97), rel=1e-14) == GRID
+    assert GRID[-1] == 1.0
+
+
 @pytest.mark.parametrize("horizon", [3, 999, 2**16])
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 40.0])
 def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: float) -> None:
     best, found = math.sqrt(8 * math.log(100) / horizon), (1.0, 0.0)
-    for keep_away in np.logspace(-6, 0, 97).tolist():
+    for keep_away in GRID:
         eta = _largest_eta(horizon, keep_away, best, epsilon, 1e-6)
         if eta > found[1]:
             found = keep_away, eta
