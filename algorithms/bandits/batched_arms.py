@@ -26,13 +26,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
 from dpregret.algorithms.bandits.kernels import play_arms
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import exp
-from dpregret.core.losses import AFFINE, LossBatch, LossRule
+from dpregret.core.losses import LossBatch
 from dpregret.core.uniforms import Uniforms
 
 BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
@@ -114,15 +114,15 @@ class BatchedArms(BanditLearner):
                 units = unit_noise("laplace", noise, BLOCK, 1)[..., 0].T.copy()
             rounds = min(ahead, BLOCK - place, self.horizon - done)
             batch, now = losses(rounds), slice(place, place + rounds)
-            rule: LossRule | None = getattr(batch, "rule", None)
-            if rule is not None and rule.kind == AFFINE and done > 0:
+            rule = affine_rule(batch)
+            if rule is not None and done > 0:
                 play_arms(
                     *rule[1:], coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas, self.mixes,
                     self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, coins[:, place], units[:, place], done)
-            ahead = 1 if rule is None or rule.kind != AFFINE else BLOCK
+            ahead = 1 if rule is None else BLOCK
             done += rounds
             advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)

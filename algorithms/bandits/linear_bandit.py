@@ -21,13 +21,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.single_kernels import play_linear
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array
-from dpregret.core.losses import AFFINE, LossBatch, LossRule
+from dpregret.core.losses import LossBatch
 from dpregret.core.sums import vecdot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
@@ -87,15 +87,15 @@ class PrivateLinearBandit(BanditLearner):
                 fresh = unit_noise("laplace", noise, drawn, 1)[..., 0]
             rounds = min(ahead, drawn - place)
             batch, now = losses(rounds), slice(place, place + rounds)
-            rule: LossRule | None = getattr(batch, "rule", None)
-            if rule is not None and rule.kind == AFFINE and done > 0:
+            rule = affine_rule(batch)
+            if rule is not None and done > 0:
                 play_linear(
                     *rule[1:], axes[:, now], coins[:, now], fresh[now], self.domain.center(), self.radius, self.range,
                     self.scales, self.eta, self.sums, self.played, self.total, self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, axes[:, place], coins[:, place], fresh[place])
-            ahead = 1 if rule is None or rule.kind != AFFINE else BLOCK
+            ahead = 1 if rule is None else BLOCK
             done += rounds
             if done % BLOCK == 0 or done == self.horizon:
                 worst = max(worst, float(self.domain.violation(self.played).max()))

@@ -142,6 +142,9 @@ class NoisyLeader(BanditLearner):
         """Batch by batch; see the module's docstring."""
         return self.play_some(self.horizon, losses, directions, noise, advance)
 
+    def begin(self, noise: Sequence[np.random.Generator]) -> None:
+        """Forget what an earlier play has left; noise: the generators of the one that begins."""
+
     def play_some(
         self,
         horizon: int,
@@ -151,6 +154,7 @@ class NoisyLeader(BanditLearner):
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Record:
         """The first `horizon` rounds; the last batch may end early."""
+        self.begin(noise)
         shape = (len(self.budgets), self.runs)
         point = np.tile(self.domain.center(), (*shape, 1))
         total, clipped = np.zeros(shape), np.zeros(shape)

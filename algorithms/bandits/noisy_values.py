@@ -18,11 +18,10 @@ Deviations  As a black box over any bandit this is known from locally private ba
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import LossSource, Record
 from dpregret.algorithms.bandits.kernels import weighted
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
@@ -69,17 +68,9 @@ class NoisyValueBandit(PrivateBanditGaussian):
             for unit, wide in zip(self._unit_scales(), ranges, strict=True)
         ]
 
-    def play_some(
-        self,
-        horizon: int,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """As PrivateBandit, with a noise for every round."""
+    def begin(self, noise: Sequence[np.random.Generator]) -> None:
+        """With no noise of a round left over."""
         self.generators, self.left = noise, np.empty((self.runs, 0))
-        return super().play_some(horizon, losses, directions, noise, advance)
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """Losses, gradient estimates with the noise of their values, clipped values."""

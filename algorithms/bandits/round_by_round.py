@@ -135,16 +135,9 @@ class Fkm(ThakurtaSmithGaussian):
         anytime=False,
     )
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """As NoisyOCO, from sums that begin at nothing."""
+    def begin(self, noise: Sequence[np.random.Generator]) -> None:
+        """From sums that begin at nothing."""
         self.before: Array | float = 0.0
-        return super().play(losses, directions, noise, advance)
 
     def step(self, point: Array, released: Array) -> Array:
         """One projected step with the newest estimate."""

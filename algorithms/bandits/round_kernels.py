@@ -33,29 +33,25 @@ def play_rounds(
     turned, whole = np.empty((hull, PIECE)), _is_identity(basis)
     along = turned if whole else np.empty((dimension, PIECE))
     cost, offset, losses = np.empty((dimension, PIECE)), np.empty(PIECE), np.empty(PIECE)
-    many_costs = entries.shape[1] > 1
+    varied = entries.shape[1] > 1
     for run in range(runs):
         own = min(run, len(entries) - 1)
         for first in range(0, rounds, PIECE):
             many = min(PIECE, rounds - first)
-            chosen = entries[own, first : first + many] if many_costs else entries[own]
+            chosen = entries[own, first : first + many] if varied else entries[own]
             _turn(sphere[run, first : first + many], turned)
             if not whole:
                 _along(turned, basis, many, along)
-            if many_costs and kind != ENTRY:
+            if kind != ENTRY:
                 _gather(chosen, costs, offsets, cost, offset)
             for setting in range(settings):
                 here, zeta = point[setting, run], zetas[setting]
                 if kind == ENTRY:
                     for now in range(many):
-                        place = chosen[now if many_costs else 0]
+                        place = chosen[now if varied else 0]
                         losses[now] = abs(here[place] + zeta * along[place, now] - offsets[place])
-                elif many_costs:
-                    _linear(cost, offset, here, zeta, along, many, losses)
-                elif kind == CONE:
-                    _cone(costs[chosen[0]], offsets[chosen[0]], here, zeta, along, many, losses)
                 else:
-                    _one_cost(costs[chosen[0]], offsets[chosen[0]], here, zeta, along, many, losses)
+                    _fill_losses(kind, cost, offset, varied, here, zeta, along, many, losses)
                 total, cut = _clip(losses, many, lows[setting], highs[setting])
                 played[setting, run] += total
                 clipped[setting, run] += cut
@@ -115,43 +111,25 @@ def _along(turned: Array, basis: Array, many: int, along: Array) -> None:
 
 
 @compiled
-def _linear(cost: Array, offset: Array, here: Array, zeta: float, along: Array, many: int, losses: Array) -> None:
-    """<cost, here + zeta along> + offset, each round's own."""
+def _fill_losses(
+    kind: int, cost: Array, offset: Array, varied: bool, here: Array, zeta: float, along: Array, many: int,
+    losses: Array,
+) -> None:  # fmt: skip
+    """Losses at here + zeta along, of the costs of each round, or of the first where they do not vary."""
     for now in range(many):
         losses[now] = 0.0
     for j in range(len(here)):
-        x, line, own = here[j], along[j], cost[j]
-        for now in range(many):
-            losses[now] += own[now] * (x + zeta * line[now])
+        x, line, costs, first = here[j], along[j], cost[j], cost[j, 0]
+        if kind == CONE:
+            for now in range(many):
+                apart = (x - (costs[now] if varied else first)) + zeta * line[now]
+                losses[now] += apart * apart
+        else:
+            for now in range(many):
+                losses[now] += (costs[now] if varied else first) * (x + zeta * line[now])
     for now in range(many):
-        losses[now] += offset[now]
-
-
-@compiled
-def _one_cost(cost: Array, offset: float, here: Array, zeta: float, along: Array, many: int, losses: Array) -> None:
-    """The same of one cost in all rounds."""
-    for now in range(many):
-        losses[now] = 0.0
-    for j in range(len(here)):
-        x, line, own = here[j], along[j], cost[j]
-        for now in range(many):
-            losses[now] += own * (x + zeta * line[now])
-    for now in range(many):
-        losses[now] += offset
-
-
-@compiled
-def _cone(anchor: Array, weight: float, here: Array, zeta: float, along: Array, many: int, losses: Array) -> None:
-    """weight |here + zeta along - anchor|."""
-    for now in range(many):
-        losses[now] = 0.0
-    for j in range(len(here)):
-        shift, line = here[j] - anchor[j], along[j]
-        for now in range(many):
-            apart = shift + zeta * line[now]
-            losses[now] += apart * apart
-    for now in range(many):
-        losses[now] = weight * np.sqrt(losses[now])
+        own = offset[now if varied else 0]
+        losses[now] = own * np.sqrt(losses[now]) if kind == CONE else losses[now] + own
 
 
 @compiled

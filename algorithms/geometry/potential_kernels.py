@@ -6,8 +6,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.elementary import log_of, power_of
-from dpregret.core.elementary_lanes import exponentials, power_lanes
+from dpregret.core.elementary import exponentials, log_of, power_lanes, power_of
 from dpregret.core.lanes import WIDTH, added, largest, load, spread, store, where_less
 from dpregret.core.rounds import project
 from dpregret.core.sums import dot

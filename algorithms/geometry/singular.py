@@ -10,12 +10,12 @@ import numpy as np
 
 from dpregret.algorithms.geometry.potential_kernels import keep_powers
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, inlined
 from dpregret.core.elementary import power_of
 from dpregret.core.kernels import L1_BALL
 from dpregret.core.lanes import WIDTH, any_less, load, roots, spread, store, where_less
 from dpregret.core.rounds import project
-from dpregret.core.spectral_lanes import SWEEPS
+from dpregret.core.spectral_lanes import SWEEPS, lay_side_by_side, take_apart, turn_rows
 from dpregret.core.sums import add_product, dot
 
 CLOSE = 1e-16  # squared cosine: cosines fall quadratically, so a sweep that met no larger one leaves rounding only
@@ -24,58 +24,61 @@ NOTHING = 1e-34  # and one that is rounding
 
 def onto_ball(points: Array, radius: float) -> Array:
     """Project m x m matrices, (..., m * m), onto the nuclear-norm ball; what lies inside comes back unchanged."""
-    return _onto_ball(_rows(points), radius).reshape(points.shape)
+    matrices = _matrices(points)
+    moved = matrices.copy()
+    _onto_ball(matrices, radius, matrices.copy(), moved)
+    return moved.reshape(points.shape)
 
 
 def spectral_step(duals: Array, radius: float, inverse: float) -> Array:
     """`SpectralPotential.step` from its dual matrices (..., m * m): states (..., 2 m * m), 1 / q given."""
-    return _spectral_step(_rows(duals), radius, inverse).reshape(*duals.shape[:-1], 2 * duals.shape[-1])
+    matrices = _matrices(duals)
+    states = np.empty((len(matrices), 2, *matrices.shape[1:]))
+    _spectral_step(matrices, radius, inverse, matrices.copy(), states)
+    return states.reshape(*duals.shape[:-1], 2 * duals.shape[-1])
 
 
-def _rows(points: Array) -> Array:
-    return np.ascontiguousarray(points, dtype=np.float64).reshape(-1, points.shape[-1])
+def _matrices(points: Array) -> Array:
+    side = math.isqrt(points.shape[-1])
+    return np.ascontiguousarray(points, dtype=np.float64).reshape(-1, side, side)
 
 
 @compiled
-def _onto_ball(points: Array, radius: float) -> Array:
-    side = int(np.sqrt(points.shape[1]))
-    matrices = points.reshape(len(points), side, side)
-    rows, moved = matrices.copy(), points.copy().reshape(matrices.shape)
-    scales = _orthogonalise(rows)
-    weights, size, first, second = np.empty((1, side)), np.array([radius]), np.empty(side), np.empty(side)
-    for each in range(len(points)):
-        lengths, kept = _lengths(rows[each]), weights[0]
-        values = lengths * scales[each]
-        kept[:] = values
+def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> None:
+    """Write those of matrices (n, m, m) that move to `moved`; rows: a copy that is lost."""
+    side = matrices.shape[1]
+    scales, lengths, weights = _orthogonalise(rows), np.empty(side), np.empty((1, side))
+    size, first, second = np.full(1, radius), np.empty(side), np.empty(side)
+    for each in range(len(matrices)):
+        kept, norm = weights[0], 0.0
+        _measure(rows[each], scales[each], lengths, kept)
+        for i in range(side):
+            norm += kept[i]
         project(L1_BALL, size, kept, first, second)  # type: ignore[no-untyped-call]
-        if values.sum() > radius:
+        if norm > radius:
             _recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
-    return moved
 
 
 @compiled
-def _spectral_step(duals: Array, radius: float, inverse: float) -> Array:
-    side = int(np.sqrt(duals.shape[1]))
-    matrices = duals.reshape(len(duals), side, side)
-    rows, states = matrices.copy(), np.empty((len(duals), 2, side, side))
-    scales = _orthogonalise(rows)
+def _spectral_step(matrices: Array, radius: float, inverse: float, rows: Array, states: Array) -> None:
+    side = matrices.shape[1]
+    scales, lengths, values = _orthogonalise(rows), np.empty(side), np.empty(side)
     weights, power = np.empty((2, side)), np.empty(side)
     lowest = power_of(float(side), -1.0 / inverse)
-    for each in range(len(duals)):
-        lengths = _lengths(rows[each])
-        keep_powers(lengths * scales[each], inverse, lowest, weights[0], power)
+    for each in range(len(matrices)):
+        _measure(rows[each], scales[each], lengths, values)
+        keep_powers(values, inverse, lowest, weights[0], power)
         for i in range(side):
             weights[1, i] = radius * power_of(weights[0, i], inverse)
         _recompose(matrices[each], rows[each], lengths, scales[each], weights, states[each])
-    return states
 
 
 @compiled
-def _lengths(rows: Array) -> Array:
-    lengths = np.empty(len(rows))
+def _measure(rows: Array, scale: float, lengths: Array, values: Array) -> None:
+    """Write the lengths (m,) of rows (m, m), and these times the scale."""
     for i in range(len(rows)):
         lengths[i] = np.sqrt(dot(rows[i], rows[i]))
-    return lengths
+        values[i] = lengths[i] * scale
 
 
 @compiled
@@ -86,22 +89,23 @@ def _orthogonalise(matrices: Array) -> Array:
     """
     scales = np.ones(len(matrices))
     for each in range(len(matrices)):
-        largest = np.abs(matrices[each]).max()
+        largest = 0.0
+        for row in matrices[each]:
+            for number in row:
+                largest = max(largest, abs(number))
         if 0.0 < largest < np.inf:
             scales[each] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
-            matrices[each] /= scales[each]
+            for row in matrices[each]:
+                for k in range(len(row)):
+                    row[k] /= scales[each]
     count, side = matrices.shape[:2]
     length = side * WIDTH
     rows, squares = np.empty((side, side, WIDTH)), np.empty((side, WIDTH))
     active, turned = np.empty(WIDTH), np.empty(WIDTH)
     zero, one, two = spread(0.0), spread(1.0), spread(2.0)
     for first in range(0, count, WIDTH):
-        for lane in range(WIDTH):
-            own = matrices[min(first + lane, count - 1)]
-            for i in range(side):
-                for k in range(side):
-                    rows[i, k, lane] = own[i, k]
-            active[lane] = 1.0
+        lay_side_by_side(matrices, first, rows)
+        store(active, 0, one)
         for _ in range(SWEEPS):
             for i in range(side):
                 total = zero
@@ -132,19 +136,20 @@ def _orthogonalise(matrices: Array) -> Array:
                     store(squares, p * WIDTH, low - tangent * both)
                     store(squares, q * WIDTH, high + tangent * both)
                     store(turned, 0, where_less(spread(CLOSE) * size, square, one, load(turned, 0)))
-                    for k in range(p * length, (p + 1) * length, WIDTH):
-                        upper, lower = load(rows, k), load(rows, k + shift)
-                        store(rows, k, cosine * upper - sine * lower)
-                        store(rows, k + shift, sine * upper + cosine * lower)
+                    turn_rows(rows, p * length, q * length, length, cosine, sine)
             store(active, 0, still * load(turned, 0))
-            if active.max() == 0.0:
+            if not any_less(zero, load(active, 0)):
                 break
-        for lane in range(min(WIDTH, count - first)):
-            own = matrices[first + lane]
-            for i in range(side):
-                for k in range(side):
-                    own[i, k] = rows[i, k, lane]
+        take_apart(rows, first, matrices)
     return scales
+
+
+@inlined
+def _any_left(weights: Array) -> bool:
+    left = False
+    for weight in weights:
+        left = left or weight > 0.0
+    return left
 
 
 @compiled
@@ -157,12 +162,12 @@ def _recompose(
     """
     side, kept = len(lengths), 0
     for i in range(side):
-        kept += changed[:, i].max() > 0.0
+        kept += _any_left(changed[:, i])
     columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
     for each in range(len(changed)):
         place = 0
         for i in range(side):
-            if changed[:, i].max() > 0.0:
+            if _any_left(changed[:, i]):
                 weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
                 for k in range(side):
                     columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]

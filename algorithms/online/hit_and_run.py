@@ -6,7 +6,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.drawing import normal, uniform
+from dpregret.core.drawing import next_double, normal
 from dpregret.core.elementary import exp_of
 from dpregret.core.sums import dot
 
@@ -55,7 +55,7 @@ def hit_and_run(
         weight[0] = 0.0
         for k in range(1, most):
             weight[k] = weight[k - 1] + (scores[k] + scores[k - 1])
-        wanted = uniform(generator) * weight[most - 1]
+        wanted = next_double(generator) * weight[most - 1]
         k = min(np.searchsorted(weight, wanted, side="right") - 1, most - 2)
         moved = (places[k + 1] - places[k]) / (weight[k + 1] - weight[k]) * (wanted - weight[k]) + places[k]
         for k in range(dimension):

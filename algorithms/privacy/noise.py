@@ -15,7 +15,7 @@ import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, add_exponentials, addresses, fill_normals, fill_rows, gamma
+from dpregret.core.drawing import Addresses, addresses, exponential_rows, fill_normals, gamma, normal_rows
 from dpregret.core.sums import dot, vecdot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
@@ -84,7 +84,7 @@ def _fill_gamma(generators: Addresses, out: Array) -> None:
     runs, rounds, dimension = out.shape
     for run in range(runs):
         own = out[run]
-        fill_rows(generators[run], own)
+        normal_rows(generators[run], own, False)
         for now in range(rounds):
             stretch = gamma(generators[run], dimension) / np.sqrt(dot(own[now], own[now]))
             for each in range(dimension):
@@ -93,10 +93,9 @@ def _fill_gamma(generators: Addresses, out: Array) -> None:
 
 @compiled
 def _fill_laplace(generators: Addresses, out: Array) -> None:
-    out[:] = 0.0
     for run in range(len(out)):
-        add_exponentials(generators[run], 1.0, out[run])
-        add_exponentials(generators[run], -1.0, out[run])
+        for less in (False, True):
+            exponential_rows(generators[run], out[run], less)
 
 
 _FILL = MappingProxyType({"gaussian": fill_normals, "gamma": _fill_gamma, "laplace": _fill_laplace})

@@ -6,7 +6,7 @@ gradient is slope * vector + pull * (x - center). Points of eight runs are array
 
 import numpy as np
 
-from dpregret.core.compiled import compiled, inlined
+from dpregret.core.compiled import compiled, fused, inlined
 from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
@@ -22,7 +22,7 @@ from dpregret.core.kernels import (
     RESTARTED,
     SQUARED,
 )
-from dpregret.core.lanes import WIDTH, any_less, collect, fused_lanes, load, roots, spread, store, turn, where_less
+from dpregret.core.lanes import WIDTH, any_less, collect, load, roots, spread, store, turn, where_less
 from dpregret.core.sums import inners, squares
 
 LEARNERS = frozenset({LEADER, DESCENT, REGULARISED, IMPLICIT, EXPLICIT, RESTARTED})
@@ -39,8 +39,8 @@ def over(numbers, divisor, inverse):
     numbers above 1e-290; -0 becomes 0.
     """
     less, found = spread(0.0) - divisor, numbers * inverse
-    found = fused_lanes(fused_lanes(less, found, numbers), inverse, found)
-    return fused_lanes(fused_lanes(less, found, numbers), inverse, found)
+    found = fused(fused(less, found, numbers), inverse, found)
+    return fused(fused(less, found, numbers), inverse, found)
 
 
 @inlined

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
-from llvmlite.ir import DoubleType, IntType
+from llvmlite.ir import FunctionType, IntType, VectorType
 from numba import types
 from numba.core.caching import UserProvidedCacheLocator
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -128,9 +129,18 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))
 
 
+def call_llvm(name: str, builder: Any, values: Any) -> Any:
+    """A function of LLVM's, of numbers or of several side by side."""
+    kind = values[0].type
+    suffix = f"v{kind.count}f64" if isinstance(kind, VectorType) else "f64"
+    function = FunctionType(kind, [kind] * len(values))
+    return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), values)
+
+
 def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too."""
-    return types.float64(a, b, c), lambda target, builder, signature, values: builder.fma(*values)
+    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too. Of `core.lanes` as well."""
+    kind = next((each for each in (a, b, c) if not isinstance(each, types.Number)), types.float64)
+    return kind(kind, kind, kind), lambda target, builder, signature, values: call_llvm("fma", builder, values)
 
 
 def _as_bits(context: Any, number: Any) -> Any:
@@ -140,11 +150,4 @@ def _as_bits(context: Any, number: Any) -> Any:
     )
 
 
-def _as_number(context: Any, bits: Any) -> Any:
-    """The number whose bits an integer is."""
-    return types.float64(types.int64), lambda target, builder, signature, values: builder.bitcast(
-        values[0], DoubleType()
-    )
-
-
-fused, as_bits, as_number = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits, _as_number))
+fused, as_bits = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits))

@@ -37,7 +37,7 @@ EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
     """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator.
 
-    They are even; one more stands for a PCG64 whose state `fill_rows` can keep in registers.
+    They are even; one more stands for a PCG64 whose state stays in registers while rows are drawn.
     """
     distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
     if any(type(each) is not np.random.Generator for each in distinct.values()):
@@ -148,7 +148,13 @@ def mixed(low: Any, high: Any) -> Any:
 
 
 @inlined
-def _core(word: Any) -> Any:
+def place_of(generator: int) -> Any:
+    """Where the four words of a PCG64 lie."""
+    return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
+
+
+@inlined
+def _normal_core(word: Any) -> Any:
     """(number, whether it lies in the core of its layer, as 98.8 % do, and so is N(0, 1))."""
     layer = np.int64(word & np.uint64(255))
     size = np.int64((word >> np.uint64(9)) & np.uint64(0x000FFFFFFFFFFFFF))
@@ -157,10 +163,10 @@ def _core(word: Any) -> Any:
 
 
 @compiled
-def _beyond(generator: int, word: Any) -> Any:
+def _normal_beyond(generator: int, word: Any) -> Any:
     """N(0, 1) from a word whose number lies beyond the core."""
     while True:
-        number, _ = _core(word)
+        number, _ = _normal_core(word)
         layer = np.int64(word & np.uint64(255))
         if layer == 0:
             while True:
@@ -172,49 +178,9 @@ def _beyond(generator: int, word: Any) -> Any:
         if height < np.exp(-0.5 * number * number):
             return number
         word = next_word(generator)
-        number, inside = _core(word)
+        number, inside = _normal_core(word)
         if inside:
             return number
-
-
-@inlined
-def place_of(generator: int) -> Any:
-    """Where the four words of a PCG64 lie."""
-    return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
-
-
-@inlined
-def normal(generator: int) -> Any:
-    """N(0, 1)."""
-    word = next_word(generator)
-    number, inside = _core(word)
-    return number if inside else _beyond(generator, word)
-
-
-@inlined
-def fill_rows(generator: int, out: Array) -> None:
-    """out (rounds, d): independent N(0, 1) of one run, row by row."""
-    rounds, dimension = out.shape
-    if generator & 1:
-        place = place_of(generator)
-        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
-        for now in range(rounds):
-            for each in range(dimension):
-                low, high = advance(low, high, low_step, high_step)
-                word = mixed(low, high)
-                number, inside = _core(word)
-                if not inside:
-                    poke(place, 0, low)
-                    poke(place, 1, high)
-                    number = _beyond(generator, word)
-                    low, high = peek(place, 0), peek(place, 1)
-                out[now, each] = number
-        poke(place, 0, low)
-        poke(place, 1, high)
-    else:
-        for now in range(rounds):
-            for each in range(dimension):
-                out[now, each] = normal(generator)
 
 
 @inlined
@@ -240,44 +206,48 @@ def _exponential_beyond(generator: int, word: Any) -> Any:
         word = next_word(generator)
 
 
-@inlined
-def exponential(generator: int) -> Any:
-    """Exp(1)."""
-    word = next_word(generator)
-    number, inside = _exponential_core(word)
-    return number if inside else _exponential_beyond(generator, word)
+def _law(core: Any, beyond: Any) -> Any:
+    """What draws from a law, told by its core and what lies beyond: one number of a generator, and rows of one run.
+
+    Rows: out (rounds, d) becomes independent numbers, row by row; less: they are taken from what is there.
+    """
+
+    @inlined
+    def draw(generator: int) -> Any:
+        word = next_word(generator)
+        number, inside = core(word)
+        return number if inside else beyond(generator, word)
+
+    @inlined
+    def fill_rows(generator: int, out: Array, less: bool) -> None:
+        rounds, dimension = out.shape
+        if generator & 1:
+            place = place_of(generator)
+            low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
+            for now in range(rounds):
+                for each in range(dimension):
+                    low, high = advance(low, high, low_step, high_step)
+                    word = mixed(low, high)
+                    number, inside = core(word)
+                    if not inside:
+                        poke(place, 0, low)
+                        poke(place, 1, high)
+                        number = beyond(generator, word)
+                        low, high = peek(place, 0), peek(place, 1)
+                    out[now, each] = out[now, each] - number if less else number
+            poke(place, 0, low)
+            poke(place, 1, high)
+        else:
+            for now in range(rounds):
+                for each in range(dimension):
+                    number = draw(generator)
+                    out[now, each] = out[now, each] - number if less else number
+
+    return draw, fill_rows
 
 
-@inlined
-def add_exponentials(generator: int, sign: float, out: Array) -> None:
-    """out (rounds, d) += sign times independent Exp(1) of one run, row by row."""
-    rounds, dimension = out.shape
-    if generator & 1:
-        place = place_of(generator)
-        low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
-        for now in range(rounds):
-            for each in range(dimension):
-                low, high = advance(low, high, low_step, high_step)
-                word = mixed(low, high)
-                number, inside = _exponential_core(word)
-                if not inside:
-                    poke(place, 0, low)
-                    poke(place, 1, high)
-                    number = _exponential_beyond(generator, word)
-                    low, high = peek(place, 0), peek(place, 1)
-                out[now, each] += sign * number
-        poke(place, 0, low)
-        poke(place, 1, high)
-    else:
-        for now in range(rounds):
-            for each in range(dimension):
-                out[now, each] += sign * exponential(generator)
-
-
-@inlined
-def uniform(generator: int) -> Any:
-    """Uniform on [0, 1)."""
-    return next_double(generator)
+normal, normal_rows = _law(_normal_core, _normal_beyond)
+exponential, exponential_rows = _law(_exponential_core, _exponential_beyond)
 
 
 @compiled
@@ -306,15 +276,14 @@ def gamma(generator: int, shape: float) -> Any:
 def fill_normals(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent N(0, 1), row by row."""
     for run in range(len(out)):
-        fill_rows(generators[run], out[run])
+        normal_rows(generators[run], out[run], False)
 
 
 @compiled
 def fill_exponentials(generators: Addresses, out: Array) -> None:
     """out (runs, rounds, d): independent Exp(1), row by row."""
-    out[:] = 0.0
     for run in range(len(out)):
-        add_exponentials(generators[run], 1.0, out[run])
+        exponential_rows(generators[run], out[run], False)
 
 
 @compiled

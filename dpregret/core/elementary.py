@@ -3,16 +3,22 @@
 NumPy's differ with 512-bit vector units, the C library's without fused multiply-add. Here every step is an IEEE
 operation, or a b + c rounded once, and several elements can go side by side: three to five times as fast as the C
 library's, and within one last bit of the exact value.
+
+The series are of numbers or of eight side by side (`core.lanes`), which costs two thirds and gives the same bits.
 """
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
 from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import as_bits, as_number, compiled, fused, inlined
+from dpregret.core.compiled import compiled, fused, inlined
+from dpregret.core.lanes import WIDTH, added, load, spread, store, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
     1.0 / math.log(2.0),
@@ -21,74 +27,120 @@ INVERSE, LN2_HIGH, LN2_LOW = (
 )
 """1 / ln 2, and ln 2 in two parts: the first has 11 zeros at its end, so that a multiple of it is exact."""
 
+LEAST = 2.0**-1022  # of the numbers with a full mantissa
 WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which stands in its last bits
 ONE = 0x3FF0000000000000  # the bits of 1.0
 ROOT = 0x3FE6A09E667F3BCD  # and of sqrt(1/2)
 
-EXP = tuple(1.0 / math.factorial(k) for k in range(14))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
-LOG = tuple(2.0 / (2 * k + 3) for k in range(11))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
+EXP = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
+LOG = tuple(2.0 / (2 * k + 3) for k in range(10, -1, -1))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
+
+
+def _words(kind: Any) -> Any:
+    """The type of 64-bit words beside an LLVM type of numbers, and a function that makes constants of it."""
+    word = ir.IntType(64)
+    if isinstance(kind, ir.VectorType):
+        words = ir.VectorType(word, kind.count)
+        return words, lambda value: ir.Constant(words, [value] * kind.count)
+    return word, lambda value: ir.Constant(word, value)
+
+
+def _twos(builder: Any, bits: Any, constant: Any) -> Any:
+    return builder.ashr(builder.sub(bits, constant(ROOT)), constant(52))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _power_of_two(typing: Any, whole: Any) -> Any:
+    """2^n of WHOLE + n."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        words, constant = _words(values[0].type)
+        bits = builder.shl(builder.bitcast(values[0], words), constant(52))
+        return builder.bitcast(builder.add(bits, constant(ONE)), values[0].type)
+
+    return whole(whole), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _exponent(typing: Any, value: Any) -> Any:
+    """n of m 2^n, m from sqrt(1/2) to sqrt(2)."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        words, constant = _words(values[0].type)
+        return builder.sitofp(_twos(builder, builder.bitcast(values[0], words), constant), values[0].type)
+
+    return value(value), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _mantissa(typing: Any, value: Any) -> Any:
+    """And m."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        words, constant = _words(values[0].type)
+        bits = builder.bitcast(values[0], words)
+        bits = builder.sub(bits, builder.shl(_twos(builder, bits, constant), constant(52)))
+        return builder.bitcast(bits, values[0].type)
+
+    return value(value), code
 
 
 @inlined
-def _scaled_exp(high: float, low: float) -> float:
+def _series(x: Any, terms: tuple[float, ...]) -> Any:
+    """Horner's sum of a power series, from its highest term on."""
+    total = fused(x, terms[0], terms[1])
+    for k in range(2, len(terms)):
+        total = fused(x, total, terms[k])
+    return total
+
+
+@inlined
+def _scaled_exp(high: Any, low: Any) -> Any:
     """e^(high + low) for |low| tiny against 1."""
-    value = -746.0 if high < -746.0 else high
-    value = 710.0 if value > 710.0 else value
+    value = where_less(high, -746.0, -746.0, high)
+    value = where_less(710.0, value, 710.0, value)
     twos = fused(value, INVERSE, WHOLE) - WHOLE
     r = fused(-twos, LN2_LOW, fused(-twos, LN2_HIGH, value) + low)
-    total = fused(r, EXP[13], EXP[12])
-    total = fused(r, total, EXP[11])
-    total = fused(r, total, EXP[10])
-    total = fused(r, total, EXP[9])
-    total = fused(r, total, EXP[8])
-    total = fused(r, total, EXP[7])
-    total = fused(r, total, EXP[6])
-    total = fused(r, total, EXP[5])
-    total = fused(r, total, EXP[4])
-    total = fused(r, total, EXP[3])
-    total = fused(r, total, 0.5)
+    total = _series(r, EXP)
     total = fused(r * r, total, r) + 1.0
     half = fused(twos, 0.5, WHOLE)
     rest = (twos - (half - WHOLE)) + WHOLE  # two factors, since 2^twos alone can be too small
-    found: float = total * as_number((as_bits(half) << 52) + ONE) * as_number((as_bits(rest) << 52) + ONE)
-    return found
+    return total * _power_of_two(half) * _power_of_two(rest)
 
 
 @inlined
-def _log_parts(value: float) -> tuple[float, float]:
+def _log_parts(value: Any) -> tuple[Any, Any]:
     """ln(value) of a positive finite number in two parts, to 2^-60."""
-    small = value < 2.2250738585072014e-308
-    bits = as_bits(value * 18014398509481984.0 if small else value)
-    twos = (bits - ROOT) >> 52
-    f = as_number(bits - (twos << 52)) - 1.0
-    count = float(twos) - (54.0 if small else 0.0)
+    full = where_less(value, LEAST, value * 2.0**54, value)
+    f = _mantissa(full) - 1.0
+    count = _exponent(full) - where_less(value, LEAST, 54.0, 0.0)
     below = 2.0 + f
     inverse = 1.0 / below
     s = f * inverse
     rest = fused(-s, f - (below - 2.0), fused(-s, below, f)) * inverse
     z = s * s
-    total = fused(z, LOG[10], LOG[9])
-    total = fused(z, total, LOG[8])
-    total = fused(z, total, LOG[7])
-    total = fused(z, total, LOG[6])
-    total = fused(z, total, LOG[5])
-    total = fused(z, total, LOG[4])
-    total = fused(z, total, LOG[3])
-    total = fused(z, total, LOG[2])
-    total = fused(z, total, LOG[1])
-    total = fused(z, total, LOG[0])
+    total = _series(z, LOG)
     large = count * LN2_HIGH
     high = large + 2.0 * s
     low = (large - high) + 2.0 * s  # exact: |large| is 0 or more than |2 s|
-    low += fused(s * z, total, fused(count, LN2_LOW, 2.0 * rest))
+    low = low + fused(s * z, total, fused(count, LN2_LOW, 2.0 * rest))
     whole = high + low
     return whole, (high - whole) + low
 
 
 @inlined
+def _finite_power(base: Any, exponent: Any) -> Any:
+    """base^exponent of positive finite numbers."""
+    high, low = _log_parts(base)
+    large = exponent * high
+    return _scaled_exp(large, fused(exponent, high, -large) + exponent * low)
+
+
+@inlined
 def exp_of(value: float) -> float:
     """e^value, for kernels."""
-    return _scaled_exp(value, 0.0)
+    found: float = _scaled_exp(value, 0.0)
+    return found
 
 
 @inlined
@@ -103,13 +155,17 @@ def log_of(value: float) -> float:
 @inlined
 def power_of(base: float, exponent: float) -> float:
     """base^exponent, base >= 0, for kernels."""
-    high, low = _log_parts(base)
-    large = exponent * high
-    found = _scaled_exp(large, fused(exponent, high, -large) + exponent * low)
+    found = _finite_power(base, exponent)
     at_end = np.inf if (exponent > 0.0) == (base > 0.0) else 0.0
     found = at_end if base == 0.0 or base == np.inf else found
     found = np.nan if base < 0.0 or base != base else found
     return 1.0 if exponent == 0.0 else found
+
+
+@inlined
+def power_lanes(base: Any, exponent: Any) -> Any:
+    """base^exponent of finite bases >= 0 side by side, 0 at 0; NaN at NaN."""
+    return where_less(base, 5e-324, 0.0, _finite_power(base, exponent)) + (base - base)
 
 
 @numba.vectorize(["float64(float64)"], cache=True)  # type: ignore[untyped-decorator]
@@ -136,6 +192,21 @@ def _powers(bases: Array, exponent: float) -> Array:
     for place in range(len(bases)):
         found[place] = power_of(bases[place], exponent)
     return found
+
+
+@compiled
+def exponentials(logits: Array, largest: float, found: Array) -> float:
+    """Write e^(logit - largest) of logits (k,); return their sum, in the order of `core.sums.dot`."""
+    whole, sums = len(logits) // WIDTH * WIDTH, spread(0.0)
+    for j in range(0, whole, WIDTH):
+        each = _scaled_exp(load(logits, j) - largest, 0.0)
+        store(found, j, each)
+        sums = sums + each
+    total: float = added(sums)
+    for j in range(whole, len(logits)):
+        found[j] = exp_of(logits[j] - largest)
+        total += found[j]
+    return total
 
 
 def softmax(logits: Array) -> Array:

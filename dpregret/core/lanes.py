@@ -9,10 +9,13 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.errors import TypingError
+from numba.core.imputils import lower_cast
+from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from dpregret.core.compiled import call_llvm
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -23,6 +26,10 @@ class Lanes(types.Type):  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
+
+    def can_convert_from(self, typing: Any, other: Any) -> Any:
+        """A number beside lanes stands for eight."""
+        return Conversion.promote if isinstance(other, types.Float) else None
 
 
 lanes = Lanes()
@@ -63,17 +70,18 @@ def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
     return types.void(array, types.int64, lanes), code
 
 
+@lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
+def _eight_times(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
+    word = ir.IntType(32)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
+    same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(typing: Any, number: Any) -> Any:
     """A number eight times."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), arguments[0], ir.Constant(word, 0))
-        same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
-        return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
-
-    return lanes(types.float64), code
+    return lanes(lanes), lambda context, builder, signature, arguments: arguments[0]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -127,39 +135,27 @@ def collect(typing: Any, array: Any, places: Any, offset: Any) -> Any:
     return lanes(array, places, types.int64), code
 
 
-def _function(name: str, builder: Any, arguments: Any) -> Any:
-    kind = ir.FunctionType(_VECTOR, [_VECTOR] * len(arguments))
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{WIDTH}f64"), arguments)
-
-
 @intrinsic  # type: ignore[untyped-decorator]
 def roots(typing: Any, values: Any) -> Any:
     """Square roots."""
-    return lanes(lanes), lambda context, builder, signature, arguments: _function("sqrt", builder, arguments)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def fused_lanes(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once."""
-    return lanes(lanes, lanes, lanes), lambda context, builder, signature, arguments: _function(
-        "fma", builder, arguments
-    )
+    return lanes(lanes), lambda context, builder, signature, arguments: call_llvm("sqrt", builder, arguments)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def signed_like(typing: Any, sizes: Any, signs: Any) -> Any:
     """|size| with the other's sign."""
-    return lanes(lanes, lanes), lambda context, builder, signature, arguments: _function("copysign", builder, arguments)
+    return lanes(lanes, lanes), lambda context, builder, signature, arguments: call_llvm("copysign", builder, arguments)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
-    """Lane by lane: yes where one < other, else no."""
+    """Lane by lane, or of numbers: yes where one < other, else no."""
+    kind = lanes if lanes in (one, other, yes, no) else types.float64
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", *arguments[:2]), *arguments[2:])
 
-    return lanes(lanes, lanes, lanes, lanes), code
+    return kind(kind, kind, kind, kind), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -226,3 +222,13 @@ _operator(operator.add, "fadd")
 _operator(operator.sub, "fsub")
 _operator(operator.mul, "fmul")
 _operator(operator.truediv, "fdiv")
+
+
+@infer_global(operator.neg)
+class _Negative(ConcreteTemplate):  # type: ignore[misc]
+    cases = (signature(lanes, lanes),)
+
+
+@lower_builtin(operator.neg, lanes)  # type: ignore[untyped-decorator]
+def _negative(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    return builder.fneg(*arguments)

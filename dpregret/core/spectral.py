@@ -113,7 +113,8 @@ def diagonalise(images: Array, basis: Array, values: Array) -> None:
 def orthogonalise(rows: Array, basis: Array, squares: Array) -> None:
     """One-sided Jacobi: rows (m, n) turn until they are orthogonal; the basis (m, m) collects the rotations.
 
-    squares: squared lengths (m,) of the rows, at the end.
+    squares: squared lengths (m,) of the rows, at the end. Where the basis is not needed, `geometry.singular` takes
+    eight matrices at a time.
     """
     side = len(rows)
     _identity(basis)

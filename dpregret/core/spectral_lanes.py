@@ -19,13 +19,12 @@ def diagonalise_all(matrices: Array, bases: Array, values: Array) -> None:
     found, active, off = np.empty((side, WIDTH)), np.empty(WIDTH), np.empty(WIDTH)
     length, zero, one = side * WIDTH, spread(0.0), spread(1.0)
     for first in range(0, count, WIDTH):
-        for lane in range(WIDTH):
-            own = matrices[min(first + lane, count - 1)]  # the last one again, where there are no eight
-            for i in range(side):
-                for k in range(side):
-                    images[i, k, lane], basis[i, k, lane] = own[i, k], 1.0 if i == k else 0.0
-                found[i, lane] = own[i, i]
-            active[lane] = 1.0
+        lay_side_by_side(matrices, first, images)
+        for i in range(side):
+            store(found, i * WIDTH, load(images, (i * side + i) * WIDTH))
+            for k in range(side):
+                store(basis, (i * side + k) * WIDTH, one if i == k else zero)
+        store(active, 0, one)
         size = zero
         for i in range(side):
             size = size + _dot(images, i * length, images, i * length, side)
@@ -47,23 +46,42 @@ def diagonalise_all(matrices: Array, bases: Array, values: Array) -> None:
                     sine = tangent * cosine
                     store(found, p * WIDTH, low - tangent * both)
                     store(found, q * WIDTH, high + tangent * both)
-                    _turn(images, p * length, q * length, length, cosine, sine)
-                    _turn(basis, p * length, q * length, length, cosine, sine)
+                    turn_rows(images, p * length, q * length, length, cosine, sine)
+                    turn_rows(basis, p * length, q * length, length, cosine, sine)
             store(active, 0, where_less(spread(1e-20) * size, load(off, 0), load(active, 0), zero))
-            if active.max() == 0.0:
+            if not any_less(zero, load(active, 0)):
                 break
         for i in range(0, length, WIDTH):
             store(found, i, load(found, i) + (size - size))
+        take_apart(basis, first, bases)
         for lane in range(min(WIDTH, count - first)):
             for i in range(side):
                 values[first + lane, i] = found[i, lane]
-                for k in range(side):
-                    bases[first + lane, i, k] = basis[i, k, lane]
 
 
 @inlined
-def _turn(rows: Array, p: int, q: int, length: int, cosine: Any, sine: Any) -> None:
-    """Rotate two rows."""
+def lay_side_by_side(matrices: Array, first: int, rows: Array) -> None:
+    """Write eight of matrices (n, m, m) to rows (m, m, 8); the last one again, where there are no eight."""
+    for lane in range(WIDTH):
+        own = matrices[min(first + lane, len(matrices) - 1)]
+        for i in range(len(own)):
+            for k in range(len(own)):
+                rows[i, k, lane] = own[i, k]
+
+
+@inlined
+def take_apart(rows: Array, first: int, matrices: Array) -> None:
+    """And back."""
+    for lane in range(min(WIDTH, len(matrices) - first)):
+        own = matrices[first + lane]
+        for i in range(len(own)):
+            for k in range(len(own)):
+                own[i, k] = rows[i, k, lane]
+
+
+@inlined
+def turn_rows(rows: Array, p: int, q: int, length: int, cosine: Any, sine: Any) -> None:
+    """Rotate two rows of eight matrices, `length` numbers from places p and q on."""
     for k in range(0, length, WIDTH):
         upper, lower = load(rows, p + k), load(rows, q + k)
         store(rows, p + k, cosine * upper - sine * lower)

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, fused_lanes, load, spread, store
+from dpregret.core.lanes import WIDTH, load, spread, store
 
 LANES = 8
 
@@ -150,7 +150,7 @@ def add_product(matrix: Array, rows: Array, into: Array) -> None:
             while column + WIDTH <= width:
                 total = load(into, n * width + column)
                 for i in range(begun, end):
-                    total = fused_lanes(spread(matrix[n, i]), load(rows, i * width + column), total)
+                    total = fused(spread(matrix[n, i]), load(rows, i * width + column), total)
                 store(into, n * width + column, total)
                 column += WIDTH
         _add_rest(matrix, rows, into, width - width % WIDTH, begun, end)
@@ -179,10 +179,10 @@ def _add_long(matrix: Array, rows: Array, into: Array, n: int, column: int, begu
     e, f, g, h = load(into, first + 32), load(into, first + 40), load(into, first + 48), load(into, first + 56)
     for i in range(begun, end):
         p, k = spread(matrix[n, i]), i * width + column
-        a, b = fused_lanes(p, load(rows, k), a), fused_lanes(p, load(rows, k + 8), b)
-        c, d = fused_lanes(p, load(rows, k + 16), c), fused_lanes(p, load(rows, k + 24), d)
-        e, f = fused_lanes(p, load(rows, k + 32), e), fused_lanes(p, load(rows, k + 40), f)
-        g, h = fused_lanes(p, load(rows, k + 48), g), fused_lanes(p, load(rows, k + 56), h)
+        a, b = fused(p, load(rows, k), a), fused(p, load(rows, k + 8), b)
+        c, d = fused(p, load(rows, k + 16), c), fused(p, load(rows, k + 24), d)
+        e, f = fused(p, load(rows, k + 32), e), fused(p, load(rows, k + 40), f)
+        g, h = fused(p, load(rows, k + 48), g), fused(p, load(rows, k + 56), h)
     store(into, first, a)
     store(into, first + 8, b)
     store(into, first + 16, c)
@@ -203,11 +203,11 @@ def _add_block(matrix: Array, rows: Array, into: Array, n: int, column: int, beg
     for i in range(begun, end):
         left, right = load(rows, i * width + column), load(rows, i * width + column + 8)
         p, q = spread(matrix[n, i]), spread(matrix[n + 1, i])
-        a, e = fused_lanes(p, left, a), fused_lanes(p, right, e)
-        b, f = fused_lanes(q, left, b), fused_lanes(q, right, f)
+        a, e = fused(p, left, a), fused(p, right, e)
+        b, f = fused(q, left, b), fused(q, right, f)
         r, s = spread(matrix[n + 2, i]), spread(matrix[n + 3, i])
-        c, g = fused_lanes(r, left, c), fused_lanes(r, right, g)
-        d, h = fused_lanes(s, left, d), fused_lanes(s, right, h)
+        c, g = fused(r, left, c), fused(r, right, g)
+        d, h = fused(s, left, d), fused(s, right, h)
     store(into, one, a)
     store(into, two, b)
     store(into, three, c)

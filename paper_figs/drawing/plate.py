@@ -209,6 +209,8 @@ class Plate:
             legend.set_bbox_to_anchor((0.5, (below - 0.02) / whole), transform=figure.transFigure)
         engine.execute(figure)
         figure.set_layout_engine(None)  # else every file lays it out once more
+        for axis in figure.axes:  # the solver's last bits depend on memory addresses, and names within an SVG on them
+            axis.set_position(tuple(round(each, 9) for each in axis.get_position(original=True).bounds))
         self._finished = True
         return figure
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry.potential_kernels import _shrunk_powers
-from dpregret.core.elementary import exp, log, power, softmax
-from dpregret.core.elementary_lanes import exponentials
+from dpregret.core.elementary import exp, exponentials, log, power, softmax
 from dpregret.workflows.processors import environment
 
 SPREAD = np.random.default_rng(3).uniform(-1.0, 1.0, 1001)
