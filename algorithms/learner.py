@@ -247,11 +247,11 @@ def play(
     coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
-        for some in _parts(now, BLOCK, where):
+        for some in _parts(now, noise.rounds, where):
             chunk = coming.take(some)
             if not chunk:
                 break
-            begun, before = now % BLOCK, now
+            begun, before = now % noise.rounds, now
             now += len(chunk)
             check_shape(learner.point, shape)
             if now in where:
@@ -335,10 +335,11 @@ def _parts(done: int, most: int, checkpoints: Container[int]) -> Iterator[int]:
 
 @dataclass
 class _Block:
-    """The noise of BLOCK rounds: units (runs, BLOCK, d) a setting, of no rounds where there is none, and scales."""
+    """The noise of some rounds: units (runs, rounds, d) a setting, of no rounds where there is none, and scales."""
 
     units: list[Array]
     scales: Sequence[float] | None
+    rounds: int = BLOCK
 
     def scaled(self, first: int, count: int) -> Array | None:
         """The noise of some rounds, (count, settings, runs, d); None for a learner without a plan."""
@@ -360,5 +361,6 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Itera
         none = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
         yield from repeat(none)
     else:
-        for arranged in plan.arranged(generators):
-            yield _Block([by_run(units) for units in arranged], plan.scales)
+        rounds = plan.block(runs)
+        for arranged in plan.arranged(generators, rounds):
+            yield _Block([by_run(units) for units in arranged], plan.scales, rounds)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.privacy import BLOCK
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import (
     BALL,
@@ -224,7 +223,7 @@ class CompiledRounds:
         """
         self._take_over()
         settings, runs, _ = self.point.shape
-        begun = int(times[0] - 1) % BLOCK
+        begun = int(times[0] - 1) % (units[0].shape[1] or 1)
         coefficients = np.zeros((5, settings, len(times)))
         for row, number in zip(coefficients, self.step.numbers(self.learner, times), strict=False):
             row[...] = number
