@@ -6,7 +6,7 @@ gradient is slope * vector + pull * (x - center). Points of eight runs are array
 
 import numpy as np
 
-from dpregret.core.compiled import compiled, inlined
+from dpregret.core.compiled import as_bits, compiled, inlined
 from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
@@ -23,7 +23,7 @@ from dpregret.core.kernels import (
     SQUARED,
 )
 from dpregret.core.lanes import WIDTH, any_less, collect, fused_lanes, load, roots, spread, store, turn, where_less
-from dpregret.core.sums import inners, squares
+from dpregret.core.sums import inners, own_squares, squares
 
 LEARNERS = frozenset({LEADER, DESCENT, REGULARISED, IMPLICIT, EXPLICIT, RESTARTED})
 FEWEST = 3  # runs: eight side by side cost as much as three or four one by one
@@ -44,6 +44,17 @@ def over(numbers, divisor, inverse):
 
 
 @inlined
+def _exact(divisor):
+    """Whether the divisor is a power of two, so that a product with its inverse is the quotient."""
+    return as_bits(divisor) & 0xFFFFFFFFFFFFF == 0
+
+
+@inlined
+def _quotient(numbers, divisor, inverse, exact):
+    return numbers * inverse if exact else over(numbers, divisor, inverse)
+
+
+@inlined
 def _larger(one, other):
     return where_less(one, other, other, one)
 
@@ -51,6 +62,11 @@ def _larger(one, other):
 @compiled
 def _square(points, centers):
     return squares(points, centers)
+
+
+@compiled
+def _norm(points):
+    return own_squares(points)
 
 
 @compiled
@@ -132,7 +148,7 @@ def _prox(loss, constants, points, anchor, vector, labels, step, nothing):
 @compiled
 def _project(points, nothing, radius):
     """Move eight points to the ball."""
-    size, norm = spread(radius), roots(_square(points, nothing))
+    size, norm = spread(radius), roots(_norm(points))
     if any_less(size, norm):
         factor = size / _larger(norm, size)
         for k in range(0, len(points) * WIDTH, WIDTH):
@@ -140,26 +156,30 @@ def _project(points, nothing, radius):
 
 
 @compiled
-def _move(learner, a, b, x, total, other, origin, center, vector, noise, found):
+def _move(learner, bent, a, b, x, total, other, origin, center, vector, noise, found):
     """One learner's step, up to its projection; a and b as in `rounds.play`."""
     slope, pull = load(found, WIDTH), load(found, 2 * WIDTH)
     one, two = spread(a), spread(b)
-    first, second = spread(1.0) / one, spread(1.0) / two
+    first, second = spread(1.0 / a), spread(1.0 / b)
+    whole, exact = _exact(a), _exact(b)
     for k in range(0, len(x) * WIDTH, WIDTH):
         point, added = load(x, k), load(total, k)
         at = added if learner == EXPLICIT else point
-        gradient = slope * load(vector, k) + pull * (at - load(center, k))
+        gradient = pull * (at - load(center, k))
+        if bent:
+            gradient = slope * load(vector, k) + gradient
         if learner == LEADER:
-            added = (added + point) - over(gradient, one, first)
-            point = over(added - over(load(noise, k), one, first), two, second)
+            added = (added + point) - _quotient(gradient, one, first, whole)
+            point = _quotient(added - _quotient(load(noise, k), one, first, whole), two, second, exact)
         elif learner == DESCENT:
-            point = point - over(gradient * two, one, first)
+            point = point - _quotient(gradient * two, one, first, whole)
         elif learner == REGULARISED:
             added = added + gradient
-            point = load(origin, k) - over(added + load(noise, k), one, first)
+            point = load(origin, k) - _quotient(added + load(noise, k), one, first, whole)
         elif learner == RESTARTED:
-            added = added + (point - over(gradient, one, first))
-            point = over(added - over(load(noise, k) - load(other, k), one, first), two, second)
+            added = added + (point - _quotient(gradient, one, first, whole))
+            less = _quotient(load(noise, k) - load(other, k), one, first, whole)
+            point = _quotient(added - less, two, second, exact)
         else:
             added = added - gradient * one
         store(x, k, point)
@@ -213,14 +233,15 @@ def play_on_ball(
                         places[lane] = (own[lane] * units.shape[1] + begun + now) * d
                     _gather(units, places, min(some, rounds - now) * d, noises, scale)
                 noise = noises[part * d : (part + 1) * d]
-                store(results, WIDTH, load(results, WIDTH) + roots(_square(noise, nothing)))
+                store(results, WIDTH, load(results, WIDTH) + roots(_norm(noise)))
             a, b = coefficients[now, 0], coefficients[now, 1]
             if learner == IMPLICIT:
                 _prox(loss, loss_constants, total, around, vector, marks, a, nothing)
             else:
                 if learner == EXPLICIT:
                     _slopes(loss, loss_constants, total, center, vector, marks, found)
-                _move(learner, a, b, x, total, other, origin, center, vector, noise, found)
+                bent = loss != QUADRATIC and loss != NORM_KINK
+                _move(learner, bent, a, b, x, total, other, origin, center, vector, noise, found)
             if learner in (IMPLICIT, EXPLICIT):
                 _project(total, nothing, radius)
                 for k in range(0, d * WIDTH, WIDTH):

@@ -53,6 +53,28 @@ def squares(points: Array, centers: Array) -> Any:
 
 
 @inlined
+def own_squares(points: Array) -> Any:
+    """|x|^2 of eight points."""
+    whole = len(points) // LANES * LANES * WIDTH
+    a = b = c = d = e = f = g = h = spread(0.0)
+    for k in range(0, whole, LANES * WIDTH):
+        a, b = _and_square(points, k, a), _and_square(points, k + WIDTH, b)
+        c, d = _and_square(points, k + 2 * WIDTH, c), _and_square(points, k + 3 * WIDTH, d)
+        e, f = _and_square(points, k + 4 * WIDTH, e), _and_square(points, k + 5 * WIDTH, f)
+        g, h = _and_square(points, k + 6 * WIDTH, g), _and_square(points, k + 7 * WIDTH, h)
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for k in range(whole, len(points) * WIDTH, WIDTH):
+        total = _and_square(points, k, total)
+    return total
+
+
+@inlined
+def _and_square(points: Array, place: int, total: Any) -> Any:
+    numbers = load(points, place)
+    return total + numbers * numbers
+
+
+@inlined
 def _inners(points: Array, centers: Array, others: Array, own: bool) -> Any:
     whole = len(points) // LANES * LANES * WIDTH
     a = b = c = d = e = f = g = h = spread(0.0)
