@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -247,7 +248,7 @@ def play(
     coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
-        for some in _parts(now, noise.rounds, where):
+        for some in _parts(now, noise.rounds, checkpoints):
             chunk = coming.take(some)
             if not chunk:
                 break
@@ -323,14 +324,13 @@ def _compare(compiled: Learner, defined: Learner) -> None:
         )
 
 
-def _parts(done: int, most: int, checkpoints: Container[int]) -> Iterator[int]:
+def _parts(done: int, most: int, checkpoints: Sequence[int]) -> Iterator[int]:
     """Lengths that make up the next `most` rounds: a checkpoint is a part of its own, so are the first `COMPARED`."""
-    length = 0
-    for now in range(done + 1, done + most + 1):
-        length += 1
-        if now in checkpoints or now + 1 in checkpoints or now == done + most or now == COMPARED:
-            yield length
-            length = 0
+    near = checkpoints[bisect(checkpoints, done) : bisect(checkpoints, done + most + 1)]
+    ends = {COMPARED, done + most, *near, *(each - 1 for each in near)}
+    for end in sorted(each for each in ends if done < each <= done + most):
+        yield end - done
+        done = end
 
 
 @dataclass
