@@ -22,8 +22,20 @@ from dpregret.core.kernels import (
     RESTARTED,
     SQUARED,
 )
-from dpregret.core.lanes import WIDTH, any_less, collect, fused_lanes, load, roots, spread, store, turn, where_less
-from dpregret.core.sums import inners, own_squares, squares_around
+from dpregret.core.lanes import (
+    WIDTH,
+    any_less,
+    collect,
+    fused_lanes,
+    load,
+    load_one,
+    roots,
+    spread,
+    store,
+    turn,
+    where_less,
+)
+from dpregret.core.sums import inners, own_squares, squares_around, squares_from
 
 LEARNERS = frozenset({LEADER, DESCENT, REGULARISED, IMPLICIT, EXPLICIT, RESTARTED})
 FEWEST = 3  # runs: eight side by side cost as much as three or four one by one
@@ -66,6 +78,11 @@ def _square(room, points, center, d):
 
 
 @compiled
+def _square_from(room, points, center, d):
+    return squares_from(room, points, center, d)
+
+
+@compiled
 def _own_square(room, points, d):
     return own_squares(room, points, d)
 
@@ -84,13 +101,15 @@ def _gather(rows, at, apart, first, runs, count, room, into, factor):
 
 
 @compiled
-def _slopes(loss, constants, room, points, center, vector, labels, found, d):
+def _slopes(loss, constants, room, points, anchor, center, vector, labels, found, d):
     """Write f at eight points, slope and pull to found (3, 8)."""
     bend, weight, radius, nothing = constants[0], constants[1], constants[2], spread(0.0)
     square = along = slope = nothing
     pull = spread(bend)
-    if loss != DIRECTION_SQUARE and loss != HALF_SPACE:
+    if loss == QUADRATIC:
         square = _square(room, points, center, d)
+    elif loss != DIRECTION_SQUARE and loss != HALF_SPACE:
+        square = _square_from(room, points, anchor, d)
     if loss != QUADRATIC and loss != NORM_KINK:
         along = inners(room, points, center, vector, d)
     value = spread(0.5 * bend) * square
@@ -161,16 +180,18 @@ def _project(room, points, radius, d):
 
 
 @compiled
-def _move(learner, bent, a, b, room, x, total, other, origin, center, vector, noise, found, d):
-    """One learner's step, up to its projection; a and b as in `rounds.play`. bent: slopes are not all zero."""
+def _move(learner, loss, a, b, room, x, total, other, origin, anchor, vector, noise, found, d):
+    """One learner's step, up to its projection; a and b as in `rounds.play`."""
+    bent = loss != QUADRATIC and loss != NORM_KINK
     slope, pull = load(room, found + WIDTH), load(room, found + 2 * WIDTH)
     one, two = spread(a), spread(b)
     first, second = spread(1.0 / a), spread(1.0 / b)
     whole, exact = _exact(a), _exact(b)
-    for k in range(0, d * WIDTH, WIDTH):
+    for each in range(d):
+        k = each * WIDTH
         point, added = load(room, x + k), load(room, total + k)
         at = added if learner == EXPLICIT else point
-        gradient = pull * (at - load(room, center + k))
+        gradient = pull * (at - (load(room, vector + k) if loss == QUADRATIC else load_one(room, anchor + each)))
         if bent:
             gradient = slope * load(room, vector + k) + gradient
         if learner == LEADER:
@@ -212,11 +233,10 @@ def play_on_ball(
     some, many = max(TOGETHER // d, 1), max(min(TURNS // d, (runs + WIDTH - 1) // WIDTH), 1)
     width = d * WIDTH
     size = (5 + some) * width + 6 * WIDTH  # of what is held of eight runs
-    room = _room(many * size + 2 * width)
-    nothing, around = many * size, many * size + width
+    room = _room(many * size + 2 * width + d)
+    nothing, around, one = many * size, many * size + width, many * size + 2 * width
     for k in range(width):
-        room[around + k] = anchor[k // WIDTH]
-    bent = loss != QUADRATIC and loss != NORM_KINK
+        room[around + k], room[one + k // WIDTH] = anchor[k // WIDTH], anchor[k // WIDTH]
     for begin in range(0, runs, many * WIDTH):
         end = min(begin + many * WIDTH, runs)
         for first in range(begin, end, WIDTH):
@@ -240,7 +260,7 @@ def play_on_ball(
                     _gather(vectors, now * vectors.shape[1] * d, d, first, vectors.shape[1], d, room, vector, 1.0)
                 for lane in range(WIDTH if loss == LOGISTIC or loss == SQUARED else 0):
                     room[marks + lane] = labels[min(now, len(labels) - 1), min(first + lane, labels.shape[1] - 1)]
-                _slopes(loss, loss_constants, room, x, center, vector, marks, found, d)
+                _slopes(loss, loss_constants, room, x, one, center, vector, marks, found, d)
                 store(room, results, load(room, results) + load(room, found))
                 noise = noises + now % some * width
                 if loud:
@@ -253,8 +273,8 @@ def play_on_ball(
                     _prox(loss, loss_constants, room, total, around, vector, marks, a, nothing, d)
                 else:
                     if learner == EXPLICIT:
-                        _slopes(loss, loss_constants, room, total, center, vector, marks, found, d)
-                    _move(learner, bent, a, b, room, x, total, other, origin, center, vector, noise, found, d)
+                        _slopes(loss, loss_constants, room, total, one, center, vector, marks, found, d)
+                    _move(learner, loss, a, b, room, x, total, other, origin, one, vector, noise, found, d)
                 if learner == IMPLICIT or learner == EXPLICIT:
                     _project(room, total, radius, d)
                     for k in range(0, width, WIDTH):

@@ -63,17 +63,28 @@ def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
     return types.void(array, types.int64, lanes), code
 
 
+def _spread(builder: Any, number: Any) -> Any:
+    word = ir.IntType(32)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
+    same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(typing: Any, number: Any) -> Any:
     """A number eight times."""
+    return lanes(types.float64), lambda context, builder, signature, arguments: _spread(builder, arguments[0])
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_one(typing: Any, array: Any, place: Any) -> Any:
+    """The number at a place of an array without gaps, eight times."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(32)
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), arguments[0], ir.Constant(word, 0))
-        same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
-        return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
+        first = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        return _spread(builder, builder.load(builder.gep(first, [arguments[1]])))
 
-    return lanes(types.float64), code
+    return lanes(array, types.int64), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

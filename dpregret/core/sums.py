@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, fused_lanes, load, spread, store
+from dpregret.core.lanes import WIDTH, fused_lanes, load, load_one, spread, store
 
 LANES = 8
 
@@ -86,22 +86,36 @@ def _more(points: Array, p: int, centers: Array, c: int, others: Array, o: int, 
 @inlined
 def own_squares(numbers: Array, points: int, d: int) -> Any:
     """|x|^2 of eight points that lie from a place on."""
-    whole = d // LANES * LANES * WIDTH
+    return _squares(numbers, points, points, d, False)
+
+
+@inlined
+def squares_from(numbers: Array, points: int, center: int, d: int) -> Any:
+    """|x - c|^2 of the same; c, one for all, lies from another place on."""
+    return _squares(numbers, points, center, d, True)
+
+
+@inlined
+def _squares(numbers: Array, points: int, center: int, d: int, apart: bool) -> Any:
+    whole = d // LANES * LANES
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
-    for k in range(points, points + whole, LANES * WIDTH):
-        s0, s1 = _and_square(numbers, k, s0), _and_square(numbers, k + WIDTH, s1)
-        s2, s3 = _and_square(numbers, k + 2 * WIDTH, s2), _and_square(numbers, k + 3 * WIDTH, s3)
-        s4, s5 = _and_square(numbers, k + 4 * WIDTH, s4), _and_square(numbers, k + 5 * WIDTH, s5)
-        s6, s7 = _and_square(numbers, k + 6 * WIDTH, s6), _and_square(numbers, k + 7 * WIDTH, s7)
+    for k in range(0, whole, LANES):
+        at, c = points + k * WIDTH, center + k
+        s0, s1 = _and_square(numbers, at, c, apart, s0), _and_square(numbers, at + 8, c + 1, apart, s1)
+        s2, s3 = _and_square(numbers, at + 16, c + 2, apart, s2), _and_square(numbers, at + 24, c + 3, apart, s3)
+        s4, s5 = _and_square(numbers, at + 32, c + 4, apart, s4), _and_square(numbers, at + 40, c + 5, apart, s5)
+        s6, s7 = _and_square(numbers, at + 48, c + 6, apart, s6), _and_square(numbers, at + 56, c + 7, apart, s7)
     total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-    for k in range(points + whole, points + d * WIDTH, WIDTH):
-        total = _and_square(numbers, k, total)
+    for k in range(whole, d):
+        total = _and_square(numbers, points + k * WIDTH, center + k, apart, total)
     return total
 
 
 @inlined
-def _and_square(numbers: Array, place: int, total: Any) -> Any:
-    found = load(numbers, place)
+def _and_square(numbers: Array, point: int, center: int, apart: bool, total: Any) -> Any:
+    found = load(numbers, point)
+    if apart:
+        found = found - load_one(numbers, center)
     return total + found * found
 
 
