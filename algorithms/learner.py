@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -247,11 +248,11 @@ def play(
     coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
-        for some in _parts(now, BLOCK, where):
+        for some in _parts(now, noise.rounds, checkpoints):
             chunk = coming.take(some)
             if not chunk:
                 break
-            begun, before = now % BLOCK, now
+            begun, before = now % noise.rounds, now
             now += len(chunk)
             check_shape(learner.point, shape)
             if now in where:
@@ -323,22 +324,22 @@ def _compare(compiled: Learner, defined: Learner) -> None:
         )
 
 
-def _parts(done: int, most: int, checkpoints: Container[int]) -> Iterator[int]:
+def _parts(done: int, most: int, checkpoints: Sequence[int]) -> Iterator[int]:
     """Lengths that make up the next `most` rounds: a checkpoint is a part of its own, so are the first `COMPARED`."""
-    length = 0
-    for now in range(done + 1, done + most + 1):
-        length += 1
-        if now in checkpoints or now + 1 in checkpoints or now == done + most or now == COMPARED:
-            yield length
-            length = 0
+    near = checkpoints[bisect(checkpoints, done) : bisect(checkpoints, done + most + 1)]
+    ends = {COMPARED, done + most, *near, *(each - 1 for each in near)}
+    for end in sorted(each for each in ends if done < each <= done + most):
+        yield end - done
+        done = end
 
 
 @dataclass
 class _Block:
-    """The noise of BLOCK rounds: units (runs, BLOCK, d) a setting, of no rounds where there is none, and scales."""
+    """The noise of some rounds: units (runs, rounds, d) a setting, of no rounds where there is none, and scales."""
 
     units: list[Array]
     scales: Sequence[float] | None
+    rounds: int = BLOCK
 
     def scaled(self, first: int, count: int) -> Array | None:
         """The noise of some rounds, (count, settings, runs, d); None for a learner without a plan."""
@@ -360,5 +361,6 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Itera
         none = _Block([np.empty((runs, 0, dimension))] * settings, None if plan is None else plan.scales)
         yield from repeat(none)
     else:
-        for arranged in plan.arranged(generators):
-            yield _Block([by_run(units) for units in arranged], plan.scales)
+        rounds = plan.block(runs)
+        for arranged in plan.arranged(generators, rounds):
+            yield _Block([by_run(units) for units in arranged], plan.scales, rounds)

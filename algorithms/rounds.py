@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.privacy import BLOCK
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import (
     BALL,
@@ -199,6 +198,8 @@ class CompiledRounds:
         self.origin = np.zeros(learner.point.shape)
         self.scales = learner.noise_plan.scales if learner.noise_plan is not None else [0.0] * settings
         self.rows, self.pricing = 0, 0.0
+        self.met: Any = None  # the loss of all rounds that were played last, if it was one
+        self.arrays: Packed | None = None
 
     @classmethod
     def of(cls, learner: Any) -> "CompiledRounds | None":
@@ -213,8 +214,13 @@ class CompiledRounds:
 
     def packed(self, losses: Sequence[Any]) -> Packed | None:
         """Losses of consecutive rounds as arrays, None where the plain loop has to play them."""
+        alike = type(losses) is list and len(set(map(id, losses))) == 1
+        if alike and losses[0] is self.met:
+            return self.arrays
         found = packed(losses, self.dimension)
-        return found if found is not None and self.step.serves(self.learner, self.place, found.code) else None
+        served = found is not None and self.step.serves(self.learner, self.place, found.code)
+        self.met, self.arrays = losses[0] if alike else None, found if served else None
+        return self.arrays
 
     def play(self, losses: Packed, times: Array, units: Sequence[Array], cumulative: Array, norms: Array) -> None:
         """Rounds `times` (n,) of all settings, within one block.
@@ -224,7 +230,7 @@ class CompiledRounds:
         """
         self._take_over()
         settings, runs, _ = self.point.shape
-        begun = int(times[0] - 1) % BLOCK
+        begun = int(times[0] - 1) % (units[0].shape[1] or 1)
         coefficients = np.zeros((5, settings, len(times)))
         for row, number in zip(coefficients, self.step.numbers(self.learner, times), strict=False):
             row[...] = number

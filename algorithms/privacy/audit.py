@@ -33,8 +33,11 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
             used += count
             return units
 
-        arrange = mechanism.arranger()
-        return np.concatenate([arrange(identity(BLOCK), identity) for _ in range(blocks)])
+        arrange, units, outputs = mechanism.arranger(), np.empty((BLOCK, 1, draws)), []
+        for _ in range(blocks):  # the next block's draws lie where this one's did, as in a play
+            units[...] = identity(BLOCK)
+            outputs.append(arrange(units, identity).copy())
+        return np.concatenate(outputs)
 
     arranged(1)  # only to count
     return arranged(used)[:rounds, 0]

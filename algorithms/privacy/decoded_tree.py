@@ -71,7 +71,7 @@ class _Decoded:
             self.done, self.nothing = 0, np.zeros_like(units[0])
         noise = np.empty((BLOCK + 1, *units.shape[1:]))
         noise[0] = self._pending()
-        inner = self._grow(units, fresh)
+        inner = self._grow(units.copy(), fresh)
         for height, estimates in enumerate(inner):
             noise[1 << height :: 1 << height] = estimates
         self._carry(fresh)

@@ -49,9 +49,9 @@ class UnitNoise:
         self.distribution, self.generators, self.dimension = distribution, generators, dimension
         self._addresses = addresses(generators)
 
-    def __call__(self, rounds: int) -> Array:
-        """Fresh noise (rounds, runs, dimension), laid out run by run: a view of an array (runs, rounds, dimension)."""
-        drawn = np.empty((len(self.generators), rounds, self.dimension))
+    def __call__(self, rounds: int, into: Array | None = None) -> Array:
+        """Fresh noise (rounds, runs, dimension), a view of an array (runs, rounds, dimension): `into`, if given."""
+        drawn = np.empty((len(self.generators), rounds, self.dimension)) if into is None else into
         if self._addresses is not None:
             _FILL[self.distribution](self._addresses, drawn)
         else:  # somebody's own kind of generators

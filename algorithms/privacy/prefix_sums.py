@@ -24,9 +24,12 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
+KEPT = 2**24  # bytes of a block, where its length is no part of that
 
 Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
-Arrange = Callable[[Array, Fresh], Array]  # unit noises of a block (BLOCK, runs, d) -> unit noise of its outputs
+Arrange = Callable[[Array, Fresh], Array]
+"""Unit noises of a block (BLOCK, runs, d) -> unit noise of its outputs. It may write to them and
+return them; what it keeps of them for later blocks is a copy, since the next block's take their place."""
 
 
 def prefix_noise(nodes: Array) -> Array:
@@ -123,22 +126,24 @@ class WindowTree(PrefixSums):
 
 
 @compiled
-def _arrange(
-    units: Array, window: int, base: Array, last: Array, fresh: Array, root: Array, skip: int, noise: Array
-) -> None:
-    """Trees of `window` rounds each, side by side. Arrays are (runs, rounds, d); base, last, root (runs, d) or empty.
+def _arrange(noise: Array, window: int, base: Array, last: Array, fresh: Array, root: Array, skip: int) -> None:
+    """Trees of `window` rounds each, side by side: what was drawn becomes the noise of the outputs, in place.
 
-    Prefix t of a tree is prefix t & (t - 1), or `base`, plus the node that ends at t; `last` replaces the last one.
-    From round `skip` on the suffix of the tree before is added: the same recursion over `fresh`, backwards from `root`.
+    Arrays are (runs, rounds, d); base, last, root (runs, d) or empty. Prefix t of a tree is prefix t & (t - 1), or
+    `base`, plus the node that ends at t; `last` replaces the last one. From round `skip` on the suffix of the tree
+    before is added: the same recursion over `fresh`, backwards from `root`.
     """
-    runs, rounds, dimension = units.shape
+    runs, rounds, dimension = noise.shape
     for run in range(runs):
         for first in range(0, rounds, window):
             for now in range(1, window + 1):
                 older, place = now & (now - 1), first + now - 1
-                for k in range(dimension):
-                    before = noise[run, first + older - 1, k] if older else (base[run, k] if len(base) else 0.0)
-                    noise[run, place, k] = units[run, place, k] + before
+                if older:
+                    for k in range(dimension):
+                        noise[run, place, k] += noise[run, first + older - 1, k]
+                elif len(base):
+                    for k in range(dimension):
+                        noise[run, place, k] += base[run, k]
             if len(last):
                 for k in range(dimension):
                     noise[run, first + window - 1, k] = last[run, k]
@@ -168,11 +173,11 @@ class _ShortWindow:
         self.window, self.first = window, True
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
-        own = by_run(units)
-        noise = np.empty_like(own)
-        further = by_run(fresh(len(units))) if self.window > 1 else _NO_ROUNDS
+        if self.window == 1:
+            return units
+        noise, further = by_run(units), by_run(fresh(len(units)))
         skip = self.window if self.first else 0  # the first tree has none before it
-        _arrange(own, self.window, _NONE, _NONE, further, _NONE, skip, noise)
+        _arrange(noise, self.window, _NONE, _NONE, further, _NONE, skip)
         self.first = False
         return noise.swapaxes(0, 1)
 
@@ -187,16 +192,16 @@ class _LongWindow:
         self.first = True
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
-        own = by_run(units)
-        noise, shape = np.empty_like(own), (self.levels, own.shape[0], own.shape[2])
+        noise = by_run(units)
+        shape = (self.levels, noise.shape[0], noise.shape[2])
         if self.done == 0:
             self.prefix, self.suffix = np.zeros(shape), np.zeros(shape)
         base = self.prefix.sum(axis=0)
         ended = _trailing_zeros(self.done + 1)
         self.prefix[:ended] = 0.0
-        self.prefix[ended] = own[:, -1]
+        self.prefix[ended] = noise[:, -1]
         fine, root = (_NO_ROUNDS, _NONE) if self.first else self._suffix(fresh)
-        _arrange(own, BLOCK, base, self.prefix.sum(axis=0), fine, root, 0, noise)
+        _arrange(noise, BLOCK, base, self.prefix.sum(axis=0), fine, root, 0)
         self.done += 1
         if self.done == self.blocks:
             self.done, self.first = 0, False
@@ -332,20 +337,31 @@ class NoisePlan:
                 np.multiply(units, self.scales[setting], out=noise[:, setting])
             yield noise
 
-    def arranged(self, generators: Sequence[np.random.Generator]) -> Iterator[list[Array]]:
-        """The blocks before they are scaled: an array (BLOCK, runs, d) a setting; equal mechanisms share one."""
+    def block(self, runs: int) -> int:
+        """Rounds of a block of at most `KEPT` bytes; `BLOCK`, unless a round's noise is its own draw alone."""
+        most = KEPT // (8 * runs * self.dimension) or 1
+        alone = self.distribution == "gaussian" and all(each == WindowTree(1) for each in self.mechanisms)
+        return min(BLOCK, 1 << (most.bit_length() - 1)) if alone else BLOCK
+
+    def arranged(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
+        """The blocks before they are scaled: an array (rounds, runs, d) a setting; equal mechanisms share one.
+
+        The next block takes their memory: fresh one, beyond some megabytes, costs as much as drawing. rounds: `BLOCK`,
+        or `block(runs)`.
+        """
         distinct = list(dict.fromkeys(self.mechanisms))
         arrangers = [mechanism.arranger() for mechanism in distinct]
         draw = UnitNoise(self.distribution, generators, self.dimension)
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
+        held = np.empty((len(distinct), len(generators), rounds, self.dimension))  # a mechanism may write to its own
         while True:
-            units = draw(BLOCK)
+            draw(rounds, held[0])
+            held[1:] = held[0]
             arranged = {
-                mechanism: arrange(units, fresh)
-                for mechanism, arrange, fresh in zip(distinct, arrangers, further, strict=True)
+                mechanism: arrange(units.swapaxes(0, 1), fresh)
+                for mechanism, arrange, units, fresh in zip(distinct, arrangers, held, further, strict=True)
             }
-            del units  # the next block is drawn where it was, which the processor still holds
             yield [arranged[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:

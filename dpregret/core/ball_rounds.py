@@ -6,7 +6,7 @@ gradient is slope * vector + pull * (x - center). Points of eight runs are array
 
 import numpy as np
 
-from dpregret.core.compiled import compiled, fused, inlined
+from dpregret.core.compiled import as_bits, compiled, fused, inlined
 from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
@@ -22,12 +22,24 @@ from dpregret.core.kernels import (
     RESTARTED,
     SQUARED,
 )
-from dpregret.core.lanes import WIDTH, any_less, collect, load, roots, spread, store, turn, where_less
-from dpregret.core.sums import inners, squares
+from dpregret.core.lanes import (
+    WIDTH,
+    any_less,
+    collect,
+    load,
+    load_one,
+    roots,
+    spread,
+    store,
+    turn,
+    where_less,
+)
+from dpregret.core.sums import inners, own_squares, squares_around, squares_from
 
 LEARNERS = frozenset({LEADER, DESCENT, REGULARISED, IMPLICIT, EXPLICIT, RESTARTED})
 FEWEST = 3  # runs: eight side by side cost as much as three or four one by one
 FLOOR = 1e-150  # as in rounds.py
+TURNS = 32  # coordinates of eights of runs that take turns
 TOGETHER = 64  # numbers of a run whose noise is laid out at once, if that is more than a round
 
 
@@ -44,35 +56,61 @@ def over(numbers, divisor, inverse):
 
 
 @inlined
+def _exact(divisor):
+    """Whether the divisor is a power of two, so that a product with its inverse is the quotient."""
+    return as_bits(divisor) & 0xFFFFFFFFFFFFF == 0
+
+
+@inlined
+def _quotient(numbers, divisor, inverse, exact):
+    return numbers * inverse if exact else over(numbers, divisor, inverse)
+
+
+@inlined
 def _larger(one, other):
     return where_less(one, other, other, one)
 
 
 @compiled
-def _square(points, centers):
-    return squares(points, centers)
+def _square(room, points, center, d):
+    return squares_around(room, points, center, d)
 
 
 @compiled
-def _gather(rows, places, count, into, factor):
-    """`count` numbers from eight places of `rows` on, side by side, times a factor."""
+def _square_from(room, points, center, d):
+    return squares_from(room, points, center, d)
+
+
+@compiled
+def _own_square(room, points, d):
+    return own_squares(room, points, d)
+
+
+@compiled
+def _gather(rows, at, apart, first, runs, count, room, into, factor):
+    """`count` numbers of eight runs from `first` on side by side, times a factor; those of run r from at + r apart on."""
+    places = np.empty(WIDTH, np.int64)
+    for lane in range(WIDTH):
+        places[lane] = at + min(first + lane, runs - 1) * apart
     whole = count - count % WIDTH
     for k in range(0, whole, WIDTH):
-        turn(rows, places, k, spread(factor), into, k * WIDTH)
+        turn(rows, places, k, spread(factor), room, into + k * WIDTH)
     for k in range(whole, count):
-        store(into, k * WIDTH, collect(rows, places, k) * spread(factor))
+        store(room, into + k * WIDTH, collect(rows, places, k) * spread(factor))
 
 
 @compiled
-def _slopes(loss, constants, points, center, vector, labels, found):
+def _slopes(loss, constants, room, points, anchor, center, vector, labels, found, d):
     """Write f at eight points, slope and pull to found (3, 8)."""
     bend, weight, radius, nothing = constants[0], constants[1], constants[2], spread(0.0)
     square = along = slope = nothing
     pull = spread(bend)
-    if loss != DIRECTION_SQUARE and loss != HALF_SPACE:
-        square = _square(points, center)
+    if loss == QUADRATIC:
+        square = _square(room, points, center, d)
+    elif loss != DIRECTION_SQUARE and loss != HALF_SPACE:
+        square = _square_from(room, points, anchor, d)
     if loss != QUADRATIC and loss != NORM_KINK:
-        along = inners(points, center, vector)
+        along = inners(room, points, center, vector, d)
     value = spread(0.5 * bend) * square
     if loss == NORM_KINK:
         distance = roots(square)
@@ -90,88 +128,95 @@ def _slopes(loss, constants, points, center, vector, labels, found):
         value, slope = spread(0.5) * _larger(along, nothing), where_less(nothing, along, spread(0.5), nothing)
         pull = nothing
     elif loss == SQUARED:
-        slope = along - load(labels, 0)
+        slope = along - load(room, labels)
         value = spread(0.5) * (slope * slope) + value
-    store(found, 0, value)
-    store(found, WIDTH, along if loss == LOGISTIC else slope)
-    store(found, 2 * WIDTH, pull)
-    for lane in range(WIDTH if loss == LOGISTIC else 0):
-        margin = labels[lane] * found[1, lane]
+    store(room, found, value)
+    store(room, found + WIDTH, along if loss == LOGISTIC else slope)
+    store(room, found + 2 * WIDTH, pull)
+    for lane in range(found, found + WIDTH if loss == LOGISTIC else found):
+        label = room[labels + lane - found]
+        margin = label * room[lane + WIDTH]
         small = np.exp(-abs(margin))
-        found[0, lane] = np.log1p(small) + max(-margin, 0.0) + found[0, lane]
-        found[1, lane] = -labels[lane] * (1.0 / (1.0 + small) if margin < 0.0 else small / (1.0 + small))
+        room[lane] = np.log1p(small) + max(-margin, 0.0) + room[lane]
+        room[lane + WIDTH] = -label * (1.0 / (1.0 + small) if margin < 0.0 else small / (1.0 + small))
 
 
 @compiled
-def _prox(loss, constants, points, anchor, vector, labels, step, nothing):
+def _prox(loss, constants, room, points, anchor, vector, labels, step, nothing, d):
     """Move eight points to argmin step f(x) + |x - point|^2 / 2: (kept (x - anchor) + push vector) / part + anchor."""
     bend, weight, radius, zero, one = constants[0], constants[1], constants[2], spread(0.0), spread(1.0)
     shrink = part = spread(1.0 + step * bend)
     kept, push = one, spread(step * bend)
-    kink = loss == NORM_KINK
-    square = _square(points if kink else vector, anchor if kink else nothing)
-    if kink:
-        distance, push, part = roots(square), zero, one
+    if loss == NORM_KINK:
+        distance, push, part = roots(_square(room, points, anchor, d)), zero, one
         kept = _larger(one - spread(step * weight) / _larger(distance, spread(FLOOR)), zero) / shrink
         if radius > 0.0:
             within = spread(1.0 / (1.0 + step * (bend + weight / radius)))
             kept = where_less(kept * distance, spread(radius), within, kept)
     elif loss != QUADRATIC:
-        width, along = spread(step) * square, inners(points, anchor, vector)
+        square, along = _own_square(room, vector, d), inners(room, points, anchor, vector, d)
+        width = spread(step) * square
         if loss == SQUARED:
-            label = load(labels, 0)
+            label = load(room, labels)
             push = spread(step) * (label - (along + width * label) / (shrink + width))
         else:
             sign = _larger(along, zero - width)
             push = zero - where_less(width, sign, width, sign) / where_less(zero, square, square, one)
-    for k in range(0, len(points) * WIDTH, WIDTH):
-        around = load(anchor, k)
-        store(points, k, (kept * (load(points, k) - around) + push * load(vector, k)) / part + around)
+    for k in range(0, d * WIDTH, WIDTH):
+        around = load(room, anchor + k)
+        moved = kept * (load(room, points + k) - around) + push * load(room, vector + k)
+        store(room, points + k, moved / part + around)
 
 
 @compiled
-def _project(points, nothing, radius):
+def _project(room, points, radius, d):
     """Move eight points to the ball."""
-    size, norm = spread(radius), roots(_square(points, nothing))
+    size, norm = spread(radius), roots(_own_square(room, points, d))
     if any_less(size, norm):
         factor = size / _larger(norm, size)
-        for k in range(0, len(points) * WIDTH, WIDTH):
-            store(points, k, load(points, k) * factor)
+        for k in range(points, points + d * WIDTH, WIDTH):
+            store(room, k, load(room, k) * factor)
 
 
 @compiled
-def _move(learner, a, b, x, total, other, origin, center, vector, noise, found):
+def _move(learner, loss, a, b, room, x, total, other, origin, anchor, vector, noise, found, d):
     """One learner's step, up to its projection; a and b as in `rounds.play`."""
-    slope, pull = load(found, WIDTH), load(found, 2 * WIDTH)
+    bent = loss != QUADRATIC and loss != NORM_KINK
+    slope, pull = load(room, found + WIDTH), load(room, found + 2 * WIDTH)
     one, two = spread(a), spread(b)
-    first, second = spread(1.0) / one, spread(1.0) / two
-    for k in range(0, len(x) * WIDTH, WIDTH):
-        point, added = load(x, k), load(total, k)
+    first, second = spread(1.0 / a), spread(1.0 / b)
+    whole, exact = _exact(a), _exact(b)
+    for each in range(d):
+        k = each * WIDTH
+        point, added = load(room, x + k), load(room, total + k)
         at = added if learner == EXPLICIT else point
-        gradient = slope * load(vector, k) + pull * (at - load(center, k))
+        gradient = pull * (at - (load(room, vector + k) if loss == QUADRATIC else load_one(room, anchor + each)))
+        if bent:
+            gradient = slope * load(room, vector + k) + gradient
         if learner == LEADER:
-            added = (added + point) - over(gradient, one, first)
-            point = over(added - over(load(noise, k), one, first), two, second)
+            added = (added + point) - _quotient(gradient, one, first, whole)
+            point = _quotient(added - _quotient(load(room, noise + k), one, first, whole), two, second, exact)
         elif learner == DESCENT:
-            point = point - over(gradient * two, one, first)
+            point = point - _quotient(gradient * two, one, first, whole)
         elif learner == REGULARISED:
             added = added + gradient
-            point = load(origin, k) - over(added + load(noise, k), one, first)
+            point = load(room, origin + k) - _quotient(added + load(room, noise + k), one, first, whole)
         elif learner == RESTARTED:
-            added = added + (point - over(gradient, one, first))
-            point = over(added - over(load(noise, k) - load(other, k), one, first), two, second)
+            added = added + (point - _quotient(gradient, one, first, whole))
+            less = _quotient(load(room, noise + k) - load(room, other + k), one, first, whole)
+            point = _quotient(added - less, two, second, exact)
         else:
             added = added - gradient * one
-        store(x, k, point)
-        store(total, k, added)
+        store(room, x + k, point)
+        store(room, total + k, added)
 
 
 @inlined
-def _room(rows):
-    """Zeros (rows, 8); each row lies in one line of the processor's cache."""
-    held = np.zeros((rows + 1) * WIDTH)
+def _room(count):
+    """Zeros, from the beginning of a line of the processor's cache on."""
+    held = np.zeros(count + WIDTH)
     begun = -(held.ctypes.data // held.itemsize) % WIDTH
-    return held[begun : begun + rows * WIDTH].reshape(rows, WIDTH)
+    return held[begun : begun + count]
 
 
 @compiled
@@ -179,59 +224,71 @@ def play_on_ball(
     loss, learner, vectors, anchor, labels, loss_constants, set_constants, coefficients, units, begun, scale, point,
     sums, start, cumulative, norms,
 ):  # fmt: skip
-    """As `rounds.play`, where loss and learner (one of LEARNERS) are numbers, and the set's constant its radius."""
+    """As `rounds.play`, where loss and learner (one of LEARNERS) are numbers, and the set's constant its radius.
+
+    Several eights of runs take turns round by round where rows are short, so that one fills the other's waits.
+    """
     rounds, (runs, d), radius, loud = len(coefficients), point.shape, set_constants[0], units.shape[1] > 0
-    some = max(TOGETHER // d, 1)
-    room = _room((7 + some) * d + 6)
-    x, total, other, origin = room[:d], room[d : 2 * d], room[2 * d : 3 * d], room[3 * d : 4 * d]
-    vector, around, nothing = room[4 * d : 5 * d], room[5 * d : 6 * d], room[6 * d : 7 * d]
-    noises, found, results, marks = room[7 * d : (7 + some) * d], room[-6:-3], room[-3:-1], room[-1]
-    own, places, noise = np.empty(WIDTH, np.int64), np.empty(WIDTH, np.int64), noises[:d]
-    for k in range(d):
-        around[k] = anchor[k]
-    center = vector if loss == QUADRATIC else around
-    for first in range(0, runs, WIDTH):
-        for lane in range(WIDTH):
-            run = own[lane] = min(first + lane, runs - 1)  # the last run again, where there are no eight
-            results[0, lane], results[1, lane] = cumulative[run], norms[run]
-            for k in range(d):
-                x[k, lane], origin[k, lane] = point[run, k], start[run, k]
-                total[k, lane], other[k, lane] = sums[0, run, k], sums[1, run, k]
+    some, many = max(TOGETHER // d, 1), max(min(TURNS // d, (runs + WIDTH - 1) // WIDTH), 1)
+    width = d * WIDTH
+    size = (5 + some) * width + 6 * WIDTH  # of what is held of eight runs
+    room = _room(many * size + 2 * width + d)
+    nothing, around, one = many * size, many * size + width, many * size + 2 * width
+    for k in range(width):
+        room[around + k], room[one + k // WIDTH] = anchor[k // WIDTH], anchor[k // WIDTH]
+    for begin in range(0, runs, many * WIDTH):
+        end = min(begin + many * WIDTH, runs)
+        for first in range(begin, end, WIDTH):
+            x = (first - begin) // WIDTH * size
+            _gather(point, 0, d, first, runs, d, room, x, 1.0)
+            for each in range(2):
+                _gather(sums[each], 0, sums.shape[2], first, runs, d, room, x + (each + 1) * width, 1.0)
+            _gather(start, 0, d, first, runs, d, room, x + 3 * width, 1.0)
+            for run in range(first, first + WIDTH):
+                results = x + size - 3 * WIDTH + run - first
+                room[results], room[results + WIDTH] = cumulative[min(run, runs - 1)], norms[min(run, runs - 1)]
         for now in range(rounds):
-            if now == 0 or len(vectors) > 1:
-                for lane in range(WIDTH):
-                    places[lane] = (now * vectors.shape[1] + min(own[lane], vectors.shape[1] - 1)) * d
-                _gather(vectors, places, d, vector, 1.0)
-            for lane in range(WIDTH if loss in (LOGISTIC, SQUARED) else 0):
-                marks[lane] = labels[min(now, len(labels) - 1), min(own[lane], labels.shape[1] - 1)]
-            _slopes(loss, loss_constants, x, center, vector, marks, found)
-            store(results, 0, load(results, 0) + load(found, 0))
-            if loud:
-                part = now % some
-                if part == 0:
-                    for lane in range(WIDTH):
-                        places[lane] = (own[lane] * units.shape[1] + begun + now) * d
-                    _gather(units, places, min(some, rounds - now) * d, noises, scale)
-                noise = noises[part * d : (part + 1) * d]
-                store(results, WIDTH, load(results, WIDTH) + roots(_square(noise, nothing)))
             a, b = coefficients[now, 0], coefficients[now, 1]
-            if learner == IMPLICIT:
-                _prox(loss, loss_constants, total, around, vector, marks, a, nothing)
-            else:
-                if learner == EXPLICIT:
-                    _slopes(loss, loss_constants, total, center, vector, marks, found)
-                _move(learner, a, b, x, total, other, origin, center, vector, noise, found)
-            if learner in (IMPLICIT, EXPLICIT):
-                _project(total, nothing, radius)
-                for k in range(0, d * WIDTH, WIDTH):
-                    store(x, k, load(total, k) + load(noise, k) / spread(b))
-            _project(x, nothing, radius)
-            for k in range(0, d * WIDTH if learner == RESTARTED and coefficients[now, 2] else 0, WIDTH):
-                store(total, k, spread(0.0))
-                store(other, k, load(noise, k))
-                store(x, k, load(origin, k))
-        for lane in range(min(WIDTH, runs - first)):
-            run = own[lane]
-            cumulative[run], norms[run] = results[0, lane], results[1, lane]
+            for first in range(begin, end, WIDTH):
+                x = (first - begin) // WIDTH * size
+                total, other, origin = x + width, x + 2 * width, x + 3 * width
+                vector, noises, found = x + 4 * width, x + 5 * width, x + size - 6 * WIDTH
+                results, marks = found + 3 * WIDTH, found + 5 * WIDTH
+                center = vector if loss == QUADRATIC else around
+                if now == 0 or len(vectors) > 1:
+                    _gather(vectors, now * vectors.shape[1] * d, d, first, vectors.shape[1], d, room, vector, 1.0)
+                for lane in range(WIDTH if loss == LOGISTIC or loss == SQUARED else 0):
+                    room[marks + lane] = labels[min(now, len(labels) - 1), min(first + lane, labels.shape[1] - 1)]
+                _slopes(loss, loss_constants, room, x, one, center, vector, marks, found, d)
+                store(room, results, load(room, results) + load(room, found))
+                noise = noises + now % some * width
+                if loud:
+                    if now % some == 0:
+                        count = min(some, rounds - now) * d
+                        _gather(units, (begun + now) * d, units.shape[1] * d, first, runs, count, room, noises, scale)
+                    square = _own_square(room, noise, d)
+                    store(room, results + WIDTH, load(room, results + WIDTH) + roots(square))
+                if learner == IMPLICIT:
+                    _prox(loss, loss_constants, room, total, around, vector, marks, a, nothing, d)
+                else:
+                    if learner == EXPLICIT:
+                        _slopes(loss, loss_constants, room, total, one, center, vector, marks, found, d)
+                    _move(learner, loss, a, b, room, x, total, other, origin, one, vector, noise, found, d)
+                if learner == IMPLICIT or learner == EXPLICIT:
+                    _project(room, total, radius, d)
+                    for k in range(0, width, WIDTH):
+                        store(room, x + k, load(room, total + k) + load(room, noise + k) / spread(b))
+                _project(room, x, radius, d)
+                for k in range(0, width if learner == RESTARTED and coefficients[now, 2] else 0, WIDTH):
+                    store(room, total + k, spread(0.0))
+                    store(room, other + k, load(room, noise + k))
+                    store(room, x + k, load(room, origin + k))
+        for run in range(begin, end):
+            lane = (run - begin) // WIDTH * size + run % WIDTH
+            results = lane + size - 3 * WIDTH
+            cumulative[run], norms[run] = room[results], room[results + WIDTH]
             for k in range(d):
-                point[run, k], sums[0, run, k], sums[1, run, k] = x[k, lane], total[k, lane], other[k, lane]
+                at = lane + k * WIDTH
+                point[run, k], sums[0, run, k] = room[at], room[at + width]
+            for k in range(d if learner == RESTARTED else 0):
+                sums[1, run, k] = room[lane + 2 * width + k * WIDTH]

@@ -20,6 +20,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.geometry.counted import CountedSet, SolvedSet
 from dpregret.algorithms.learner import Card, Problem, Setting, play
 from dpregret.algorithms.privacy import Budget, gaussian_mu
+from dpregret.core.losses import Rounds
 from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
 from dpregret.datasets.base import Source, Stream
 from dpregret.datasets.catalogue import sources
@@ -196,7 +197,8 @@ class Case:
             stream.strong_convexity, stream.smoothness, getattr(stream, "best_loss", None),
         )  # fmt: skip
         losses = stream.rounds(plain(DATA, size.runs), size.rounds)
-        return problem, losses if self.lazy else list(losses)  # making data is not the learner's work
+        # making data is not the learner's work; they come in blocks, as those of a stream do
+        return problem, losses if self.lazy else Rounds([list(losses)])
 
     def _online(self, make: Maker) -> float:
         problem, losses = self.online()

@@ -177,7 +177,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         with untouched(set=problem.domain, stream=stream):
             played = list(_groups(learner, stream, cell, draws, size, advance))
         record = Record.joined([record for _, record in played])
-        domain, solves = cast("CountedSet", learner.domain), sum(part.solves for part, _ in played)
+        domain, solves = cast("CountedSet", learner.domain), sum(solves for solves, _ in played)
         per_round = cell.horizon * draws.runs * many
         return _tidy(learner, cell, record, comparator).assign(
             noise_norm=record.noise_norms.ravel(),
@@ -288,8 +288,11 @@ def _data(cell: Cell) -> str:
 
 def _groups(
     learner: Learner, stream: Stream, cell: Cell, draws: Draws, size: int, advance: Advance
-) -> Iterator[tuple[Learner, Record]]:
-    """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run."""
+) -> Iterator[tuple[int, Record]]:
+    """Play the runs in groups: what a run draws depends on its own generators only, so its rows on no other run.
+
+    Yields what was solved, and the record: learners of all groups would hold as much as one of all runs.
+    """
     from dpregret.algorithms.learner import play
 
     runs = draws.runs
@@ -300,7 +303,8 @@ def _groups(
         if size < runs:
             part = type(learner)(learner.problem, learner.settings, len(noise[own]), learner.variant)
         share = _Share(advance, len(noise[own]) / runs)
-        yield part, play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, share)
+        record = play(part, stream.rounds(data[own], cell.horizon), noise[own], cell.checkpoints, share)
+        yield part.solves, record
 
 
 class _Share:

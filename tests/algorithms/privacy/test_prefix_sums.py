@@ -14,6 +14,7 @@ from dpregret.algorithms.privacy import (
     prefix_noise,
 )
 from dpregret.algorithms.privacy.audit import item_mu, materialise
+from dpregret.algorithms.privacy.prefix_sums import KEPT
 
 
 def dyadic(first, last):
@@ -154,6 +155,20 @@ def test_a_runs_noise_depends_on_its_seed_and_mechanism_only(distribution):
     among = noise_of([16, 512, 1, 512], [1.0, 1.5, 1.0, 3.0], 4, distribution=distribution)
     assert np.array_equal(alone, among[:, 1, :2])
     assert np.array_equal(2 * among[:, 1], among[:, 3])
+
+
+def test_blocks_of_large_vectors_are_shorter_with_the_same_draws():
+    dimension = KEPT // 8 // 2 // 8  # eight rounds of two runs fill what is kept
+    plan = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, dimension)
+    assert plan.block(1) == 16
+    assert plan.block(2) == 8
+    assert NoisePlan("gaussian", [WindowTree(2)], [1.0], 1.0, dimension).block(2) == BLOCK
+    assert NoisePlan("gamma", [WindowTree(1)], [1.0], 1.0, dimension).block(2) == BLOCK
+    small = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, 3)
+    parts, whole = (small.arranged(rngs(2), rounds) for rounds in (16, BLOCK))
+    together = next(whole)[0]
+    for begun in range(0, BLOCK, 16):
+        assert np.array_equal(next(parts)[0], together[begun : begun + 16])
 
 
 def test_zero_scale_is_exact_silence():
