@@ -133,10 +133,8 @@ class FlightsStream(TimeOrdered):
         start: str = "january",
         piece: int = 8192,
     ) -> None:
-        flights = load_flights(Path(data_dir))
-        kinds = ((flights.carrier * 4 + flights.origin) * 32 + flights.hour) * 8192 + flights.distance
-        _, where, order = np.unique(2 * kinds + flights.late, return_index=True, return_inverse=True)
-        examples = Examples(dense_features(flights)[where], flights.labels[where])
+        each, order = load_flights(Path(data_dir)).distinct(labelled=True)
+        examples = Examples(dense_features(each), each.labels)
         super().__init__(domain, strong_convexity, examples, order, start, piece)
 
 

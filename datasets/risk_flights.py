@@ -132,11 +132,10 @@ class LateRisk(LogisticRisk):
             smoothness=0.25, curvature=0.25 * domain.diameter**2, hessian_rank=1,
         )  # fmt: skip
         flights = load_flights(Path(data_dir))
-        kinds = ((flights.carrier * 4 + flights.origin) * 32 + flights.hour) * 8192 + flights.distance
-        _, where, self.row = np.unique(kinds, return_index=True, return_inverse=True)
-        self.features, self.late = dense_features(flights)[where], flights.late
+        rows, self.row = flights.distinct(labelled=False)
+        self.features, self.late = dense_features(rows), flights.late
         self.sets = chosen_records(self.name, ARRIVED, samples, generators)
-        size = len(where)
+        size = len(self.features)
         counts = np.array([np.bincount(self.row[rows], minlength=size) for rows in self.sets])
         late = np.array([np.bincount(self.row[rows], self.late[rows], minlength=size) for rows in self.sets])
         self.positives = np.broadcast_to(late, (self.runs, size))

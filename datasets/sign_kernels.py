@@ -56,14 +56,14 @@ def meet(
     bits (count, bytes of p features, the highest first), noise (count,), labels (count,), written.
     """
     dimension = len(truth)
-    block = np.empty((BLOCK, 8 * bits.shape[1]))
+    block = np.empty((BLOCK, dimension))  # no wider: rows of a part of the columns are not for vector units
     for first in range(0, len(labels), BLOCK):
         last = min(first + BLOCK, len(labels))
         for n in range(first, last):
             row = block[n - first]
             for place in range(bits.shape[1]):
                 eight = bits[n, place]
-                for j in range(8):
+                for j in range(min(8, dimension - 8 * place)):
                     row[8 * place + j] = 1.0 - 2.0 * ((eight >> (7 - j)) & 1)
-            labels[n] = min(max(dot(row[:dimension], truth) + noise[n], -1.0), 1.0)
-        add_moments(block[: last - first, :dimension], labels[first:last], apart, moment)
+            labels[n] = min(max(dot(row, truth) + noise[n], -1.0), 1.0)
+        add_moments(block[: last - first], labels[first:last], apart, moment)

@@ -145,7 +145,8 @@ def learner_fingerprint(family: str, learner: str, streams: Iterable[str]) -> st
 def _learner_fingerprint(family: str, learner: str, streams: tuple[str, ...]) -> str:
     shared = [ROOT / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
     families = [f"families/{name}.py" for name in ("base", family, "answers")]
-    job = [ROOT / "workflows" / name for name in ("job.py", "precision.py", "seeds.py", *families, "scripts/run.py")]
+    own = ("job.py", "precision.py", "seeds.py", "hindsight.py", "scripts/run.py")
+    job = [ROOT / "workflows" / name for name in (*own, *families)]
     job.append(ROOT / "paper_figs" / "stopping.py")
     makers = [name for name in _imports(ROOT / "workflows" / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
     return fingerprint([*shared, *job, *imported_files([learner, *streams, *makers])])

@@ -41,29 +41,32 @@ PLAIN: dict[str, Any] = {
 
 def run_job(
     config: Config, paper: str, experiment: str, learner: str, variant: str, output: Path, data_dir: Path,
-    host: Path | None = None, apart: bool = False, asked: Stamp | None = None,
+    host: Path | None = None, apart: bool = False, asked: Stamp | None = None, kept: Path | None = None,
 ) -> None:  # fmt: skip
     """Run one learner variant over one experiment and write its tidy rows to `output`, atomically.
 
     Columns as in docs/architecture.md. data_dir: prepared data sets. host: rows of an experiment that has played all
-    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. Whatever
-    a learner does leaves one row whose status says what, and no number. Raises what the machine raises (OSError;
-    MemoryError outside a play), and RunsError where the code is no longer what was asked.
+    of this one (contained.py). apart: play in a process of its own (supervision.py). asked: what was planned. kept:
+    where jobs keep comparators for each other (hindsight.py). Whatever a learner does leaves one row whose status says
+    what, and no number. Raises what the machine raises (OSError; MemoryError outside a play), and RunsError where the
+    code is no longer what was asked.
     """
     job = Job(paper, experiment, learner, variant)
     output, data_dir = output.absolute(), data_dir.absolute()  # a learner may go to another folder
+    together = config.experiment(paper, experiment).together
+    draws = Draws(config.seed, together, data_dir, kept=kept.absolute() if kept else None)
     stamp = _stamp(config, job)  # before the play: code may be edited while it lasts
     if asked and (asked.config, asked.code) != (stamp.config, stamp.code):
         raise RunsError("the code was edited after this job was planned: run the same command again")
     if not apart:
-        _play_job(config, job, output, data_dir, host, stamp)
+        _play_job(config, job, draws, output, host, stamp)
         return
 
     def failed(reason: str) -> None:
         _write(job, empty_row(), f"failed: {reason}", output, config, stamp)
 
     watched(
-        lambda: _play_job(config, job, output, data_dir, host, stamp),
+        lambda: _play_job(config, job, draws, output, host, stamp),
         failed,
         config.limits.stall_minutes,
         lambda: SLOWER * estimate(config, job, most=True)[0] / 60,
@@ -78,10 +81,9 @@ def _stamp(config: Config, job: Job) -> Stamp:
     return stamp_of(config, job, (family.name, family.learners[job.learner].__module__, streams))
 
 
-def _play_job(config: Config, job: Job, output: Path, data_dir: Path, host: Path | None, stamp: Stamp) -> None:
+def _play_job(config: Config, job: Job, draws: Draws, output: Path, host: Path | None, stamp: Stamp) -> None:
     settings = config.experiment(job.paper, job.experiment)
     learner_class, status = FAMILIES[settings.family].learners[job.learner], "ok"
-    draws = Draws(config.seed, settings.together, data_dir)
     try:
         frame = _taken(settings, learner_class, host) if host else None
         if frame is None:

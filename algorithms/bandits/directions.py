@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.bandits.kernels import normalise
-from dpregret.algorithms.privacy import unit_noise
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array
 
 AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
@@ -18,7 +18,7 @@ class Directions:
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], dimension: int, rounds: int, batch: int):
-        self.generators, self.dimension, self.left = generators, dimension, rounds
+        self._noise, self.left = UnitNoise("gaussian", generators, dimension), rounds
         self.ahead = AHEAD if batch < AHEAD else 0
         self._ahead = np.empty((len(generators), 0, dimension))
 
@@ -26,7 +26,7 @@ class Directions:
         """Those of the next rounds, (runs, rounds, n)."""
         short = rounds - self._ahead.shape[1]
         if short > 0:
-            fresh = unit_sphere(self.generators, min(max(short, self.ahead), self.left), self.dimension)
+            fresh = _on_sphere(self._noise(min(max(short, self.ahead), self.left)))
             self.left -= fresh.shape[1]
             self._ahead = np.concatenate([self._ahead, fresh], axis=1) if self._ahead.size else fresh
         taken, self._ahead = self._ahead[:, :rounds], self._ahead[:, rounds:]
@@ -35,6 +35,11 @@ class Directions:
 
 def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:
     """Directions uniform on the unit sphere, (runs, rounds, n); a run draws from its own generator, round by round."""
-    sphere = np.ascontiguousarray(unit_noise("gaussian", generators, rounds, dimension).swapaxes(0, 1))
+    return _on_sphere(UnitNoise("gaussian", generators, dimension)(rounds))
+
+
+def _on_sphere(normals: Array) -> Array:
+    """Normals (rounds, runs, n) -> (runs, rounds, n)."""
+    sphere = np.ascontiguousarray(normals.swapaxes(0, 1))
     normalise(sphere)
     return sphere

@@ -127,9 +127,11 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row per (setting, run)."""
+        from dpregret.datasets.bandit_streams import BanditComparator
+
         stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, told(learner, summed=True)
         assert stream is not None  # a play has a folder of data
-        comparator = stream.comparator(draws.generators(cell.label), cell.horizon)
+        comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most
         source = CheckedSource(
             stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond, advance

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows import hindsight
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.seeds import generators
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=Experiment)
 C = TypeVar("C")
 P = TypeVar("P")
+T = TypeVar("T")
 Advance = Callable[[int], None]
 Plays = Mapping[Hashable, frozenset[Hashable]]
 """What is played -> the privacy settings in which it is."""
@@ -65,17 +67,22 @@ class Draws:
     """Where a play takes what it does not compute: random numbers from a seed, and prepared data from a folder.
 
     data_dir None: no file is read; `UnreadDataError` is raised where one would be needed. first: number of the first
-    of its runs.
+    of its runs. kept: where comparators are kept for other jobs (hindsight.py).
     """
 
     seed: int
     runs: int
     data_dir: Path | None = None
     first: int = 0
+    kept: Path | None = None
 
     def generators(self, purpose: str) -> list[np.random.Generator]:
         """One generator a run for a purpose, equal for all learners."""
         return generators(self.seed, purpose, self.runs, self.first)
+
+    def comparator(self, kind: type[T], stream: Any, generators: Sequence[np.random.Generator], *asked: Any) -> T:
+        """`stream.comparator(generators, *asked)`, a `kind`, unless another job has kept it."""
+        return hindsight.comparator(kind, stream, generators, *asked, folder=self.kept)
 
 
 @dataclass(frozen=True)

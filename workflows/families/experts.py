@@ -142,9 +142,11 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         self, learner: ExpertLearner, problem: StreamOfExperts, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row a run."""
+        from dpregret.datasets.expert_streams import ExpertComparator
+
         stream, runs, (budget,) = problem.stream, draws.runs, learner.budgets
         assert stream is not None  # a play has a folder of data
-        comparator = stream.comparator(draws.generators(cell.label))
+        comparator = draws.comparator(ExpertComparator, stream, draws.generators(cell.label))
         started = process_time()
         with untouched(stream=stream):
             rounds = stream.epochs if learner.by_epochs else stream.blocks

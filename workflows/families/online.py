@@ -173,7 +173,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         stream, many = problem.stream, len(learner.settings)
         size = runs_a_group(many, draws.runs, cell.dimension, stream.drawn)
-        comparator = _comparator(stream, draws.generators(_data(cell)), cell.checkpoints, size)
+        comparator = _comparator(stream, draws, cell, size)
         with untouched(set=problem.domain, stream=stream):
             played = list(_groups(learner, stream, cell, draws, size, advance))
         record = Record.joined([record for _, record in played])
@@ -318,18 +318,14 @@ class _Share:
         self.advance(int(whole))
 
 
-def _comparator(
-    stream: Stream, generators: Sequence[np.random.Generator], checkpoints: Sequence[int], size: int
-) -> Comparator:
+def _comparator(stream: Stream, draws: Draws, cell: Cell, size: int) -> Comparator:
     """Group by group, where the others' runs are not in a run's last bit."""
     from dpregret.datasets.base import Comparator
 
-    if not stream.apart:
-        size = len(generators)
-    found = [
-        stream.comparator(generators[first : first + size], checkpoints) for first in range(0, len(generators), size)
-    ]
-    return Comparator.joined(found)
+    generators = draws.generators(_data(cell))
+    groups = range(0, draws.runs, size if stream.apart else draws.runs)
+    parts = (generators[first : first + groups.step] for first in groups)
+    return Comparator.joined([draws.comparator(Comparator, stream, part, cell.checkpoints) for part in parts])
 
 
 @lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
+from dpregret.workflows import hindsight
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.fingerprint import imported_files
 from dpregret.workflows.job import run_job
@@ -18,6 +19,7 @@ def prepare() -> None:
         each for family in FAMILIES.values() for kind in (family.learners, family.streams) for each in kind.values()
     ]
     imported_files({each.__module__ for each in [*classes, *map(type, FAMILIES.values())]})
+    hindsight.code()
     import_module("dpregret.core.compiled").warm()  # half a second: not where only one job is served
 
 
@@ -34,4 +36,5 @@ def main(asked: Asked) -> None:
         host=next(iter(asked.paths("host")), None),
         apart=True,
         asked=asked.stamp if "asked" in asked.values else None,
+        kept=hindsight.KEPT,
     )
