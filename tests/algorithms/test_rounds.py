@@ -88,7 +88,8 @@ def test_learners_on_the_ball(name, variant):
 # off the ball, runs one by one, a loss, a set and a learner are compiled together, in code that is of one of them each:
 # so each loss, each oracle of each set and each learner is met, and not all of their products
 @pytest.mark.parametrize(
-    ("stream", "place"), [("random-kink", "simplex"), ("lasso", "l1-ball"), ("norm-kink", "box"), ("huber-kink", "ball")]
+    ("stream", "place"),
+    [("random-kink", "simplex"), ("lasso", "l1-ball"), ("norm-kink", "box"), ("huber-kink", "ball")],
 )
 def test_losses_on_sets(place, stream):
     agree(both("wdp-cocop-gaussian", "corrected", place, stream, 7))
