@@ -10,7 +10,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.potential_kernels import keep_powers
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.core.compiled import compiled, inlined
 from dpregret.core.elementary import power_of
 from dpregret.core.kernels import L1_BALL
 from dpregret.core.lanes import WIDTH, any_less, load, roots, spread, store, where_less
@@ -45,10 +45,12 @@ def _onto_ball(points: Array, radius: float) -> Array:
     weights, size, first, second = np.empty((1, side)), np.array([radius]), np.empty(side), np.empty(side)
     for each in range(len(points)):
         lengths, kept = _lengths(rows[each]), weights[0]
-        values = lengths * scales[each]
-        kept[:] = values
+        norm = 0.0
+        for i in range(side):
+            kept[i] = lengths[i] * scales[each]
+            norm += kept[i]
         project(L1_BALL, size, kept, first, second)  # type: ignore[no-untyped-call]
-        if values.sum() > radius:
+        if norm > radius:
             _recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
     return moved
 
@@ -86,10 +88,15 @@ def _orthogonalise(matrices: Array) -> Array:
     """
     scales = np.ones(len(matrices))
     for each in range(len(matrices)):
-        largest = np.abs(matrices[each]).max()
+        own, largest = matrices[each], 0.0
+        for i in range(len(own)):  # in loops: what NumPy does in a line takes seconds to compile
+            for k in range(len(own)):
+                largest = max(largest, abs(own[i, k]))
         if 0.0 < largest < np.inf:
             scales[each] = math.ldexp(1.0, math.frexp(largest)[1] - 1)
-            matrices[each] /= scales[each]
+            for i in range(len(own)):
+                for k in range(len(own)):
+                    own[i, k] /= scales[each]
     count, side = matrices.shape[:2]
     length = side * WIDTH
     rows, squares = np.empty((side, side, WIDTH)), np.empty((side, WIDTH))
@@ -137,7 +144,7 @@ def _orthogonalise(matrices: Array) -> Array:
                         store(rows, k, cosine * upper - sine * lower)
                         store(rows, k + shift, sine * upper + cosine * lower)
             store(active, 0, still * load(turned, 0))
-            if active.max() == 0.0:
+            if not any_less(zero, load(active, 0)):
                 break
         for lane in range(min(WIDTH, count - first)):
             own = matrices[first + lane]
@@ -145,6 +152,14 @@ def _orthogonalise(matrices: Array) -> Array:
                 for k in range(side):
                     own[i, k] = rows[i, k, lane]
     return scales
+
+
+@inlined
+def _lasts(changed: Array, place: int) -> bool:
+    found = False
+    for each in range(len(changed)):
+        found = found or changed[each, place] > 0.0
+    return found
 
 
 @compiled
@@ -157,12 +172,12 @@ def _recompose(
     """
     side, kept = len(lengths), 0
     for i in range(side):
-        kept += changed[:, i].max() > 0.0
+        kept += _lasts(changed, i)
     columns, along, scaled = np.empty((side, kept)), np.zeros((side, kept)), np.empty((kept, side))
     for each in range(len(changed)):
         place = 0
         for i in range(side):
-            if changed[:, i].max() > 0.0:
+            if _lasts(changed, i):
                 weight = changed[each, i] / scale / (lengths[i] * lengths[i] * lengths[i])
                 for k in range(side):
                     columns[k, place], scaled[place, k] = rows[i, k], weight * rows[i, k]

@@ -50,7 +50,7 @@ def diagonalise_all(matrices: Array, bases: Array, values: Array) -> None:
                     _turn(images, p * length, q * length, length, cosine, sine)
                     _turn(basis, p * length, q * length, length, cosine, sine)
             store(active, 0, where_less(spread(1e-20) * size, load(off, 0), load(active, 0), zero))
-            if active.max() == 0.0:
+            if not any_less(zero, load(active, 0)):
                 break
         for i in range(0, length, WIDTH):
             store(found, i, load(found, i) + (size - size))
