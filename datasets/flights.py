@@ -115,6 +115,7 @@ def dense_features(flights: Flights) -> Array:
 
 
 _MISSING: Final = ("", "NA")
+_STARTS: Final = np.array([date(2013, month, 1).toordinal() - NEW_YEAR for month in range(1, 13)])
 _READ: Final = (
     "month", "day", "sched_dep_time", "arr_delay", "carrier", "flight", "origin", "dest", "distance",
 )  # fmt: skip
@@ -122,27 +123,25 @@ _READ: Final = (
 
 def read_flights() -> dict[str, np.ndarray]:
     """The arrays of `Flights` from the package. Raises ValueError where it is not what the digests say."""
+    from pandas import Index, read_csv  # slow to import, and for the one who prepares the file only
+
     packed = _contents("data/flights.csv.zip", FLIGHTS_ZIP)
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         text = _checked(archive.read("flights.csv"), FLIGHTS_CSV, "flights.csv")
-    header, *lines = csv.reader(io.StringIO(text.decode("ascii")))
-    places = [header.index(name) for name in _READ]
-    days = {(when.month, when.day): day for day in range(DAYS) for when in [date.fromordinal(NEW_YEAR + day)]}
-    found = []
-    for line in lines:
-        month, day, time, delay, carrier, number, origin, destination, distance = (line[place] for place in places)
-        if delay in _MISSING:  # cancelled or diverted
-            continue
-        hour, minute = divmod(int(time), 100)
-        values = (
-            days[int(month), int(day)], hour, ORIGINS.index(origin), DESTINATIONS.index(destination),
-            CARRIERS.index(carrier), int(distance), int(float(delay) > LATE_MINUTES),
-        )  # fmt: skip
-        # within a minute by carrier, number and airport, which are public too
-        found.append(((values[0], hour, minute, carrier, int(number), origin), values))
-    found.sort()
-    table = np.array([values for _, values in found], dtype=np.int64).T
-    return {name: column.astype(np.uint16) for name, column in zip(_COLUMNS, table, strict=True)}
+    table = read_csv(
+        io.BytesIO(text), usecols=list(_READ), keep_default_na=False, na_values={"arr_delay": list(_MISSING)}
+    )
+    table = table[table["arr_delay"].notna()]  # the others were cancelled or diverted
+    known = (("origin", ORIGINS), ("dest", DESTINATIONS), ("carrier", CARRIERS))
+    origin, destination, carrier = (Index(names).get_indexer(Index(table[column])) for column, names in known)
+    number, distance = (table[column].to_numpy() for column in ("flight", "distance"))
+    late = table["arr_delay"].to_numpy() > LATE_MINUTES
+    month, hour = (table[column].to_numpy() for column in ("month", "sched_dep_time"))
+    day, (hour, minute) = _STARTS[month - 1] + table["day"].to_numpy() - 1, np.divmod(hour, 100)
+    found = (day, hour, origin, destination, carrier, distance, late)
+    # within a minute by carrier, number and airport, which are public too; names stand in the order of the alphabet
+    order = np.lexsort((late, distance, destination, origin, number, carrier, minute, hour, day))
+    return {name: column[order].astype(np.uint16) for name, column in zip(_COLUMNS, found, strict=True)}
 
 
 WEATHER: Final = 13

@@ -30,7 +30,7 @@ from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossS
 from dpregret.algorithms.bandits.kernels import play_arms
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.elementary import exp
 from dpregret.core.losses import LossBatch
 from dpregret.core.uniforms import Uniforms
@@ -117,8 +117,9 @@ class BatchedArms(BanditLearner):
             rule = affine_rule(batch)
             if rule is not None and done > 0:
                 play_arms(
-                    *rule[1:], coins[:, now], units[:, now], done, self.lengths, self.scales, self.etas, self.mixes,
-                    self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+                    *rule[1:], without_gaps(coins[:, now]), without_gaps(units[:, now]), done, self.lengths,
+                    self.scales, self.etas, self.mixes, self.sums, self.arms, self.chances, self.heard, self.total,
+                    self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, coins[:, place], units[:, place], done)

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpregret.algorithms.bandits.kernels import normalise
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 
 AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
 
@@ -30,7 +30,7 @@ class Directions:
             self.left -= fresh.shape[1]
             self._ahead = np.concatenate([self._ahead, fresh], axis=1) if self._ahead.size else fresh
         taken, self._ahead = self._ahead[:, :rounds], self._ahead[:, rounds:]
-        return taken
+        return without_gaps(taken)
 
 
 def unit_sphere(generators: Sequence[np.random.Generator], rounds: int, dimension: int) -> Array:

@@ -26,7 +26,7 @@ from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.single_kernels import play_linear
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import LossBatch
 from dpregret.core.sums import vecdot
 
@@ -90,8 +90,9 @@ class PrivateLinearBandit(BanditLearner):
             rule = affine_rule(batch)
             if rule is not None and done > 0:
                 play_linear(
-                    *rule[1:], axes[:, now], coins[:, now], fresh[now], self.domain.center(), self.radius, self.range,
-                    self.scales, self.eta, self.sums, self.played, self.total, self.clipped,
+                    *rule[1:], without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
+                    self.domain.center(), self.radius, self.range, self.scales, self.eta, self.sums, self.played,
+                    self.total, self.clipped,
                 )  # fmt: skip
             else:
                 self.play_plainly(batch, axes[:, place], coins[:, place], fresh[place])

@@ -26,7 +26,7 @@ from dpregret.algorithms.bandits.kernels import weighted
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import LossBatch
 
 BLOCK = 256  # rounds whose noise is drawn together: part of the definition of a run's random numbers
@@ -87,7 +87,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
         fresh = [unit_noise("laplace", self.generators, BLOCK, 1)[..., 0].T for _ in range(missing)]
         drawn = np.concatenate([self.left, *fresh], axis=1)
         taken, self.left = drawn[:, :rounds], drawn[:, rounds:]
-        return taken
+        return without_gaps(taken)
 
     def value_variance(self) -> Array:
         """2 (range/eps)^2."""

@@ -60,10 +60,11 @@ class ThakurtaSmithGaussian(NoisyLeader):
         noise: Sequence[np.random.Generator],
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Record:
-        """By the compiled loop where losses have a rule and the set a kernel, else by the definition."""
+        """By the compiled loop where losses have a rule and the set, of full dimension, a kernel; else as defined."""
         batch = losses(1)
         kernel, single = kernel_of(getattr(self.domain, "inner", self.domain)), vars(type(self)).get("single")
-        if getattr(batch, "rule", None) is None or kernel is None or single is None:
+        flat = self.hull < self.domain.dimension  # the loop knows no coordinates but those of the set
+        if getattr(batch, "rule", None) is None or kernel is None or single is None or flat:
             first = [batch]
             return super().play_some(
                 horizon, lambda rounds: first.pop() if first else losses(rounds), directions, noise, advance

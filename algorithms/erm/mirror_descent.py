@@ -39,7 +39,7 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import RiskRule
 
 CHUNK_ENTRIES = 1 << 17
@@ -173,7 +173,7 @@ class MirrorDescent(ErmLearner):
         ) -> tuple[Array, Array]:
             started, done = process_time(), 0
             while done < len(steps):
-                some = units.take(len(steps) - done) if noise.any() else np.zeros((0, *output.shape[1:]))
+                some = without_gaps(units.take(len(steps) - done)) if noise.any() else np.zeros((0, *output.shape[1:]))
                 chunk = steps[done : done + len(some)] if len(some) else steps
                 if rule is not None:
                     descend(*rule, kind, numbers, state, output, averaged, chunk, noise, some, every)

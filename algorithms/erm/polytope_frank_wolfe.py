@@ -37,7 +37,7 @@ from dpregret.algorithms.privacy.selection import (
     largest_rho,
     selection_draws,
 )
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.elementary import log
 
 
@@ -162,7 +162,7 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         chosen, silent = np.zeros(self.runs, dtype=np.int64), np.zeros((self.runs, 0))
         scale, draws, gumbel = self.scales[setting], self._draws(rounds, generators), self.distribution == "gumbel"
         for now in range(1, rounds):
-            drawn = next(draws) if scale > 0 else silent
+            drawn = without_gaps(next(draws)) if scale > 0 else silent
             cheapest_corner(gradient, drawn, scale, gumbel, corners.l1_norm, corners.signed, chosen)
             columns = risk.gram_columns(chosen % corners.dimension)
             follow(points, gradient, columns, constant, chosen, corners.l1_norm, self._step(now, rounds))

@@ -28,7 +28,7 @@ from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release
 from dpregret.algorithms.privacy.selection import Selection, draw_group
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 
 CHUNK = 1024  # prefixes whose noise is drawn together
 
@@ -137,7 +137,7 @@ class _Counting:
         """The first round of the block whose count, known before it, is above the threshold; None if there is none."""
         first = 1 if self.fresh else 0  # the round in which a phase begins has no count yet
         own = losses.losses[:, self.group]
-        ahead = np.ascontiguousarray(own if losses.constant else own[start:stop])
+        ahead = without_gaps(own if losses.constant else own[start:stop])
         noise = self.noise.take(stop - start - first)
         found, count = first_above(self.count, ahead, stop - start, first, noise, self.learner.threshold)
         if found >= 0:

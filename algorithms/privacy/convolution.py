@@ -21,7 +21,7 @@ from scipy.fft import irfft, rfft
 from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
 from dpregret.algorithms.privacy.root_sums import FIRST, longest, power, root_decays
 from dpregret.algorithms.privacy.series import Rational, root_coefficients
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
 DIRECT = 16  # longest h for products with all that is kept
@@ -192,7 +192,7 @@ class Buffered:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.algorithms.privacy.convolution_kernels import add_decays
 
-        flat = units.reshape(len(units), -1)
+        flat = without_gaps(units.reshape(len(units), -1))
         if self.state is None:
             self.state = np.zeros((len(self.poles), flat.shape[1]))
         noise = flat.copy()

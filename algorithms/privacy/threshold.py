@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Watch:
         from dpregret.algorithms.privacy.halting import walk
 
         level, left = self.levels[run], self.left[run]
-        found, self.left[run] = walk(self.mechanism.epsilon, level, left, query, losses, rounds)
+        found, self.left[run] = walk(self.mechanism.epsilon, level, left, query, without_gaps(losses), rounds)
         return None if found < 0 else found
 
     def constant(self, run: int, query: float, rounds: int) -> int | None:

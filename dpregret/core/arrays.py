@@ -6,6 +6,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+def without_gaps(array: Array) -> Array:
+    """The array, or a copy where it has gaps or may not be written: a kernel is compiled for each layout it meets."""
+    found = np.ascontiguousarray(array)
+    return found if found.flags.writeable else found.copy()
+
+
 def sum_rows(rows: Array) -> Array:
     """Sum over the first axis, row after row, whatever the shape and the layout.
 

@@ -88,7 +88,7 @@ def _own_square(room, points, d):
 
 @compiled
 def _gather(rows, at, apart, first, runs, count, room, into, factor):
-    """`count` numbers of eight runs from `first` on side by side, times a factor; those of run r from at + r apart on."""
+    """`count` numbers of eight runs from `first` on side by side, times a factor; run r's begin at at + r apart."""
     places = np.empty(WIDTH, np.int64)
     for lane in range(WIDTH):
         places[lane] = at + min(first + lane, runs - 1) * apart
@@ -257,7 +257,7 @@ def play_on_ball(
                 center = vector if loss == QUADRATIC else around
                 if now == 0 or len(vectors) > 1:
                     _gather(vectors, now * vectors.shape[1] * d, d, first, vectors.shape[1], d, room, vector, 1.0)
-                for lane in range(WIDTH if loss == LOGISTIC or loss == SQUARED else 0):
+                for lane in range(WIDTH if loss in (LOGISTIC, SQUARED) else 0):
                     room[marks + lane] = labels[min(now, len(labels) - 1), min(first + lane, labels.shape[1] - 1)]
                 _slopes(loss, loss_constants, room, x, one, center, vector, marks, found, d)
                 store(room, results, load(room, results) + load(room, found))
@@ -274,7 +274,7 @@ def play_on_ball(
                     if learner == EXPLICIT:
                         _slopes(loss, loss_constants, room, total, one, center, vector, marks, found, d)
                     _move(learner, loss, a, b, room, x, total, other, origin, one, vector, noise, found, d)
-                if learner == IMPLICIT or learner == EXPLICIT:
+                if learner in (IMPLICIT, EXPLICIT):
                     _project(room, total, radius, d)
                     for k in range(0, width, WIDTH):
                         store(room, x + k, load(room, total + k) + load(room, noise + k) / spread(b))

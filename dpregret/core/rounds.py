@@ -293,10 +293,11 @@ def play(
     x, vector, gradient, noise, direction = np.empty(d), np.empty(d), np.empty(d), np.zeros(d), np.empty(d)
     total, other, weights, origin = np.empty(d), np.empty(d), np.empty(wide), np.empty(d)
     first, second, heap = np.empty(wide), np.empty(wide), np.empty(wide, np.int64)
-    for run in range(runs):  # rows are copied: a view costs more than a short row
+    for run in range(runs):  # rows are copied: a view costs more than a short row; and a slice, a second to compile
         for k in range(d):
             x[k], total[k], other[k], origin[k] = point[run, k], sums[0, run, k], sums[1, run, k], start[run, k]
-        weights[:] = sums[2, run]
+        for k in range(wide):
+            weights[k] = sums[2, run, k]
         loss_sum, norm_sum = cumulative[run], norms[run]
         for now in range(rounds):
             if now == 0 or len(vectors) > 1:
@@ -371,7 +372,8 @@ def play(
                         x[k] += step * first[k]
         for k in range(d):
             point[run, k], sums[0, run, k], sums[1, run, k] = x[k], total[k], other[k]
-        sums[2, run] = weights
+        for k in range(wide):
+            sums[2, run, k] = weights[k]
         cumulative[run], norms[run] = loss_sum, norm_sum
 
 

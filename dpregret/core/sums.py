@@ -13,7 +13,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.core.arrays import Array
+from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.compiled import compiled, fused, inlined
 from dpregret.core.lanes import WIDTH, load, load_one, spread, store
 
@@ -139,7 +139,7 @@ def product(left: ArrayLike, right: ArrayLike) -> Array:
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     lead, columns = first.shape[:-1], second.shape[1:]
     found = np.zeros((math.prod(lead), math.prod(columns)))
-    rows = np.ascontiguousarray(first.reshape(len(found), first.shape[-1]))
+    rows = without_gaps(first.reshape(len(found), first.shape[-1]))
     add_product(rows, np.ascontiguousarray(second.reshape(len(second), found.shape[1])), found)
     return found.reshape(lead + columns)
 

@@ -92,11 +92,13 @@ def test_plays_are_those_of_the_definition(stream: str, set_name: str, dimension
 
 
 @pytest.mark.parametrize("name", ["thakurta-smith-gaussian", "thakurta-smith-laplace", "fkm", "private-linear-bandit"])
-@pytest.mark.parametrize(("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box")])
+@pytest.mark.parametrize(
+    ("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box"), ("arms", "simplex")]
+)
 def test_rounds_without_batches_are_those_of_the_definition(name: str, stream: str, set_name: str) -> None:
     """Whole plays on the same draws, with losses that have a rule and without."""
-    if name == "private-linear-bandit" and stream == "cone":
-        pytest.skip("linear losses only")
+    if name == "private-linear-bandit" and stream in ("cone", "arms"):
+        pytest.skip("linear losses on a ball only")
     records, horizon = [], 1300
     for bare in (False, True):
         domain = make_set(set_name, 2)

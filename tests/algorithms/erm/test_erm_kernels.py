@@ -47,7 +47,7 @@ def test_the_chosen_corner_is_the_first_of_smallest_score(signed: bool, runs: in
 def test_signs_are_the_bits_in_their_order(size: int) -> None:
     """The highest bit of the first byte turns the first entry."""
     generator = np.random.default_rng(2)
-    sizes, bits = generator.random(size), generator.integers(0, 256, -(-size // 8), dtype=np.uint8)
+    sizes, bits = generator.random(size), np.frombuffer(generator.bytes(-(-size // 8)), dtype=np.uint8)
     turned = sizes.copy()
     turn(turned, bits)
     np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))
