@@ -33,11 +33,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import binom
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
-from dpregret.algorithms.experts.shrinking_dartboard import GRID, SMALLEST, decision_price, running_out
+from dpregret.algorithms.experts.shrinking_dartboard import GRID, SMALLEST, decision_price, most_of, running_out
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
@@ -55,7 +54,7 @@ class Tuning(NamedTuple):
     def most_draws(self, horizon: int) -> int:
         """K: more than this many of ceil(T/B) independent events of probability q have probability below 1/T^2."""
         probability = self.keep_away - (1 - self.keep_away) * math.expm1(-self.eta * self.batch)
-        return int(binom.isf(running_out(horizon), -(-horizon // self.batch), min(1.0, probability))) + 1
+        return most_of(-(-horizon // self.batch), min(1.0, probability), running_out(horizon)) + 1
 
     def price(self, horizon: int, delta: float) -> float:
         """Epsilon of the whole run at delta: one decision and K draws."""

@@ -17,13 +17,14 @@ Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T
             guarantee on a grid of p.
 """
 
+import bisect
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 from dpregret.algorithms.experts.base import Block, ExpertProblem, Play
 from dpregret.algorithms.experts.hedge import ExactHedge
@@ -59,12 +60,17 @@ def play_by_the_box(
 def most_draws(horizon: int, keep_away: float, eta: float) -> int:
     """K: more than this many of T independent events of probability p + eta have probability below 1/T^2."""
     probability = min(1.0, keep_away + eta)
-    return int(binom.isf(running_out(horizon), horizon, probability)) + 1
+    return most_of(horizon, probability, running_out(horizon)) + 1
 
 
 def running_out(horizon: int) -> float:
-    """Probability, at most, that more than K draws are asked for: 1/T^2, or the smallest that `binom.isf` inverts."""
+    """Probability, at most, that more than K draws are asked for: 1/T^2, or the smallest that is asked for."""
     return max(1 / horizon**2, 2.0**-52)
+
+
+def most_of(events: int, probability: float, level: float) -> int:
+    """The quantile of a binomial: the least k with P(more than k) <= level; -1 for level 1."""
+    return bisect.bisect_left(range(-1, events), True, key=lambda k: bool(bdtrc(k, events, probability) <= level)) - 1
 
 
 def decision_price(keep_away: float, eta: float) -> float:

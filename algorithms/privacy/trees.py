@@ -85,11 +85,11 @@ class VarianceReducedTree(BinaryTree):
 
     def noisy_nodes(self, rounds: int) -> Array:
         """Variance in units of a node's: the sum of V_h over the set bits h of t."""
-        times = np.arange(1, rounds + 1)
-        heights = np.arange(max(1, rounds.bit_length()))
-        bits = (times[:, None] >> heights) & 1
-        total: Array = (bits * node_variance(heights)).sum(axis=1)
-        return total
+        total = np.zeros(rounds + 1)
+        for height in range(rounds.bit_length()):  # the times with this bit as their highest
+            below = 1 << height
+            total[below : 2 * below] = total[: min(below, rounds + 1 - below)] + node_variance(height)
+        return total[1:]
 
     def arranger(self) -> Arrange:
         """Heights up to log2 BLOCK at once within a block, coarser ones as blocks finish."""

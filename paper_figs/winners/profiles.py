@@ -17,7 +17,6 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from dpregret.core.arrays import Array
 from dpregret.paper_figs.drawing import style
@@ -96,6 +95,8 @@ def _signed_rank(apart: Array) -> float:
     rounded = np.where(np.abs(apart) < 1e-9, 0.0, apart)
     if not rounded.any():
         return 1.0
+    from scipy import stats  # a third of a second
+
     exact = len(np.unique(np.abs(rounded))) == len(rounded) <= EXACT
     return float(stats.wilcoxon(rounded, zero_method="zsplit", method="exact" if exact else "approx").pvalue)
 
