@@ -162,6 +162,19 @@ class ConstraintSet(ABC):
         )
 
 
+class FixedSum(ConstraintSet):
+    """A set whose points have one sum of coordinates, and no other equality."""
+
+    def equalities(self) -> Array:
+        """A row of ones."""
+        return np.ones((1, self.dimension))
+
+    def along_hull(self, vectors: Array) -> Array:
+        """Without their mean."""
+        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
+        return centred
+
+
 def checked_dimension(name: str, dimension: SupportsIndex, minimum: int = 1) -> int:
     """Return the dimension as an int; raises ValueError, naming what is allowed, where it is too small."""
     try:

@@ -42,10 +42,6 @@ class Tally:
         self.rows += rows
         self.seconds += seconds
 
-    def clear(self) -> None:
-        """Start again from zero."""
-        self.calls, self.rows, self.seconds = 0, 0, 0.0
-
 
 class CountedSet(ConstraintSet):
     """Proxy of a set with a tally each for `project`, `linear_oracle`, the local oracle's `answer`, gauge, separation.
@@ -67,11 +63,6 @@ class CountedSet(ConstraintSet):
         self.gauges = Tally()
         self.separations = Tally()
 
-    @property
-    def tallies(self) -> tuple[Tally, ...]:
-        """All of them."""
-        return self.projections, self.linear_oracles, self.local_oracles, self.gauges, self.separations
-
     def calls(self) -> dict[str, int]:
         """Vectors served, by columns of a run; gauge and separation oracle where they were called."""
         return {f"{name}s": tally.rows for name, tally in self._named().items()}
@@ -86,11 +77,6 @@ class CountedSet(ConstraintSet):
         }  # fmt: skip
         further = {"gauge": self.gauges, "separation": self.separations}
         return always | {name: tally for name, tally in further.items() if tally.rows}
-
-    def reset(self) -> None:
-        """Start all tallies from zero."""
-        for tally in self.tallies:
-            tally.clear()
 
     def linear_oracle(self, cost: Array) -> Array:
         """Counted: the linear oracle of the set inside."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    ConstraintSet,
+    FixedSum,
     LocalOracle,
     checked_dimension,
     reach_of_binary,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
-class Hypersimplex(ConstraintSet):
+class Hypersimplex(FixedSum):
     """{0 <= x <= 1, sum x = rank} in R^dimension, 1 <= rank < dimension; rank max(1, dimension // 4) by default."""
 
     name = "hypersimplex"
@@ -118,15 +118,6 @@ class Hypersimplex(ConstraintSet):
         import cvxpy
 
         return [variable >= 0, variable <= 1, cvxpy.sum(variable) == self.rank]
-
-    def equalities(self) -> Array:
-        """The sum."""
-        return np.ones((1, self.dimension))
-
-    def along_hull(self, vectors: Array) -> Array:
-        """Without their mean."""
-        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
-        return centred
 
     def gauge(self) -> Oracle:
         """Facets x_i >= 0 and x_i <= 1."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from dpregret.algorithms.geometry.base import (
-    ConstraintSet,
+    FixedSum,
     LocalOracle,
     checked_dimension,
     reach_of_binary,
@@ -36,7 +36,7 @@ def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[
     return largest, shift
 
 
-class Simplex(ConstraintSet):
+class Simplex(FixedSum):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
     name = "simplex"
@@ -62,15 +62,6 @@ class Simplex(ConstraintSet):
             return np.array([0.75, 0.25])
         support = max(2, self.dimension // 4)
         return np.where(self._counts <= support, 1.0 / support, 0.0)
-
-    def equalities(self) -> Array:
-        """The sum."""
-        return np.ones((1, self.dimension))
-
-    def along_hull(self, vectors: Array) -> Array:
-        """Without their mean."""
-        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
-        return centred
 
     def gauge(self) -> Oracle:
         """Facets x_i >= 0: d times minus the smallest coordinate."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
 from dpregret.core.arrays import Array
@@ -25,20 +25,11 @@ PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e
 """Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
 
 
-class BasePolytope(ConstraintSet):
+class BasePolytope(FixedSum):
     """{x : x(S) <= F(S) for all S, x(all) = F(all)} of a submodular F with F(empty) = 0.
 
     Edmonds' greedy: in order of increasing cost each coordinate gets its marginal value; the cheapest the first one.
     """
-
-    def equalities(self) -> Array:
-        """One row of ones: the sum is F(all)."""
-        return np.ones((1, self.dimension))
-
-    def along_hull(self, vectors: Array) -> Array:
-        """Without their mean."""
-        centred: Array = vectors - vectors.mean(axis=-1, keepdims=True)
-        return centred
 
     def target(self) -> Array:
         """Half-way from the center to the vertex of increasing costs."""

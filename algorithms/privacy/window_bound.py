@@ -8,8 +8,7 @@ import math
 
 import numpy as np
 
-from dpregret.algorithms.privacy.series import landau, reciprocal, root_coefficients
-from dpregret.core.arrays import Array
+from dpregret.algorithms.privacy.series import landau
 
 
 def window_optimum(window: int) -> float:
@@ -37,11 +36,6 @@ def unbiased_lower_bound(window: int, rounds: int, mu: float) -> float:
     return window_lower_bound(window, rounds) * mu**2 / math.expm1(mu**2)
 
 
-def pure_lower_bound(window: int, rounds: int, epsilon: float) -> float:
-    """Least mean variance of any unbiased window epsilon-DP mechanism, in units of sensitivity^2."""
-    return window_lower_bound(window, rounds) / (4 * math.sinh(epsilon / 2) ** 2)
-
-
 def sequence_lower_bound(rounds: int) -> float:
     """(trace norm of running sums / n)^2, for the mean and so for the largest variance over n rounds.
 
@@ -49,13 +43,3 @@ def sequence_lower_bound(rounds: int) -> float:
     """
     angles = (2 * np.arange(1, rounds + 1) - 1) * np.pi / (4 * rounds + 2)
     return float((0.5 / np.sin(angles)).mean() ** 2)
-
-
-def landau_extremal(window: int, count: int) -> Array:
-    """u_0..u_{count-1} of x^(W-1) P(1/x) / P(x), P the root up to x^(W-1).
-
-    The modulus is 1 on the circle, and u_0 + ... + u_{W-1} = G_W (Landau 1913).
-    """
-    polynomial = root_coefficients(window)
-    inverse = reciprocal(np.concatenate([polynomial, np.zeros(max(0, count - window))]), count)
-    return np.asarray(np.convolve(inverse, polynomial[::-1])[:count])

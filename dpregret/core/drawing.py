@@ -286,15 +286,6 @@ def fill_exponentials(generators: Addresses, out: Array) -> None:
         exponential_rows(generators[run], out[run], False)
 
 
-@compiled
-def fill_gammas(generators: Addresses, shape: float, out: Array) -> None:
-    """out (runs, rounds): independent Gamma(shape, 1)."""
-    runs, rounds = out.shape
-    for run in range(runs):
-        for now in range(rounds):
-            out[run, now] = gamma(generators[run], shape)
-
-
 class Normals:
     """Independent N(0, 1) of all runs, one generator a run."""
 

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from scipy.special import expit
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
 from dpregret.algorithms.privacy.composition import binomial_epsilon
@@ -40,11 +39,6 @@ def raised_pair(gap: float) -> float:
 def attained_epsilon(scale: float, rounds: int, delta: float) -> float:
     """What the released point of T = `rounds` rounds loses at delta on the pair above, exactly."""
     return binomial_epsilon(rounds - 1, 0.5, raised_pair(2 / scale), delta)
-
-
-def attained_by_gumbel(scale: float, rounds: int, delta: float) -> float:
-    """The same for Gumbel noise, where a pair is chosen by the exponential mechanism."""
-    return binomial_epsilon(rounds - 1, 0.5, float(expit(-2 / scale)), delta)
 
 
 def printed_scale(budget: Budget, rounds: int) -> float:

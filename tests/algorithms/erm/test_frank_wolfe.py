@@ -16,9 +16,9 @@ from dpregret.algorithms.erm.selection import corners_of
 from dpregret.algorithms.erm.trivial import StayAtZero
 from dpregret.algorithms.geometry import CountedSet, UnsupportedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, zcdp_rho
+from dpregret.algorithms.privacy.composition import binomial_epsilon
 from dpregret.algorithms.privacy.selection import Selection, largest_rho
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.audits.exact_frank_wolfe import attained_by_gumbel
 
 PRIVATE, CLEAN = Budget(1.0, 1e-6), Budget(math.inf, 1e-6)
 CORNER = list(CornerFrankWolfe.card.variants)
@@ -178,7 +178,8 @@ def test_gumbel_noise_keeps_its_claim_at_every_epsilon():
     assert np.array(learner.delivered_epsilon()) == pytest.approx([0.853, 3.843, 16.0, 64.0], abs=1e-3)
     for scale, rounds, least in zip(printed.scales[2:], printed.iterations()[2:], (18.2, 100), strict=True):
         line = Selection("gumbel", scale, learner.sensitivity, rounds - 1)
-        level = attained_by_gumbel(scale / learner.sensitivity, rounds, 1e-6)
+        chosen = 1 / (1 + math.exp(2 * learner.sensitivity / scale))  # of a pair, where one score is 2 higher
+        level = binomial_epsilon(rounds - 1, 0.5, chosen, 1e-6)
         assert least < level < line.epsilon(1e-6)
 
 
