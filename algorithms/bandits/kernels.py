@@ -8,7 +8,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole, fill_vertices, room
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, fused, inlined
+from dpregret.core.compiled import compiled, over
 from dpregret.core.elementary import exp_of
 
 TINY = 1e-300
@@ -81,15 +81,7 @@ def normalise(normals: Array) -> None:
             length = np.sqrt(square)
             inverse = 1.0 / length
             for j in range(dimension):
-                normals[run, now, j] = _over(normals[run, now, j], length, inverse)
-
-
-@inlined
-def _over(number: float, divisor: float, inverse: float) -> float:
-    """number / divisor to the last bit, for half the time; the second step is exact, as in `core/ball_rounds.py`."""
-    found = number * inverse
-    found = fused(fused(-divisor, found, number), inverse, found)
-    return fused(fused(-divisor, found, number), inverse, found)
+                normals[run, now, j] = over(normals[run, now, j], length, inverse)
 
 
 @compiled

@@ -6,7 +6,7 @@ gradient is slope * vector + pull * (x - center). Points of eight runs are array
 
 import numpy as np
 
-from dpregret.core.compiled import as_bits, compiled, fused, inlined
+from dpregret.core.compiled import as_bits, compiled, inlined, over
 from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
@@ -41,18 +41,6 @@ FEWEST = 3  # runs: eight side by side cost as much as three or four one by one
 FLOOR = 1e-150  # as in rounds.py
 TURNS = 32  # coordinates of eights of runs that take turns
 TOGETHER = 64  # numbers of a run whose noise is laid out at once, if that is more than a round
-
-
-@inlined
-def over(numbers, divisor, inverse):
-    """numbers / divisor, rounded as IEEE 754 says, from the inverse: divisions take four times as long.
-
-    The first step leaves less than one unit in the last place, hence the second one is exact (Markstein 1990), for
-    numbers above 1e-290; -0 becomes 0.
-    """
-    less, found = spread(0.0) - divisor, numbers * inverse
-    found = fused(fused(less, found, numbers), inverse, found)
-    return fused(fused(less, found, numbers), inverse, found)
 
 
 @inlined

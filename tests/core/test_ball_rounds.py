@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from dpregret.core.ball_rounds import over
+from dpregret.core.compiled import over
 from dpregret.core.lanes import load, spread, store
 
 
