@@ -81,7 +81,7 @@ def normalise(normals: Array) -> None:
             length = np.sqrt(square)
             inverse = 1.0 / length
             for j in range(dimension):
-                normals[run, now, j] = over(normals[run, now, j], length, inverse)
+                normals[run, now, j] = over(normals[run, now, j], length, inverse, 2)
 
 
 @compiled

@@ -1,12 +1,13 @@
 """Rounds on the Euclidean ball around 0, eight runs side by side: each run gets the bits that `rounds.play` gives it.
 
 One loop serves all losses and learners here, since what they are is asked once for eight runs. Whatever the loss, a
-gradient is slope * vector + pull * (x - center). Points of eight runs are arrays (d, 8).
+gradient is slope * vector + pull * (x - center). Points of eight runs are (d, 8) numbers from a place of one array, the
+room, on: an array for each would have to be handed on to every part of a round.
 """
 
 import numpy as np
 
-from dpregret.core.compiled import as_bits, compiled, inlined, over
+from dpregret.core.compiled import compiled, inlined, over, steps_to
 from dpregret.core.kernels import (
     DESCENT,
     DIRECTION_KINK,
@@ -44,16 +45,6 @@ TOGETHER = 64  # numbers of a run whose noise is laid out at once, if that is mo
 
 
 @inlined
-def _exact(divisor):
-    """Whether the divisor is a power of two, so that a product with its inverse is the quotient."""
-    return as_bits(divisor) & 0xFFFFFFFFFFFFF == 0
-
-
-@inlined
-def _quotient(numbers, divisor, inverse, exact):
-    return numbers * inverse if exact else over(numbers, divisor, inverse)
-
-
 @inlined
 def _larger(one, other):
     return where_less(one, other, other, one)
@@ -76,7 +67,10 @@ def _own_square(room, points, d):
 
 @compiled
 def _gather(rows, at, apart, first, runs, count, room, into, factor):
-    """`count` numbers of eight runs from `first` on side by side, times a factor; run r's begin at at + r apart."""
+    """`count` numbers of eight runs from `first` on side by side, times a factor; of run r those from at + r apart on.
+
+    The last run again, where there are no eight.
+    """
     places = np.empty(WIDTH, np.int64)
     for lane in range(WIDTH):
         places[lane] = at + min(first + lane, runs - 1) * apart
@@ -130,7 +124,7 @@ def _slopes(loss, constants, room, points, anchor, center, vector, labels, found
 
 
 @compiled
-def _prox(loss, constants, room, points, anchor, vector, labels, step, nothing, d):
+def _prox(loss, constants, room, points, anchor, vector, labels, step, d):
     """Move eight points to argmin step f(x) + |x - point|^2 / 2: (kept (x - anchor) + push vector) / part + anchor."""
     bend, weight, radius, zero, one = constants[0], constants[1], constants[2], spread(0.0), spread(1.0)
     shrink = part = spread(1.0 + step * bend)
@@ -173,7 +167,7 @@ def _move(learner, loss, a, b, room, x, total, other, origin, anchor, vector, no
     slope, pull = load(room, found + WIDTH), load(room, found + 2 * WIDTH)
     one, two = spread(a), spread(b)
     first, second = spread(1.0 / a), spread(1.0 / b)
-    whole, exact = _exact(a), _exact(b)
+    few, some = steps_to(a), steps_to(b)
     for each in range(d):
         k = each * WIDTH
         point, added = load(room, x + k), load(room, total + k)
@@ -182,17 +176,17 @@ def _move(learner, loss, a, b, room, x, total, other, origin, anchor, vector, no
         if bent:
             gradient = slope * load(room, vector + k) + gradient
         if learner == LEADER:
-            added = (added + point) - _quotient(gradient, one, first, whole)
-            point = _quotient(added - _quotient(load(room, noise + k), one, first, whole), two, second, exact)
+            added = (added + point) - over(gradient, one, first, few)
+            point = over(added - over(load(room, noise + k), one, first, few), two, second, some)
         elif learner == DESCENT:
-            point = point - _quotient(gradient * two, one, first, whole)
+            point = point - over(gradient * two, one, first, few)
         elif learner == REGULARISED:
             added = added + gradient
-            point = load(room, origin + k) - _quotient(added + load(room, noise + k), one, first, whole)
+            point = load(room, origin + k) - over(added + load(room, noise + k), one, first, few)
         elif learner == RESTARTED:
-            added = added + (point - _quotient(gradient, one, first, whole))
-            less = _quotient(load(room, noise + k) - load(room, other + k), one, first, whole)
-            point = _quotient(added - less, two, second, exact)
+            added = added + (point - over(gradient, one, first, few))
+            less = over(load(room, noise + k) - load(room, other + k), one, first, few)
+            point = over(added - less, two, second, some)
         else:
             added = added - gradient * one
         store(room, x + k, point)
@@ -208,6 +202,32 @@ def _room(count):
 
 
 @compiled
+def _take(room, x, size, first, point, start, sums, cumulative, norms):
+    """Lay out the state of eight runs: x, total, other, origin (d, 8) each; running sums (2, 8) near the end."""
+    (runs, d), width = point.shape, point.shape[1] * WIDTH
+    _gather(point, 0, d, first, runs, d, room, x, 1.0)
+    for each in range(2):
+        _gather(sums[each], 0, sums.shape[2], first, runs, d, room, x + (each + 1) * width, 1.0)
+    _gather(start, 0, d, first, runs, d, room, x + 3 * width, 1.0)
+    results = x + size - 3 * WIDTH
+    for lane in range(WIDTH):
+        run = min(first + lane, runs - 1)
+        room[results + lane], room[results + WIDTH + lane] = cumulative[run], norms[run]
+
+
+@compiled
+def _give(room, x, size, first, point, sums, cumulative, norms):
+    """Write it back."""
+    width, results = point.shape[1] * WIDTH, x + size - 3 * WIDTH
+    for lane in range(min(WIDTH, len(point) - first)):
+        run = first + lane
+        cumulative[run], norms[run] = room[results + lane], room[results + WIDTH + lane]
+        for k in range(point.shape[1]):
+            at = x + k * WIDTH + lane
+            point[run, k], sums[0, run, k], sums[1, run, k] = room[at], room[at + width], room[at + 2 * width]
+
+
+@compiled
 def play_on_ball(
     loss, learner, vectors, anchor, labels, loss_constants, set_constants, coefficients, units, begun, scale, point,
     sums, start, cumulative, norms,
@@ -220,21 +240,14 @@ def play_on_ball(
     some, many = max(TOGETHER // d, 1), max(min(TURNS // d, (runs + WIDTH - 1) // WIDTH), 1)
     width = d * WIDTH
     size = (5 + some) * width + 6 * WIDTH  # of what is held of eight runs
-    room = _room(many * size + 2 * width + d)
-    nothing, around, one = many * size, many * size + width, many * size + 2 * width
+    room = _room(many * size + width + d)
+    around, one = many * size, many * size + width  # the anchor eight times, and once
     for k in range(width):
         room[around + k], room[one + k // WIDTH] = anchor[k // WIDTH], anchor[k // WIDTH]
     for begin in range(0, runs, many * WIDTH):
         end = min(begin + many * WIDTH, runs)
         for first in range(begin, end, WIDTH):
-            x = (first - begin) // WIDTH * size
-            _gather(point, 0, d, first, runs, d, room, x, 1.0)
-            for each in range(2):
-                _gather(sums[each], 0, sums.shape[2], first, runs, d, room, x + (each + 1) * width, 1.0)
-            _gather(start, 0, d, first, runs, d, room, x + 3 * width, 1.0)
-            for run in range(first, first + WIDTH):
-                results = x + size - 3 * WIDTH + run - first
-                room[results], room[results + WIDTH] = cumulative[min(run, runs - 1)], norms[min(run, runs - 1)]
+            _take(room, (first - begin) // WIDTH * size, size, first, point, start, sums, cumulative, norms)
         for now in range(rounds):
             a, b = coefficients[now, 0], coefficients[now, 1]
             for first in range(begin, end, WIDTH):
@@ -257,7 +270,7 @@ def play_on_ball(
                     square = _own_square(room, noise, d)
                     store(room, results + WIDTH, load(room, results + WIDTH) + roots(square))
                 if learner == IMPLICIT:
-                    _prox(loss, loss_constants, room, total, around, vector, marks, a, nothing, d)
+                    _prox(loss, loss_constants, room, total, around, vector, marks, a, d)
                 else:
                     if learner == EXPLICIT:
                         _slopes(loss, loss_constants, room, total, one, center, vector, marks, found, d)
@@ -271,12 +284,5 @@ def play_on_ball(
                     store(room, total + k, spread(0.0))
                     store(room, other + k, load(room, noise + k))
                     store(room, x + k, load(room, origin + k))
-        for run in range(begin, end):
-            lane = (run - begin) // WIDTH * size + run % WIDTH
-            results = lane + size - 3 * WIDTH
-            cumulative[run], norms[run] = room[results], room[results + WIDTH]
-            for k in range(d):
-                at = lane + k * WIDTH
-                point[run, k], sums[0, run, k] = room[at], room[at + width]
-            for k in range(d if learner == RESTARTED else 0):
-                sums[1, run, k] = room[lane + 2 * width + k * WIDTH]
+        for first in range(begin, end, WIDTH):
+            _give(room, (first - begin) // WIDTH * size, size, first, point, sums, cumulative, norms)

@@ -154,12 +154,26 @@ fused, as_bits = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits))
 
 
 @inlined
-def over(numbers: Any, divisor: Any, inverse: Any) -> Any:
+def steps_to(divisor: float) -> int:
+    """How many corrections a product with the divisor's inverse needs to be the quotient, rounded once.
+
+    None for a power of two. One where the inverse is within half of its largest error: then the product is within one
+    unit in the last place, and the correction is exact (Markstein 1990). Else a second one.
+    """
+    if as_bits(divisor) & 0xFFFFFFFFFFFFF == 0:
+        return 0
+    return 1 if abs(fused(-divisor, 1.0 / divisor, 1.0)) <= 2.0**-54 else 2
+
+
+@inlined
+def over(numbers: Any, divisor: Any, inverse: Any, steps: int) -> Any:
     """numbers / divisor, rounded as IEEE 754 says, from the inverse: divisions take four times as long.
 
-    The first step leaves less than one unit in the last place, hence the second one is exact (Markstein 1990), for
-    numbers above 1e-290; -0 becomes 0. One number, or `core.lanes`.
+    One number or `core.lanes`, above 1e-290. steps: those to the divisor, or 2.
     """
-    less, found = 0.0 - divisor, numbers * inverse
-    found = fused(fused(less, found, numbers), inverse, found)
-    return fused(fused(less, found, numbers), inverse, found)
+    found = numbers * inverse
+    if steps > 1:
+        found = fused(fused(0.0 - divisor, found, numbers), inverse, found)
+    if steps > 0:
+        found = fused(fused(0.0 - divisor, found, numbers), inverse, found)
+    return found

@@ -78,14 +78,14 @@ def _spread(builder: Any, number: Any) -> Any:
 
 
 @lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
-def _eight_times(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
+def _number_beside_lanes(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
     return _spread(builder, number)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(typing: Any, number: Any) -> Any:
     """A number eight times."""
-    return lanes(lanes), lambda context, builder, signature, arguments: arguments[0]
+    return lanes(types.float64), lambda context, builder, signature, arguments: _spread(builder, arguments[0])
 
 
 @intrinsic  # type: ignore[untyped-decorator]

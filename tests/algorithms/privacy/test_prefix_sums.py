@@ -171,6 +171,25 @@ def test_blocks_of_large_vectors_are_shorter_with_the_same_draws():
         assert np.array_equal(next(parts)[0], together[begun : begun + 16])
 
 
+def test_the_audit_sees_draws_that_are_kept_without_a_copy():
+    """Blocks share their memory, in a play too."""
+
+    class Kept(NoisePerPrefix):
+        def arranger(self):
+            last = 0.0
+
+            def arrange(units, fresh):
+                nonlocal last
+                noise, last = units + last, units[-1]
+                return noise
+
+            return arrange
+
+    matrix = materialise(Kept(2 * BLOCK), 2 * BLOCK)
+    assert matrix[BLOCK, BLOCK - 1] == 0.0
+    assert matrix[BLOCK, -1] == 1.0
+
+
 def test_zero_scale_is_exact_silence():
     noise = noise_of([16, 16], [0.0, 1.0], 2, blocks=2)
     assert not noise[:, 0].any()
