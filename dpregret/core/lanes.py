@@ -70,18 +70,22 @@ def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
     return types.void(array, types.int64, lanes), code
 
 
-@lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
-def _eight_times(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
+def _spread(builder: Any, number: Any) -> Any:
     word = ir.IntType(32)
     one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.Constant(word, 0))
     same = ir.Constant(ir.VectorType(word, WIDTH), [0] * WIDTH)
     return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), same)
 
 
+@lower_cast(types.Float, Lanes)  # type: ignore[untyped-decorator]
+def _number_beside_lanes(context: Any, builder: Any, kind: Any, into: Any, number: Any) -> Any:
+    return _spread(builder, number)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def spread(typing: Any, number: Any) -> Any:
     """A number eight times."""
-    return lanes(lanes), lambda context, builder, signature, arguments: arguments[0]
+    return lanes(types.float64), lambda context, builder, signature, arguments: _spread(builder, arguments[0])
 
 
 @intrinsic  # type: ignore[untyped-decorator]
