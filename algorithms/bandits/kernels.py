@@ -11,7 +11,7 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, over
 from dpregret.core.elementary import exp_of
 
-TINY = 1e-300
+TINY = 1e-300  # of a square or a length by which is divided
 
 
 @compiled

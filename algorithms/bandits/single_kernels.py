@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpregret.algorithms.bandits.kernels import TINY
 from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.core import rounds
 from dpregret.core.arrays import Array
@@ -16,7 +17,6 @@ from dpregret.core.losses import CONE, ENTRY
 from dpregret.core.sums import dot
 
 LEADER, DESCENT = range(2)  # from the center by the sum of all estimates; from the point by the newest one
-TINY = 1e-300
 project: Any = rounds.project
 
 

@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from dpregret.algorithms.erm.ball_kernels import FLOOR, descend_on_ball
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
+from dpregret.core.compiled import compiled
 from dpregret.core.kernels import BALL
 from dpregret.core.lanes import WIDTH, load, spread, store
 from dpregret.core.losses import KINK
-from dpregret.core.sums import add_product
+from dpregret.core.sums import add_product, dot
 
 
 @compiled
@@ -40,7 +40,9 @@ def descend(
                 for each in range(first, last):
                     scales[each] = shares[each]
                     if kind == KINK:
-                        scales[each] /= max(np.sqrt(_square(point, atoms[each, own])), FLOOR)
+                        for j in range(dimension):
+                            gradient[j] = point[j] - atoms[each, own, j]
+                        scales[each] /= max(np.sqrt(dot(gradient, gradient)), FLOOR)
                 unit = units[now, run] if len(units) else point[:0]
                 _follow(scales, atoms, first, last, own, noise[setting], unit, steps[now, setting], point, gradient)
                 for j in range(dimension):
@@ -99,23 +101,3 @@ def _follow(
         for each in range(first, last):
             rest += scales[each] * (point[j] - atoms[each, run, j])
         gradient[j] = (rest + loud * unit[j] if noisy else rest) * length
-
-
-@inlined
-def _square(point: Array, atom: Array) -> float:
-    """|x - c|^2, in the order of `core.sums.dot`."""
-    whole = len(point) // 8 * 8
-    a = b = c = d = e = f = g = h = 0.0
-    for k in range(0, whole, 8):
-        a += (point[k] - atom[k]) * (point[k] - atom[k])
-        b += (point[k + 1] - atom[k + 1]) * (point[k + 1] - atom[k + 1])
-        c += (point[k + 2] - atom[k + 2]) * (point[k + 2] - atom[k + 2])
-        d += (point[k + 3] - atom[k + 3]) * (point[k + 3] - atom[k + 3])
-        e += (point[k + 4] - atom[k + 4]) * (point[k + 4] - atom[k + 4])
-        f += (point[k + 5] - atom[k + 5]) * (point[k + 5] - atom[k + 5])
-        g += (point[k + 6] - atom[k + 6]) * (point[k + 6] - atom[k + 6])
-        h += (point[k + 7] - atom[k + 7]) * (point[k + 7] - atom[k + 7])
-    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
-    for k in range(whole, len(point)):
-        total += (point[k] - atom[k]) * (point[k] - atom[k])
-    return total

@@ -70,10 +70,6 @@ class OutputPerturbation(ErmLearner):
         """The privacy ledger, one line a setting."""
         return self._ledger
 
-    def delivered_epsilon(self) -> list[float]:
-        """Exact Gaussian DP, or sensitivity over scale."""
-        return [release.epsilon(budget.delta) for release, budget in zip(self._ledger, self.budgets, strict=True)]
-
     def bound(self) -> list[float]:
         """L E|z|, at most L s sqrt(p) for Gaussian noise, L s p for norm-Gamma noise."""
         size = self.domain.dimension if self.distribution == "gamma" else math.sqrt(self.domain.dimension)

@@ -283,7 +283,7 @@ def play(
 
     loss, place, learner: tuples as long as the number of the kind. A length is part of a type, so each combination is
     compiled on its own, four times as fast as one loop that asks, and found again on disk.
-    vectors (rounds or 1, runs or 1, d), anchor (d,), labels (rounds or 1, runs or 1), loss_constants (2,): the losses.
+    vectors (rounds or 1, runs or 1, d), anchor (d,), labels (rounds or 1, runs or 1), loss_constants (3,): the losses.
     coefficients (rounds, 5): the numbers of the learner's steps. units (runs, rounds, d) from round `begun` on, times
     scale: noise; no rounds where there is none. point, start (runs, d), sums (3, runs, d or more). cumulative, norms
     (runs,): running sums of losses and of |noise|.
