@@ -4,6 +4,8 @@ The definitions are `NoisyLeader.conditional_gradient` and `BatchedArms.play_pla
 written. Rounds of a batch are in `round_kernels.py`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole, fill_vertices, room
@@ -85,7 +87,7 @@ def normalise(normals: Array) -> None:
 
 
 @inlined
-def _over(number: float, divisor: float, inverse: float) -> float:
+def _over(number: float, divisor: float, inverse: float) -> Any:
     """number / divisor to the last bit, for half the time; the second step is exact, as in `core/ball_rounds.py`."""
     found = number * inverse
     found = fused(fused(-divisor, found, number), inverse, found)
