@@ -26,7 +26,8 @@ from dpregret.algorithms.bandits.base import LossSource, Record
 from dpregret.algorithms.bandits.kernels import weighted
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.algorithms.privacy import Budget, Release, calibrate
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch
 
@@ -78,7 +79,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
         advance: Callable[[int], None] = lambda rounds: None,
     ) -> Record:
         """As PrivateBandit, with a noise for every round."""
-        self.generators, self.left = noise, np.empty((self.runs, 0))
+        self.laplace, self.left = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
         return super().play_some(horizon, losses, directions, noise, advance)
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
@@ -93,7 +94,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
     def _noise(self, rounds: int) -> Array:
         """Laplace(1) noise of the next rounds, (runs, rounds)."""
         missing = math.ceil(max(0, rounds - self.left.shape[1]) / BLOCK)
-        fresh = [unit_noise("laplace", self.generators, BLOCK, 1)[..., 0].T for _ in range(missing)]
+        fresh = [self.laplace(BLOCK)[..., 0].T for _ in range(missing)]
         drawn = np.concatenate([self.left, *fresh], axis=1)
         taken, self.left = drawn[:, :rounds], drawn[:, rounds:]
         return taken
