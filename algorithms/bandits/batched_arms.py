@@ -29,7 +29,8 @@ import numpy as np
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
 from dpregret.algorithms.bandits.kernels import play_arms
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.algorithms.privacy import Budget, Release, calibrate
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.elementary import exp
 from dpregret.core.losses import LossBatch
@@ -106,12 +107,12 @@ class BatchedArms(BanditLearner):
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        done, ahead, uniforms = 0, 1, Uniforms(directions)
+        done, ahead, uniforms, laplace = 0, 1, Uniforms(directions), UnitNoise("laplace", noise, 1)
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
                 coins = uniforms.draw(BLOCK)
-                units = unit_noise("laplace", noise, BLOCK, 1)[..., 0].T.copy()
+                units = laplace(BLOCK)[..., 0].T.copy()
             rounds = min(ahead, BLOCK - place, self.horizon - done)
             batch, now = losses(rounds), slice(place, place + rounds)
             rule = affine_rule(batch)

@@ -25,7 +25,8 @@ import numpy as np
 from dpregret.algorithms.bandits.kernels import weighted
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.algorithms.privacy import Budget, Release, calibrate
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import LossBatch
 
@@ -70,7 +71,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """With no noise of a round left over."""
-        self.generators, self.left = noise, np.empty((self.runs, 0))
+        self.laplace, self.left = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
 
     def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
         """Losses, gradient estimates with the noise of their values, clipped values."""
@@ -84,7 +85,7 @@ class NoisyValueBandit(PrivateBanditGaussian):
     def _noise(self, rounds: int) -> Array:
         """Laplace(1) noise of the next rounds, (runs, rounds)."""
         missing = math.ceil(max(0, rounds - self.left.shape[1]) / BLOCK)
-        fresh = [unit_noise("laplace", self.generators, BLOCK, 1)[..., 0].T for _ in range(missing)]
+        fresh = [self.laplace(BLOCK)[..., 0].T for _ in range(missing)]
         drawn = np.concatenate([self.left, *fresh], axis=1)
         taken, self.left = drawn[:, :rounds], drawn[:, rounds:]
         return without_gaps(taken)

@@ -16,10 +16,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Domain, Loss, Problem, Setting
+from dpregret.algorithms.online.net_kernels import ALONG, add_losses
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.arrays import Array
+from dpregret.core.kernels import packed
 
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""
@@ -60,11 +62,20 @@ class NetExperts(SwitchingLearner):
         self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
 
     def count(self, loss: Loss) -> Array:
-        """Losses of all points of the net, once for all settings."""
+        """Losses of all points of the net, once for all settings; compiled where they have a kernel."""
+        told = packed([loss], self.net.shape[1])
+        if told is not None and told.code in ALONG:
+            vectors = np.broadcast_to(told.vectors[0], (self.sums.shape[1], self.net.shape[1]))
+            add_losses(told.code, vectors.T.copy(), told.anchor, told.constants[0], self.unit, self.net, self.sums)
+        else:
+            self.count_plainly(loss)
+        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
+
+    def count_plainly(self, loss: Loss) -> None:
+        """The definition."""
         for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
             losses = loss.value(self.net[first : first + self.some, None]) / self.unit
             self.sums[first : first + self.some] += np.clip(losses, 0.0, 1.0, out=losses)
-        return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
     def move(self, setting: int, run: int) -> None:
         """The exponential mechanism over the net."""

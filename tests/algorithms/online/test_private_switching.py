@@ -62,6 +62,18 @@ def test_losses_are_counted_for_all_points_and_for_the_one_in_play() -> None:
     assert learner.sums == pytest.approx(total)
 
 
+@pytest.mark.parametrize("stream", ["half-space", "realizable-direction", "realizable-quadratic"])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_compiled_sums_over_the_net_have_the_bits_of_the_definition(stream: str, dimension: int) -> None:
+    learner, plain = net_learner(dimension, 40), net_learner(dimension, 40)
+    learner.begin(generators(3))
+    for loss in make_stream(stream, make_set("ball", dimension)).rounds(generators(3, 1), 5):
+        learner.count(loss)
+        plain.count_plainly(loss)
+    assert np.ptp(plain.sums) > 0.1
+    np.testing.assert_array_equal(learner.sums, plain.sums)
+
+
 def test_unsuitable_sets_are_refused() -> None:
     with pytest.raises(ValueError, match="needs dimension 1, 2 or 3, got 4: use sampled-sparse-vector"):
         net_learner(4)
