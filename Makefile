@@ -184,7 +184,7 @@ kills: setup ## kill a run at random moments, resume, compare its tables (PROFIL
 surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
 	$(BIN)/python tests/trials/surroundings.py
 
-processors: setup ## are runs, claims and checks of the ci profile the same under four forced processors?
+processors: setup ## are runs, claims and checks the same under forced kernels? (ci on four processors, smoke on two more)
 	$(PY) dpregret.workflows.processors ci
 
 schema: setup ## renew the JSON schema of configurations

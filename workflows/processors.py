@@ -1,17 +1,20 @@
 """Are results the same on every processor? Runs a profile under forced kernels and compares runs, claims and checks.
 
-``python -m dpregret.workflows.processors [PROFILE]`` (ci by default; or a file) runs it in four environments:
-OpenBLAS's kernel, NumPy's vector units, numba's processor and the C library's are all made those of an older machine.
-What differs is told by file and column, with the largest relative difference; the exit status is 1 where anything does.
-Timings are left out.
+``python -m dpregret.workflows.processors [PROFILE]`` (ci by default; or a file) runs it as on each of four processors:
+OpenBLAS's kernel, NumPy's vector units, numba's target and the C library's are all made those of that machine, or of an
+older one. Two machines without fused multiply-add play the smoke profile, since the C library then does every such
+product in software, a hundred times slower. What differs is told by file and column, with the largest relative
+difference; the exit status is 1 where anything does. Timings are left out. A processor that needs what this one has not
+is left out and told; at least two must be left.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,14 +25,33 @@ from dpregret.workflows.config import experiment_jobs, load_config
 from dpregret.workflows.known import profile_path
 
 ROOT = Path(__file__).resolve().parents[1]
-WIDE = [each for each in features.__cpu_dispatch__ if each not in {"X86_V3", "AVX2", "FMA3"}]
-PROCESSORS = {
-    "oldest": ("Prescott", features.__cpu_dispatch__, "generic", "-AVX2,-FMA,-AVX512F,-AVX,-AVX_Usable,-AVX2_Usable"),
-    "nehalem": ("Nehalem", features.__cpu_dispatch__, "nehalem", "-AVX2,-FMA,-AVX512F"),
-    "haswell": ("Haswell", WIDE, "haswell", "-AVX512F"),
-    "skylake": ("SkylakeX", [], "skylake-avx512", ""),
+EVERY: Final = tuple(unit for unit in features.__cpu_dispatch__ if features.__cpu_features__[unit])
+"""NumPy's vector units beyond those that it always uses, as far as this processor has them."""
+WIDE: Final = tuple(unit for unit in EVERY if unit not in {"X86_V3", "AVX2", "FMA3"})
+
+
+class Processor(NamedTuple):
+    """What is forced, and what this machine must have for it."""
+
+    blas: str  # OpenBLAS's kernel
+    disabled: tuple[str, ...]  # NumPy's vector units that are switched off
+    target: str  # numba's processor
+    library: str  # what the C library may not use
+    needs: frozenset[str] = frozenset({"AVX2", "FMA3"})
+
+
+PROCESSORS: Final = {
+    "mixed": Processor("Nehalem", EVERY, "x86-64-v3", ""),
+    "haswell": Processor("Haswell", WIDE, "haswell", "-AVX512F"),
+    "zen": Processor("Zen", WIDE, "znver2", "-AVX512F"),
+    "skylake": Processor("SkylakeX", (), "skylake-avx512", "", frozenset({"AVX512_SKX"})),
 }
-"""Name -> OpenBLAS's kernel, NumPy's vector units that are switched off, numba's processor, glibc's that are off."""
+"""Name -> kernels; mixed: libraries as on an old machine, compiled code as on a newer one."""
+UNFUSED: Final = {
+    "oldest": Processor("Prescott", EVERY, "generic", "-AVX2,-FMA,-AVX512F,-AVX,-AVX_Usable,-AVX2_Usable", frozenset()),
+    "nehalem": Processor("Nehalem", EVERY, "nehalem", "-AVX2,-FMA,-AVX512F", frozenset()),
+}
+"""Machines without fused multiply-add."""
 
 
 def supported() -> set[str]:
@@ -39,11 +61,11 @@ def supported() -> set[str]:
 
 def environment(name: str) -> dict[str, str]:
     """Variables that force the kernels of a processor."""
-    blas, disabled, target, library = PROCESSORS[name]
+    forced = {**PROCESSORS, **UNFUSED}[name]
     return {
-        **os.environ, "OPENBLAS_CORETYPE": blas, "NPY_DISABLE_CPU_FEATURES": " ".join(disabled),
-        "NUMBA_CPU_NAME": target, "NUMBA_CPU_FEATURES": "", "OPENBLAS_NUM_THREADS": "1",
-        "GLIBC_TUNABLES": f"glibc.cpu.hwcaps={library}" if library else "",
+        **os.environ, "OPENBLAS_CORETYPE": forced.blas, "NPY_DISABLE_CPU_FEATURES": " ".join(forced.disabled),
+        "NUMBA_CPU_NAME": forced.target, "NUMBA_CPU_FEATURES": "", "OPENBLAS_NUM_THREADS": "1",
+        "GLIBC_TUNABLES": f"glibc.cpu.hwcaps={forced.library}" if forced.library else "",
     }  # fmt: skip
 
 
@@ -80,22 +102,35 @@ def differences(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def main(profile: str = "ci") -> int:
-    """Play everywhere, compare with the last processor, print what differs."""
-    named = Path(profile).absolute() if profile.endswith(".yaml") else profile_path(profile)
+def compare(profile: Path, names: Sequence[str]) -> list[str]:
+    """Play a profile as on each processor; a line for every file that differs from that of the last one."""
     with tempfile.TemporaryDirectory() as folder:
-        played = {name: play(named, Path(folder) / name, environment(name)) for name in PROCESSORS}
-    *others, newest = PROCESSORS
-    failed = False
-    for name in others:
-        for file, table in played[newest].items():
-            if apart := differences(table, played[name][file]):
-                failed = True
-                told = ", ".join(f"{column} {size:.1e}" for column, size in apart.items())
-                print(f"{file}: {name} differs from {newest}: {told}")
-    same = f"all {len(played[newest])} tables of {named.stem} have the same numbers under {', '.join(PROCESSORS)}"
-    print("something differs" if failed else same)
-    return int(failed)
+        played = {name: play(profile, Path(folder) / name, environment(name)) for name in names}
+    *others, last = names
+    found = [
+        f"{file}: {name} differs from {last}: {', '.join(f'{column} {size:.1e}' for column, size in apart.items())}"
+        for name in others
+        for file, table in played[last].items()
+        if (apart := differences(table, played[name][file]))
+    ]
+    if not found:
+        print(f"all {len(played[last])} tables of {profile.stem} have the same numbers as on {', '.join(names)}")
+    return found
+
+
+def main(profile: str = "ci") -> int:
+    """Play everywhere, compare, print what differs."""
+    named = Path(profile).absolute() if profile.endswith(".yaml") else profile_path(profile)
+    here = [name for name, forced in {**UNFUSED, **PROCESSORS}.items() if forced.needs <= supported()]
+    for name in sorted({*UNFUSED, *PROCESSORS} - set(here)):
+        print(f"{name} is left out: this processor cannot play it")
+    fused = [name for name in here if name in PROCESSORS]
+    if len(fused) < 2:
+        print("nothing is compared: at least two processors with fused multiply-add are needed", file=sys.stderr)
+        return 2
+    found = [*compare(named, fused), *compare(profile_path("smoke"), [*UNFUSED, fused[-1]])]
+    print("\n".join(found))
+    return int(bool(found))
 
 
 if __name__ == "__main__":
