@@ -19,7 +19,7 @@ SIZES = {
     "bandits": Size(32, 4, 4096),
     "erm": Size(16, 64, 512),
 }
-TINY = {"online": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
+TINY = {"online": Size(3, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
 
 
 @pytest.mark.parametrize("name", COCOP)
@@ -28,7 +28,7 @@ TINY = {"online": Size(2, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2,
 def test_rounds_of_cocop(race: Race, domain: str, runs: int, dimension: int, name: str) -> None:
     """The whole round as played (loss, gradient, noise, step, projection) against the bare random numbers."""
     rounds = max(256, min(1024, 2**22 // (runs * dimension)))
-    case = Case("online", name, Size(2, 3, 64, domain) if race.quick else Size(runs, dimension, rounds, domain))
+    case = Case("online", name, Size(3, 3, 64, domain) if race.quick else Size(runs, dimension, rounds, domain))
     race.ratio(
         f"{name} on {domain}", str(case.size), case.play, clock(case.bare()),
         target=TARGETS[domain], units=case.steps, group="COCOP round",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from few_forms import only
 from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
@@ -237,7 +238,10 @@ def test_costs_are_left_out_where_nothing_was_timed(repository: Path, tmp_path: 
     assert set(pd.read_csv(tmp_path / "out/table_1_all.csv", keep_default_na=False)["operation counted"]) == {"-"}
 
 
-def test_every_figure_is_written(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
+def test_every_figure_is_written(
+    risk_runs: Path, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    only(monkeypatch, "png")
     paths = write_figures(risk_runs, repository / "workflows/papers/talwar_2015", tmp_path)
     assert {path.stem for path in paths if path.suffix == ".png"} == {
         "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples", "collapse",

@@ -120,7 +120,7 @@ def test_first_choice_follows_the_exponential_mechanism(set_name, rounds):
     domain = make_set(set_name, dimension)
     risk = make_risk("hetero-consensus", domain, 64, rngs(1) * runs)
     learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(3.0, 1e-6)], runs, "balanced")
-    released = learner.fit(rngs(runs))[0]
+    released = learner.fit(rngs(1) * runs)[0]  # one generator, drawn from in turn
     corners = corners_of(domain)
     gradient = risk.gradient(np.tile(domain.center(), (runs, 1)))[0]
     expected = softmax(-corners.scores(gradient) / learner.scales[0])

@@ -13,7 +13,9 @@ from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 
 BUDGET = Budget(1.0, 1e-6)
+BUDGETS = [Budget(0.5, 1e-5), BUDGET, Budget(6.0, 1e-4)]
 FREE = Budget(math.inf)
+SAMPLES = 17  # everywhere, and all n^2 steps: the accountant takes half a second for each new plan, which is kept
 SETS = [make_set("ball", 4), make_set("l1-ball", 4), make_set("simplex", 4)]
 on_sets = pytest.mark.parametrize("domain", SETS, ids=lambda domain: domain.name)
 
@@ -40,16 +42,16 @@ def test_full_gradients_step_by_step(domain: ConstraintSet) -> None:
 
 @on_sets
 def test_sampled_gradients_step_by_step(domain: ConstraintSet) -> None:
-    risk = logistic_data(2, 20, 4)
-    built = sampled(domain, risk, [BUDGET, FREE], runs=2, cap=300)
+    risk = logistic_data(2, SAMPLES, 4)
+    built = sampled(domain, risk, [BUDGET, FREE], runs=2)
     points = built.fit(generators(2))
-    assert built.iterations() == [300, 300]
+    assert built.iterations() == [SAMPLES**2] * 2
     for setting, plan in enumerate(built.plans):
         for run, generator in enumerate(generators(2)):
             point = domain.center()
-            for now in range(299):
+            for now in range(SAMPLES**2 - 1):
                 if now % CHUNK == 0:
-                    records = generator.integers(20, size=CHUNK)
+                    records = generator.integers(SAMPLES, size=CHUNK)
                     units = generator.standard_normal((CHUNK, 4))
                 feature = risk.features[run, records[now % CHUNK]]
                 gradient = -feature / (1 + math.exp(feature @ point))
@@ -60,18 +62,18 @@ def test_sampled_gradients_step_by_step(domain: ConstraintSet) -> None:
 
 def test_sampled_rounds_are_the_square_of_the_records() -> None:
     ball = make_set("ball", 4)
-    built = sampled(ball, logistic_data(1, 12, 4), [BUDGET])
-    assert built.iterations() == [144]
-    assert built.uncapped_iterations() == [144.0]
-    assert built.ledger()[0].nodes == 143
-    capped = sampled(ball, logistic_data(1, 12, 4), [BUDGET], cap=100)
+    built = sampled(ball, logistic_data(1, SAMPLES, 4), [BUDGET])
+    assert built.iterations() == [SAMPLES**2]
+    assert built.uncapped_iterations() == [float(SAMPLES**2)]
+    assert built.ledger()[0].nodes == SAMPLES**2 - 1
+    capped = sampled(ball, logistic_data(1, SAMPLES, 4), [BUDGET], cap=100)
     assert capped.iterations() == [100]
     assert capped.plans[0].noise < built.plans[0].noise
 
 
-@pytest.mark.parametrize("budget", [Budget(0.5, 1e-5), BUDGET, Budget(6.0, 1e-4)], ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_accountant_certifies_the_target(budget: Budget) -> None:
-    built = sampled(make_set("ball", 4), logistic_data(1, 30, 4), [budget, FREE])
+    built = sampled(make_set("ball", 4), logistic_data(1, SAMPLES, 4), [budget, FREE])
     delivered = built.delivered_epsilon()
     assert 0.99 * budget.epsilon <= delivered[0] <= budget.epsilon
     assert delivered[1] == math.inf
@@ -105,8 +107,10 @@ def test_sampling_is_cheaper_than_releasing_every_gradient_in_full() -> None:
 @pytest.mark.parametrize("variant", ["corrected", "sampled"])
 def test_bound_covers_the_mean_excess(variant: str) -> None:
     domain, runs = make_set("ball", 4), 16
-    risk = Quadratic(np.repeat(domain.project(np.random.default_rng(0).normal(size=(1, 60, 4))), runs, axis=0), 2.0)
-    budgets = [Budget(0.3, 1e-5), BUDGET, Budget(8.0, 1e-6), FREE]
+    risk = Quadratic(
+        np.repeat(domain.project(np.random.default_rng(0).normal(size=(1, SAMPLES, 4))), runs, axis=0), 2.0
+    )
+    budgets = [*BUDGETS, FREE]
     built = make(NoisySgd, domain, risk, budgets, variant, runs=runs)
     excess = risk.value(built.fit(generators(runs))) - risk.value(domain.project(risk.mean))
     assert (excess.mean(axis=1) + 3 * excess.std(axis=1, ddof=1) / 4 <= built.bound()).all()
@@ -117,12 +121,13 @@ def test_bound_covers_the_mean_excess(variant: str) -> None:
 
 @pytest.mark.parametrize("variant", ["corrected", "sampled"])
 def test_runs_and_settings_do_not_disturb_each_other(variant: str) -> None:
-    domain, risk = make_set("ball", 4), NormKink(make_set("ball", 4).target(), 15)
-    budgets = [BUDGET, Budget(6.0, 1e-4)]
-    points = make(NoisySgd, domain, risk, budgets, variant, runs=3, cap=50).fit(generators(3))
+    cap = 50 if variant == "corrected" else SAMPLES**2
+    domain, risk = make_set("ball", 4), NormKink(make_set("ball", 4).target(), SAMPLES)
+    budgets = BUDGETS[1:]
+    points = make(NoisySgd, domain, risk, budgets, variant, runs=3, cap=cap).fit(generators(3))
     for setting, budget in enumerate(budgets):
         for run in range(3):
-            alone = make(NoisySgd, domain, risk, [budget], variant, cap=50).fit(generators(1, run))
+            alone = make(NoisySgd, domain, risk, [budget], variant, cap=cap).fit(generators(1, run))
             assert np.allclose(alone[0, 0], points[setting, run], atol=1e-12)
 
 

@@ -44,7 +44,7 @@ def test_nobody_foresees_a_coin(name: str, variant: str) -> None:
     rounds, runs = 41, 1000
     coins = np.random.default_rng(8).integers(0, 2, (rounds, runs, 2)).astype(float)
     learner = learners("experts")[name](ExpertProblem(np.ones(2), rounds, 1.0), Budget(math.inf), runs, variant)
-    totals = learner.play([varying(coins[:17]), varying(coins[17:])], generators(runs)).losses
+    totals = learner.play([varying(coins[:17]), varying(coins[17:])], generators(1) * runs).losses  # drawn from in turn
     assert abs(totals.mean() - rounds / 2) < 4.5 * math.sqrt(rounds / 4 / runs)
 
 

@@ -20,6 +20,11 @@ from dpregret.workflows.audits.switching import Restless, law
 RUNS = 20_000
 
 
+def in_turn(runs: int, seed: int = 0) -> list[np.random.Generator]:
+    """One generator for all runs, which draw from it one after the other: to make thousands costs more than a play."""
+    return generators(1, seed) * runs
+
+
 def p_value(found: Counter[Hashable], wanted: Mapping[Hashable, float]) -> float:
     """Chi-square of counts against exact probabilities; cells below 8 expected counts are pooled."""
     assert set(found) <= set(wanted)
@@ -53,12 +58,12 @@ def test_sparse_vector_by_the_box_and_by_events(rounds: int, sizes: list[int], b
         sequences[tuple(played.tolist())] += chance
         outcomes[(round(float(groups[np.arange(rounds), label[played]].sum()), 9), len(events) - 1)] += chance
     assert sum(chance for (_, draws), chance in outcomes.items() if draws == 2) > 0.05
-    plain = Counter[Hashable](tuple(sparse_vector.play_by_the_box(made, losses, each)) for each in generators(RUNS, 1))
+    plain = Counter[Hashable](tuple(sparse_vector.play_by_the_box(made, losses, each)) for each in in_turn(RUNS, 1))
     assert p_value(plain, sequences) > 1e-4
     problem = ExpertProblem(np.array(sizes, dtype=float), rounds, best)
     learner = SparseVectorExperts(problem, Budget(16.0), RUNS, "pure")
     learner.plan = made
-    record = learner.play([varying(groups[:2, None]), varying(groups[2:, None])], generators(RUNS, 2))
+    record = learner.play([varying(groups[:2, None]), varying(groups[2:, None])], in_turn(RUNS, 2))
     events = Counter[Hashable](zip(record.losses.round(9).tolist(), record.draws.astype(int).tolist(), strict=True))
     assert p_value(events, outcomes) > 1e-4
 
@@ -89,7 +94,7 @@ def test_dartboard_by_the_box(most: int) -> None:
     """Sequences of three experts in five rounds have their exact law."""
     losses = np.random.default_rng(4).random((5, 3))
     wanted = dartboard_law(losses, 0.3, 0.8, most)
-    plays = (shrinking_dartboard.play_by_the_box(losses, 0.3, 0.8, most, each) for each in generators(RUNS))
+    plays = (shrinking_dartboard.play_by_the_box(losses, 0.3, 0.8, most, each) for each in in_turn(RUNS))
     assert p_value(Counter(tuple(played) for played in plays), wanted) > 1e-4
 
 
@@ -98,7 +103,7 @@ def test_batched_dartboard_by_the_box(batch: int, most: int) -> None:
     """Seven rounds of three experts, the last batch cut: sequences have their exact law, and its expected loss."""
     losses, tuning = np.random.default_rng(4).random((7, 3)), batched_dartboard.Tuning(batch, 0.3, 0.8)
     wanted = dartboard_law(losses, 0.3, 0.8, most, batch)
-    plays = [batched_dartboard.play_by_the_box(losses, tuning, most, each) for each in generators(RUNS // 5)]
+    plays = [batched_dartboard.play_by_the_box(losses, tuning, most, each) for each in in_turn(RUNS // 5)]
     assert all(len(set(played[:batch])) == 1 for played in plays)
     assert p_value(Counter(tuple(played[::batch]) for played in plays), wanted) > 1e-4
     sums = np.add.reduceat(losses, np.arange(0, 7, batch), axis=0)

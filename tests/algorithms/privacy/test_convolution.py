@@ -35,8 +35,8 @@ def test_convolve_on_a_ring(width: int, rounds: int, terms: int) -> None:
     for first in {0, len(ring) // 2, len(ring) - 1}:
         found = np.full((rounds, width), np.nan)
         kernels.convolve(lags, ring, first, found)
-        rows = np.array([[ring[(first + t - j) % len(ring)] for j in range(terms)] for t in range(rounds)])
-        assert found == pytest.approx(np.einsum("j,tjc->tc", lags, rows), abs=1e-12)
+        rows = ring[(first + np.arange(rounds)[:, None] - np.arange(terms)) % len(ring)]
+        np.testing.assert_allclose(found, np.einsum("j,tjc->tc", lags, rows), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -53,8 +53,8 @@ def test_decays_on_a_ring(width: int, rounds: int, count: int, ending: int) -> N
         expected[t] += weights @ kept
         kept = decays[:, None] * kept + ring[(3 + t) % len(ring)] - every[:, None] * ring[(1 + t) % len(ring)]
     kernels.add_decays(decays, weights, shares, state, ring, 3, 1, found)
-    assert found == pytest.approx(expected, abs=1e-12)
-    assert state == pytest.approx(kept, abs=1e-12)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(state, kept, rtol=0, atol=1e-12)
 
 
 def test_products_and_spectra() -> None:
@@ -63,7 +63,7 @@ def test_products_and_spectra() -> None:
         matrix, rows = generator.standard_normal(shape), generator.standard_normal((shape[1], kernels.PANEL + 1))
         found = np.ones((shape[0], rows.shape[1]))
         add_product(matrix, rows, found)
-        assert found == pytest.approx(1 + matrix @ rows, abs=1e-12)
+        np.testing.assert_allclose(found, 1 + matrix @ rows, rtol=0, atol=1e-12)
     spectrum = generator.standard_normal(5) + 1j * generator.standard_normal(5)
     waves = generator.standard_normal((5, 3)) + 1j * generator.standard_normal((5, 3))
     expected = spectrum[:, None] * waves
@@ -109,7 +109,7 @@ def test_one_noise_is_heard_until_its_window_ends(length: int, rounds: int, last
     units = np.zeros((rounds, 1, 1))
     units[3] = 1.0
     heard = np.concatenate([arrange(units[at : at + block], silent) for at in range(0, rounds, block)])[3:, 0, 0]
-    assert heard[:length] == pytest.approx(root_coefficients(length)[: len(heard)], abs=3e-14)
+    np.testing.assert_allclose(heard[:length], root_coefficients(length)[: len(heard)], rtol=0, atol=3e-14)
     if not lasting:
         assert np.abs(heard[length:]).max() < 3e-14
 

@@ -15,16 +15,20 @@ from dpregret.algorithms.privacy.threshold import AboveThreshold, Watch, accurac
 def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:
     """P(halt at 0), P(halt at 1), ..., P(never), by integrating over the noise of the threshold."""
     epsilon = mechanism.epsilon
-    single, level = stats.laplace(scale=4 / epsilon), stats.laplace(scale=2 / epsilon)
+
+    def above(gap: float) -> float:
+        """P(Laplace noise of a query > gap)."""
+        tail = 0.5 * math.exp(-abs(gap) * epsilon / 4)
+        return tail if gap > 0 else 1.0 - tail
 
     def at(noise: float, position: int) -> float:
-        below = [single.cdf(mechanism.threshold + noise - query) for query in queries[:position]]
-        last = single.sf(mechanism.threshold + noise - queries[position]) if position < len(queries) else 1.0
-        return float(np.prod(below) * last * level.pdf(noise))
+        gaps = [mechanism.threshold + noise - query for query in queries]
+        halts = above(gaps[position]) if position < len(queries) else 1.0
+        return math.prod(above(-gap) for gap in gaps[:position]) * halts * math.exp(-abs(noise) * epsilon / 2)
 
     reach = 60 / epsilon
     return np.array(
-        [integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
+        [epsilon / 4 * integrate.quad(at, -reach, reach, args=(position,), points=[0], limit=400)[0]
          for position in range(len(queries) + 1)]
     )  # fmt: skip
 
@@ -38,7 +42,7 @@ def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> N
     mechanism, runs = AboveThreshold(2.0, 3.0), 20_000
     distribution = halting_law(mechanism, queries)
     assert distribution.sum() == pytest.approx(1, abs=1e-6)
-    watch = Watch(mechanism, generators(runs))
+    watch = Watch(mechanism, generators(1) * runs)  # one generator, drawn from in turn
     found = [watch.path(run, np.array(queries)) for run in range(runs)]
     counts = np.bincount([len(queries) if place is None else place for place in found], minlength=len(distribution))
     assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
