@@ -204,14 +204,14 @@ def test_the_full_profile_can_be_planned(checkout: Any) -> None:
     assert "results/lou_cheung_2020/table_1.csv" in done.stdout + done.stderr
 
 
-def test_blas_is_pinned_to_one_thread_and_the_log_is_shown_on_failure(checkout: Any) -> None:
-    job = checkout.root / "workflows" / "job.py"
+def test_blas_is_pinned_to_one_thread_and_the_log_is_shown_on_failure(mine: Any) -> None:
+    job = mine.root / "workflows" / "job.py"
     lines = "import os\ndef run_job(**_):\n    names = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')\n"
     job.write_text(f"{lines}    raise ValueError('threads ' + ' '.join(os.environ[name] for name in names))\n")
-    environment = {key: value for key, value in checkout.environment.items() if not key.endswith("_NUM_THREADS")}
+    environment = {key: value for key, value in mine.environment.items() if not key.endswith("_NUM_THREADS")}
     done = subprocess.run(
-        checkout.command("--config", "profile=smoke", "--cores", "8", "--until", "run"),
-        cwd=checkout.root, env=environment, capture_output=True, text=True, check=False,
+        mine.command(str(RESULTS / "runs/horizon/ftal.plain.parquet"), *MINE, "--cores", "8"),
+        cwd=mine.root, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
     assert "ValueError: threads 1 1 1" in done.stdout + done.stderr
