@@ -159,7 +159,7 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(mine: Any, small_di
     (mine.root / "results").mkdir(exist_ok=True)
     (mine.root / "results" / "mine").symlink_to(small_disk)
     (small_disk / "ballast").write_bytes(b"x" * (200 << 10))
-    done = mine.snakemake(*MINE, "--cores", "2")
+    done = mine.snakemake(str(RESULTS / "claims.csv"), *MINE, "--cores", "2")
     assert done.returncode != 0
     assert "No space left on device" in done.stdout + done.stderr
     assert not list(small_disk.rglob(".*.parquet.*"))
