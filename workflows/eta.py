@@ -6,7 +6,6 @@ measured on a finished run, and the machine's speed is that of the jobs that hav
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -80,17 +79,13 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def expected_seconds(
-    jobs: Iterable[Any], rules: Mapping[str, float], runs: Mapping[tuple[str, ...], float]
-) -> dict[int, float]:
-    """Number -> expected seconds of Snakemake's jobs: those of `runs`, else those of the rule.
-
-    runs: (paper, experiment, learner, variant) -> seconds.
-    """
+def expected_seconds(jobs: Iterable[Any], rules: Mapping[str, float], play: Callable[[Job], float]) -> dict[int, float]:
+    """Number -> expected seconds of Snakemake's jobs: of plays what `play` says, else those of the rule."""
     found = {}
     for job in jobs:
-        labels = tuple(str(getattr(job.wildcards, name, "")) for name in Job._fields)
-        found[job.jobid] = runs.get(labels, rules.get(job.rule.name, LEAST_SECONDS))
+        labels = [getattr(job.wildcards, name, None) for name in Job._fields]
+        rule = job.rule.name
+        found[job.jobid] = play(Job(*map(str, labels))) if all(labels) else rules.get(rule, LEAST_SECONDS)
     return found
 
 
@@ -99,15 +94,13 @@ def expect(jobs: Iterable[Any], config: Config, cores: int) -> Eta:
 
     Where the table of measured times is not there, every job counts alike.
     """
-    from dpregret.workflows.costs.model import job_costs, read
+    from dpregret.workflows.costs.model import estimate, read
 
-    rules: dict[str, float] = {}
-    runs: dict[tuple[str, ...], float] = {}
-    with contextlib.suppress(OSError):
-        costs = job_costs(config)
-        runs = dict(zip(costs[list(Job._fields)].itertuples(index=False, name=None), costs["seconds"], strict=True))
+    try:
         rules = {name: seconds for (part, _, name), seconds in read().items() if part == "job"}
-    return Eta(expected_seconds(jobs, rules, runs), cores)
+    except OSError:
+        return Eta(expected_seconds(jobs, {}, lambda _: LEAST_SECONDS), cores)
+    return Eta(expected_seconds(jobs, rules, lambda job: estimate(config, job)[0]), cores)
 
 
 def _counted(file: Path) -> str:

@@ -69,14 +69,14 @@ def environment(name: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-def play(profile: Path, out: Path, environment: Mapping[str, str], judged: bool = True) -> dict[str, pd.DataFrame]:
-    """All runs of the profile and, where `judged`, claims and checks, made in the folder `out`: file -> table.
+def play(profile: Path, out: Path, environment: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+    """All runs of the profile, claims and checks, made in the folder `out`: file -> table.
 
     Raises subprocess.CalledProcessError where a job fails.
     """
     config = load_config(profile, check=False)
     results = Path("results") / config.profile
-    tables = [f"{results / paper / name}.csv" for paper in config.papers for name in ("claims", "checks") if judged]
+    tables = [f"{results / paper / name}.csv" for paper in config.papers for name in ("claims", "checks")]
     rows = [
         f"{results / paper / 'runs' / experiment / learner}.{variant}.parquet"
         for paper, experiment, learner, variant in experiment_jobs(config)

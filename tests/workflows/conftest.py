@@ -30,14 +30,15 @@ EXPERIMENT: dict[str, Any] = {
 }
 
 
+def settings_of_a_run() -> dict[str, Any]:
+    experiments = {"horizon": copy.deepcopy(EXPERIMENT)}
+    return {"profile": "mine", "seed": 7, "papers": {"lou_cheung_2020": {"experiments": experiments}}}
+
+
 @pytest.fixture
 def settings() -> dict[str, Any]:
     """A small valid configuration, free to be spoilt."""
-    return {
-        "profile": "mine",
-        "seed": 7,
-        "papers": {"lou_cheung_2020": {"experiments": {"horizon": copy.deepcopy(EXPERIMENT)}}},
-    }
+    return settings_of_a_run()
 
 
 @pytest.fixture
@@ -85,33 +86,25 @@ def checkout(tmp_path: Path, known: Path) -> Checkout:
     return made
 
 
-SLOW_EXPERIMENT = {**EXPERIMENT, "horizon": [256, 512, 1024, 131072], "dimension": [8], "runs": 16}  # seconds a job
-
-
-def slow_settings() -> dict[str, Any]:
-    experiments = {"horizon": copy.deepcopy(SLOW_EXPERIMENT)}
-    return {"profile": "mine", "seed": 7, "papers": {"lou_cheung_2020": {"experiments": experiments}}}
-
-
-def write_settings(root: Path, settings: dict[str, Any]) -> None:
-    (root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+def with_settings(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
+    return checkout
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A checkout in which `slow_settings` have been run, once for all workers of pytest-xdist."""
+def finished(tmp_path_factory: pytest.TempPathFactory, known: Path) -> Checkout:
+    """A checkout in which `settings` have been run, once for all workers of pytest-xdist."""
 
     def run(root: Path) -> None:
-        checkout = make_checkout(root)
-        write_settings(checkout.root, slow_settings())
-        done = checkout.snakemake("--config", "profile=mine.yaml", "--cores", "2")
+        made = with_settings(make_checkout(root), settings_of_a_run())
+        shutil.copytree(known, made.root / ".snakemake")
+        done = made.snakemake("--config", "profile=mine.yaml", "--cores", "2")
         assert done.returncode == 0, done.stdout + done.stderr
 
     return Checkout(once(tmp_path_factory, "finished", run))
 
 
 @pytest.fixture
-def mine(checkout: Checkout) -> Checkout:
+def mine(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
     """A checkout with the same settings, not run yet."""
-    write_settings(checkout.root, slow_settings())
-    return checkout
+    return with_settings(checkout, settings)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from dpregret.workflows.config import Job
 from dpregret.workflows.eta import LEAST_SECONDS, TRUSTED, Eta, duration, expected_seconds, farewell
 
 
@@ -83,7 +84,7 @@ def test_runs_are_predicted_and_other_rules_take_their_mean() -> None:
         SimpleNamespace(jobid=2, rule=SimpleNamespace(name="tables"), wildcards=SimpleNamespace(paper="p")),
         SimpleNamespace(jobid=3, rule=SimpleNamespace(name="all"), wildcards=SimpleNamespace()),
     ]
-    found = expected_seconds(jobs, {"tables": 10.0}, {("p", "e", "l", "v"): 7.0})
+    found = expected_seconds(jobs, {"tables": 10.0}, {Job("p", "e", "l", "v"): 7.0}.__getitem__)
     assert found == {1: 7.0, 2: 10.0, 3: LEAST_SECONDS}
 
 

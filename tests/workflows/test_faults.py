@@ -53,13 +53,15 @@ def test_a_crashed_learner_leaves_a_status_and_no_number_and_once_mended_ends_eq
     head, tail = text.split("    def observe(")
     body = tail.index('"""', tail.index('"""') + 3) + 3
     module.write_text(f"{head}    def observe({tail[:body]}\n        raise ZeroDivisionError('planted')\n{tail[body:]}")
+    shutil.copytree(finished.root / "results", mine.root / "results", dirs_exist_ok=True)
+    shutil.rmtree(mine.root / RESULTS / "runs")  # what is computed without a run is there already
     done = mine.snakemake(*MINE, "--cores", "1")
     assert done.returncode != 0
     said = done.stdout + done.stderr
     assert "ftal.plain in horizon failed: ZeroDivisionError: planted" in said
     rows = pd.read_parquet(mine.root / RESULTS / "runs" / "horizon" / "ftal.plain.parquet")
     assert rows["status"].tolist() == [
-        "failed: ZeroDivisionError: planted; on 'norm-kink', set 'ball', dimension 8, T = 131072, mu = 1"
+        "failed: ZeroDivisionError: planted; on 'norm-kink', set 'ball', dimension 2, T = 128, mu = 1"
     ]
     assert rows[["regret", "bound", "delivered_epsilon"]].isna().all(axis=None)
     claims = pd.read_csv(mine.root / RESULTS / "claims.csv", keep_default_na=False)
@@ -132,20 +134,13 @@ def test_lying_learners_leave_a_row_and_touch_no_other(checkout: Any, settings: 
         assert re.search(r"liars\.py., line \d+ in (<lambda>|observe)", log.read_text())
 
 
-@pytest.fixture
-def quick(checkout: Any, settings: dict[str, Any]) -> Any:
-    """A checkout with jobs that take no time, not run yet."""
-    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(settings, sort_keys=False))
-    return checkout
-
-
-def test_results_that_cannot_be_written_are_told(quick: Any) -> None:
-    shutil.rmtree(quick.root / "results")
-    (quick.root / "results").write_text("in the way")
-    done = quick.snakemake(*MINE, "--cores", "2")
+def test_results_that_cannot_be_written_are_told(mine: Any) -> None:
+    shutil.rmtree(mine.root / "results")
+    (mine.root / "results").write_text("in the way")
+    done = mine.snakemake(*MINE, "--cores", "2")
     assert done.returncode != 0
     assert "results" in done.stderr
-    assert (quick.root / "results").read_text() == "in the way"
+    assert (mine.root / "results").read_text() == "in the way"
 
 
 @pytest.fixture
@@ -160,11 +155,11 @@ def small_disk(tmp_path: Path) -> Any:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing_half_written(quick: Any, small_disk: Path) -> None:
-    (quick.root / "results").mkdir(exist_ok=True)
-    (quick.root / "results" / "mine").symlink_to(small_disk)
+def test_a_full_disk_is_told_and_leaves_nothing_half_written(mine: Any, small_disk: Path) -> None:
+    (mine.root / "results").mkdir(exist_ok=True)
+    (mine.root / "results" / "mine").symlink_to(small_disk)
     (small_disk / "ballast").write_bytes(b"x" * (200 << 10))
-    done = quick.snakemake(*MINE, "--cores", "2")
+    done = mine.snakemake(str(RESULTS / "claims.csv"), *MINE, "--cores", "2")
     assert done.returncode != 0
     assert "No space left on device" in done.stdout + done.stderr
     assert not list(small_disk.rglob(".*.parquet.*"))
@@ -175,10 +170,10 @@ def test_a_full_disk_is_told_and_leaves_nothing_half_written(quick: Any, small_d
     (small_disk / "ballast").unlink()
 
 
-def test_a_read_only_disk_is_told(quick: Any, small_disk: Path) -> None:
-    (quick.root / "results").mkdir(exist_ok=True)
-    (quick.root / "results" / "mine").symlink_to(small_disk)
+def test_a_read_only_disk_is_told(mine: Any, small_disk: Path) -> None:
+    (mine.root / "results").mkdir(exist_ok=True)
+    (mine.root / "results" / "mine").symlink_to(small_disk)
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
-    done = quick.snakemake(*MINE, "--cores", "2")
+    done = mine.snakemake(*MINE, "--cores", "2")
     assert done.returncode != 0
     assert "Read-only file system" in done.stdout + done.stderr

@@ -69,6 +69,7 @@ def plant(checkout: Checkout, settings: dict[str, Any], looked: Path) -> Iterato
         (checkout.root / "faults.json").write_text(json.dumps(faults))
         (checkout.root / "workflows" / "job.py").write_text(PLAYED)
         (checkout.root / "workflows" / "scripts" / "run.py").write_text(SCRIPT)
+        (checkout.root / "results" / "reference" / "cost_rates.csv").unlink()  # nor for a prediction of its time
         made.append(looked / "-".join(faults))
         if made[-1].exists():
             shutil.copytree(made[-1], kept, dirs_exist_ok=True)

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import nnls
 
 from dpregret.workflows.config import Config, Job, experiment_jobs, load_config
 from dpregret.workflows.families import FAMILIES
@@ -46,6 +45,8 @@ def counts(config: Config, job: Job, runs: int | None = None) -> tuple[str, Coun
 
 def fit(family: str, learners: Sequence[str], counted: Sequence[Counts], seconds: Sequence[float]) -> Rates:
     """Rates of one family from the seconds of jobs."""
+    from scipy.optimize import nnls  # not where a run starts
+
     names = [("start", family, ""), ("round", family, ""), *(("number", family, each) for each in sorted({*learners}))]
     features = np.zeros((len(counted), len(names)))
     for row, learner, each in zip(features, learners, counted, strict=True):

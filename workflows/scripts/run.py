@@ -3,7 +3,7 @@
 from importlib import import_module
 from pathlib import Path
 
-from dpregret.workflows import hindsight
+from dpregret.workflows import hindsight, index
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.fingerprint import imported_files
 from dpregret.workflows.job import run_job
@@ -14,7 +14,11 @@ LABELS = ("paper", "experiment", "learner", "variant")
 
 
 def prepare() -> None:
-    """Load all learners and streams, and the kernels of their rounds; read their sources, whose hashes jobs ask for."""
+    """Load all learners and streams, and the kernels of their rounds; read their sources, whose hashes jobs ask for.
+
+    What they import has been found out when the run was planned.
+    """
+    index.recall()
     classes = [
         each for family in FAMILIES.values() for kind in (family.learners, family.streams) for each in kind.values()
     ]
