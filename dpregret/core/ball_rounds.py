@@ -45,7 +45,6 @@ TOGETHER = 64  # numbers of a run whose noise is laid out at once, if that is mo
 
 
 @inlined
-@inlined
 def _larger(one, other):
     return where_less(one, other, other, one)
 
