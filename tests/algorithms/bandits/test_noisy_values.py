@@ -16,6 +16,7 @@ from dpregret.algorithms.bandits.private_bandit import PrivateBanditLaplace
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, unit_noise
+from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.datasets.bandit_streams import make_bandit_stream
 from dpregret.workflows.mechanisms.bandit_crossover import NOISES, Place, crossover, first_better, leading
 
@@ -41,7 +42,7 @@ def test_every_value_carries_laplace_noise_of_its_range(epsilon: float) -> None:
     learner, rounds = make([Budget(epsilon)], runs=3), BLOCK + 45
     stream = make_bandit_stream("cone", learner.domain)
     sphere, point = unit_sphere(generators(3), rounds, 3), np.full((1, 3, 3), 0.1)
-    learner.generators, learner.left = generators(3, 5), np.empty((3, 0))
+    learner.laplace, learner.left = UnitNoise("laplace", generators(3, 5), 1), np.empty((3, 0))
     batch = stream.source(generators(3))(rounds)
     noisy = learner.query(batch, point, sphere)[1]
     plain = learner.query_plainly(batch, point, sphere)[1]
@@ -59,7 +60,7 @@ def test_the_second_moment_of_an_estimate_is_within_kappa() -> None:
     """E g = the gradient whatever the noise, and E|g|^2 at most B (n/zeta)^2 (M^2 + variance) + B^2 L^2."""
     learner, batch, runs = make([Budget(1.0)], runs=4000), 64, 4000
     stream = make_bandit_stream("cone", learner.domain)
-    learner.generators, learner.left = generators(runs, 5), np.empty((runs, 0))
+    learner.laplace, learner.left = UnitNoise("laplace", generators(runs, 5), 1), np.empty((runs, 0))
     sphere = unit_sphere(generators(runs), batch, 3)
     point = np.tile([-0.4, 0.3, 0.2], (1, runs, 1))
     found = learner.query(stream.source(generators(1))(batch), point, sphere)[1][0]
