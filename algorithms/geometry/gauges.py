@@ -92,8 +92,9 @@ def separation_by(gauge: Oracle) -> Oracle:
 @compiled
 def _cleared(normals: Array, offsets: Array) -> Array:
     """Rows nu (n, d) where <nu, w> > 1, else zero."""
-    cleared = np.zeros_like(normals)
+    cleared = np.zeros(normals.shape)
     for row in range(len(normals)):
         if dot(normals[row], offsets[row]) > 1.0:
-            cleared[row] = normals[row]
+            for k in range(normals.shape[1]):  # in a loop: to assign a slice takes a second to compile
+                cleared[row, k] = normals[row, k]
     return cleared

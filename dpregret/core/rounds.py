@@ -390,13 +390,11 @@ def serve(oracle_kind, place_kind, set_constants, points, wide, repeats):
                 x[k] = cost[k] = points[run, k]
             if oracle == PROJECTION:
                 project(place, set_constants, x, first, second)
-                total += x[0]
             elif oracle == VERTEX:
-                _vertex(place, set_constants, cost, first)
-                total += first[0]
+                _vertex(place, set_constants, cost, x)
             else:
                 for k in range(wide):
                     weights[k] = 1.0 / wide
                 _local(place, set_constants, 1.0 / d, 0.5, weights, cost, x, first, second, heap)
-                total += x[0]
+            total += x[0]
     return total
