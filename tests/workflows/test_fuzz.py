@@ -7,6 +7,7 @@ another one.
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -134,12 +135,18 @@ FILES: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Excepti
     "errata": (errata, load_errata, ClaimsError),
     "audit": (lambda: yaml.safe_load((WORKFLOWS / "audits" / "settings.yaml").read_text()), load_settings, ValueError),
 }
-DATA = {kind: (content(), load, error) for kind, (content, load, error) in FILES.items()}
+
+
+@functools.cache
+def known(kind: str) -> tuple[Any, Callable[[Path], object], type[Exception]]:
+    """The content of a file that is read, what reads it, and how it refuses."""
+    content, load, error = FILES[kind]
+    return content(), load, error
 
 
 @pytest.mark.parametrize("kind", FILES)
 def test_the_untouched_file_is_read(kind: str, tmp_path: Path) -> None:
-    data, load, error = DATA[kind]
+    data, load, error = known(kind)
     path = tmp_path / "smoke.yaml"
     path.write_text(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
     assert refusal(load, path, error) == ""
@@ -149,7 +156,7 @@ def test_the_untouched_file_is_read(kind: str, tmp_path: Path) -> None:
 @fuzz(40)
 @given(data=st.data())
 def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.DataObject, tmp_path: Path) -> None:
-    tree, load, error = DATA[kind]
+    tree, load, error = known(kind)
     where = data.draw(st.sampled_from(places(tree)))
     changed = mutated(tree, where, data.draw(VALUES), data.draw(st.sampled_from(["set", "set", "drop", "rename"])))
     path = tmp_path / "smoke.yaml"
@@ -164,7 +171,7 @@ def test_a_mutated_file_is_read_or_refused_with_its_name(kind: str, data: st.Dat
     content=st.one_of(st.binary(max_size=60), st.text(max_size=60).map(lambda text: text.encode("utf-8", "replace")))
 )
 def test_any_bytes_are_refused_with_the_name_of_the_file(kind: str, content: bytes, tmp_path: Path) -> None:
-    _, load, error = DATA[kind]
+    _, load, error = known(kind)
     path = tmp_path / "smoke.yaml"
     path.write_bytes(content)
     assert "smoke.yaml" in refusal(load, path, error)
@@ -199,7 +206,7 @@ def test_aliases_make_no_more_than_a_file_may_hold(text: str, tmp_path: Path) ->
 
 @pytest.mark.parametrize("kind", FILES)
 def test_no_file_or_a_folder_is_refused_in_words(kind: str, tmp_path: Path) -> None:
-    _, load, _ = DATA[kind]
+    _, load, _ = known(kind)
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises((ConfigError, ClaimsError, OSError, ValueError)) as fault:
             load(path)
