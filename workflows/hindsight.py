@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
-import pickle
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dpregret.core.files import keep, kept
@@ -49,12 +49,38 @@ def comparator(
 
 
 def _file(folder: Path, stream: Any, generators: Sequence[np.random.Generator], asked: tuple[Any, ...]) -> Path | None:
-    """None for a stream that cannot be written down."""
+    """None for a stream that holds what has no written form."""
+    digest = hashlib.sha256()
     try:
-        content = pickle.dumps((stream, [each.bit_generator.state for each in generators], asked))
-    except (pickle.PicklingError, AttributeError, TypeError):
+        for part in _written([stream, [each.bit_generator.state for each in generators], asked]):
+            digest.update(part)
+    except TypeError:
         return None
-    return folder / code() / f"{hashlib.sha256(content).hexdigest()[:32]}.json"
+    return folder / code() / f"{digest.hexdigest()[:32]}.json"
+
+
+def _written(value: Any) -> Iterator[bytes]:
+    """All that a value of numbers, arrays, containers and objects of ours holds, in one order; else TypeError."""
+    import numpy as np
+
+    kind = type(value)
+    yield f"{kind.__module__}.{kind.__qualname__} ".encode()
+    if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+        yield f"{value.dtype.str} {value.shape} ".encode()
+        yield value.tobytes()
+    elif value is None or kind in (bool, int, float, str, bytes):
+        yield f"{value!r} ".encode()
+    elif isinstance(value, tuple | list | dict | MappingProxyType):
+        yield f"{len(value)} ".encode()
+        for each in value.items() if hasattr(value, "items") else value:
+            yield from _written(each)
+    elif isinstance(value, type):
+        yield f"{value.__module__}.{value.__qualname__} ".encode()
+    elif kind.__module__.startswith(f"{PACKAGE}.") and (hasattr(value, "__dict__") or is_dataclass(value)):
+        slots = {} if hasattr(value, "__dict__") else {each.name: getattr(value, each.name) for each in fields(value)}
+        yield from _written({**slots, **getattr(value, "__dict__", {})})
+    else:
+        raise TypeError(f"no written form of {kind}")
 
 
 @cache

@@ -84,8 +84,8 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
     assert broken(findings(tagged(rows(audited(), 4000)))) == []
     real = NoisePlan.arranged
 
-    def quiet(self: NoisePlan, generators: list[np.random.Generator]):
-        for settings in real(self, generators):
+    def quiet(self: NoisePlan, generators: list[np.random.Generator], rounds: int):
+        for settings in real(self, generators, rounds):
             yield [units / 4 for units in settings]
 
     monkeypatch.setattr(NoisePlan, "arranged", quiet)
