@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from time import process_time
+
 import numpy as np
 import pytest
-from bench_problems import FAMILIES, PLAYED, Case, Size, every
+from bench_draws import plain
+from bench_problems import FAMILIES, NOISE, PLAYED, Case, Size, every
 from bench_race import Race, clock
 
+from dpregret.algorithms.learner import Setting
 from dpregret.workflows import families
 
 SHAPES = ((512, 8), (128, 32), (64, 64), (32, 128), (16, 1024))  # runs and dimension, at least 4000 coordinates
@@ -32,6 +37,30 @@ def test_rounds_of_cocop(race: Race, domain: str, runs: int, dimension: int, nam
     race.ratio(
         f"{name} on {domain}", str(case.size), case.play, clock(case.bare()),
         target=TARGETS[domain], units=case.steps, group="COCOP round",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("runs", "dimension", "window"),
+    [(512, 8, 2**20), (128, 32, 2**20), (32, 128, 2**20), (128, 128, 2**20), (512, 8, 16), (128, 32, 16)],
+)
+def test_rounds_of_cocop_over_compiled_noise(race: Race, runs: int, dimension: int, window: int) -> None:
+    """The whole round against its mechanism's noise as a play draws it; a window that never ends is the plain tree."""
+    size = Size(2, 3, 64, "ball") if race.quick else Size(runs, dimension, 4096, "ball", window=window)
+    case = Case("online", COCOP[0], size)
+    plan = case.kind(case.online()[0], [Setting(size.window, case.budgets[0])], size.runs, case.variant).noise_plan
+
+    def noise() -> float:
+        generators, block = plain(NOISE, size.runs), plan.block(size.runs)
+        started = process_time()
+        for _ in islice(plan.arranged(generators, block), size.rounds // block):
+            pass
+        return process_time() - started
+
+    tree = "plain tree" if window > size.rounds else f"W = {window}"
+    race.ratio(
+        f"{COCOP[0]} on ball, {tree}", f"over compiled noise: {size}", case.play, noise,
+        target=1.25, units=size.rounds * size.runs, group="COCOP round",
     )  # fmt: skip
 
 
