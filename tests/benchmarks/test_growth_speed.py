@@ -40,6 +40,9 @@ DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "ne
 """Learners whose cost grows too fast for these sweeps, or that have only few sizes: overhead alone."""
 SYMBOL = {"rounds": "T", "dimension": "d", "runs": "runs"}
 LAPS = 5
+LEAST, LONGER = 0.1, 16
+"""Seconds that the longest play of a sweep of horizons should take, so that its start weighs little; at most so many
+times the horizons above."""
 
 
 def slope(sizes: list[float], seconds: list[float]) -> tuple[float, float, float]:
@@ -80,6 +83,10 @@ def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
         base = replace(base, runs=4, dimension=min(base.dimension, 16), epsilons=(1000.0 if family == "erm" else 8.0,))
     elif parameter == "dimension":
         base = DIMENSIONS.get(family, base)
+    if parameter == "rounds" and not race.quick:
+        spent = Case(family, name, replace(base, rounds=sizes[-1])).play()
+        times = min(LONGER, 2 ** max(0, math.ceil(math.log2(LEAST / max(spent, 1e-9)))))
+        sizes = tuple(times * each for each in sizes)
     cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
     laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
     iterates = parameter == "rounds" and family == "erm"
