@@ -85,7 +85,7 @@ def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
         base = DIMENSIONS.get(family, base)
     if parameter == "rounds" and not race.quick:
         spent = Case(family, name, replace(base, rounds=sizes[-1])).play()
-        times = min(LONGER, 2 ** max(0, math.ceil(math.log2(LEAST / max(spent, 1e-9)))))
+        times = min(LONGER, 4 ** max(0, math.ceil(math.log(LEAST / max(spent, 1e-9), 4))))  # squares stay squares
         sizes = tuple(times * each for each in sizes)
     cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
     laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
