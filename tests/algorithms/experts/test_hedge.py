@@ -22,6 +22,7 @@ from dpregret.algorithms.experts.shrinking_dartboard import (
     _largest_eta,
     affordable,
     most_draws,
+    most_of,
     price,
     tuned,
 )
@@ -105,6 +106,13 @@ def test_a_budget_that_leaves_no_switch_is_refused() -> None:
         ShrinkingDartboard(problem, Budget(1e-6, 1e-6), 1, "zcdp")
     with pytest.raises(ValueError, match="shrinking-dartboard needs delta > 0"):
         ShrinkingDartboard(problem, Budget(1.0), 1, "zcdp")
+
+
+@pytest.mark.parametrize("events", [1, 2, 7, 1000, 2**20])
+@pytest.mark.parametrize("level", [2.0**-52, 1e-6, 0.25, 1.0])
+def test_quantiles_of_binomials_are_those_of_scipy(events: int, level: float) -> None:
+    for probability in (0.0, 1e-9, 0.03, 0.5, 0.999, 1.0):
+        assert most_of(events, probability, level) == stats.binom.isf(level, events, probability)
 
 
 def test_the_grid_of_keeping_probabilities() -> None:
