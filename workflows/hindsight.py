@@ -13,7 +13,7 @@ import importlib.metadata
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -74,11 +74,11 @@ def _written(value: Any) -> Iterator[bytes]:
         yield f"{len(value)} ".encode()
         for each in value.items() if hasattr(value, "items") else value:
             yield from _written(each)
-    elif isinstance(value, type):
+    elif isinstance(value, type) and "<locals>" not in value.__qualname__:
         yield f"{value.__module__}.{value.__qualname__} ".encode()
-    elif kind.__module__.startswith(f"{PACKAGE}.") and (hasattr(value, "__dict__") or is_dataclass(value)):
-        slots = {} if hasattr(value, "__dict__") else {each.name: getattr(value, each.name) for each in fields(value)}
-        yield from _written({**slots, **getattr(value, "__dict__", {})})
+    elif kind.__module__.startswith(f"{PACKAGE}.") and "<locals>" not in kind.__qualname__:
+        slots = {name for each in kind.__mro__ for name in vars(each).get("__slots__", ()) if hasattr(value, name)}
+        yield from _written({name: getattr(value, name) for name in sorted(slots)} | getattr(value, "__dict__", {}))
     else:
         raise TypeError(f"no written form of {kind}")
 

@@ -93,9 +93,10 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path):
     assert bits(ask(blocked)) == bits(ask(None))
 
 
-def test_a_stream_that_cannot_be_written_down_keeps_nothing(tmp_path):
+@pytest.mark.parametrize("beside", [lambda: None, np.array([None]), type("<locals>.Own", (), {})])
+def test_a_stream_that_cannot_be_written_down_keeps_nothing(beside, tmp_path):
     stream = logistic()
-    stream.beside = lambda: None
+    stream.beside = beside
     ask(tmp_path, stream)
     assert not [*tmp_path.iterdir()]
 
