@@ -37,8 +37,24 @@ PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check -
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
 
-.PHONY: help setup links reproduce report screenshots provenance test lint table claims compare bench bench-compare peers predict rates growth vectors processors ci-check mutants slurm-check \
-  sbom pip-audit archive reference resources schema unlock trials kills surroundings docs lock clean
+# targets of earlier versions, and what to use instead
+GONE_table := dpregret table PAPER
+GONE_claims := dpregret claims PAPER
+GONE_compare := dpregret compare
+GONE_mutants := make nightly
+GONE_provenance := results/origin.json says what made the files, results/benchmark how long it took
+GONE_resources := what jobs ask for stands in profiles/slurm/config.yaml
+GONE_predict := dpregret run -n lists the jobs of a run; nothing predicts what they take
+GONE_rates := $(GONE_predict)
+GONE_growth := $(GONE_predict)
+GONE_measure := $(GONE_predict)
+GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
+
+.PHONY: help setup links reproduce report screenshots test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
+  sbom pip-audit archive reference schema unlock trials kills surroundings docs lock clean $(GONE)
+$(GONE):
+	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
+
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
@@ -46,7 +62,6 @@ setup: links $(VENV)/.installed ## create .venv with the pinned packages
 
 links:
 	@case "$$PWD" in *['"$$`\:']*|*$$'\n'*) echo "the path of this clone holds a double quote, dollar sign, backquote, backslash, colon or line break, which a Python environment cannot hold: $$PWD" >&2; exit 1;; esac
-	@[ -d dpregret/algorithms ] || { echo "dpregret/algorithms is no folder: this checkout has no symbolic links (git config core.symlinks true, then git checkout -- dpregret)" >&2; exit 1; }
 
 $(VENV)/.installed: $(READY) pyproject.toml
 	@$(PIP) --no-deps --no-build-isolation -e .
@@ -72,9 +87,6 @@ report: setup ## write the report of a run: results/report.html
 screenshots: setup ## pictures of the report in light and dark, wide and narrow, and what axe says of it: build/screenshots
 	$(BIN)/python tests/screenshots $(RESULTS)/report.html
 
-provenance: setup ## write Snakemake's own report of a finished run: every file with its rule, code and time
-	$(SNAKEMAKE) --report $(RESULTS)/provenance.html
-
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
@@ -86,17 +98,6 @@ lint: setup ## check style, types and workflow
 	@$(PY) basedpyright > build/pyright.txt 2>&1 && echo "every import is followed: $$(tail -n 1 build/pyright.txt)" || { cat build/pyright.txt; exit 1; }
 	$(PY) snakefmt --check Snakefile workflows/rules
 	$(PY) snakemake --lint
-
-table: setup ## print a paper's table (PAPER=lou_cheung, the beginning of its name; NUMBER=2 for the second)
-	@[ -n "$(PAPER)" ] || { echo "say which paper: make table PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(PY) dpregret table "$(PAPER)" --profile $(PROFILE) --number $(or $(NUMBER),1)
-
-claims: setup ## print a paper's claims with verdicts and resolution (PAPER=lou_cheung; LINES=check for the consistency checks)
-	@[ -n "$(PAPER)" ] || { echo "say which paper: make claims PAPER=... (the beginning of $(PAPERS))" >&2; exit 2; }
-	@$(PY) dpregret claims "$(PAPER)" --profile $(PROFILE) $(if $(filter check,$(LINES)),--checks)
-
-compare: setup ## which exponents and verdicts differ: folders, archives or addresses (A=results/reference B=results)
-	@$(PY) dpregret compare $(or $(A),results/reference$(RESULTS:results%=%)) $(or $(B),$(RESULTS))
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
 	@mkdir -p build
@@ -122,18 +123,6 @@ peers: setup ## install what `make bench` compares with, into build/peers (about
 vectors: setup ## hold results/reference/test_vectors.json against this code and the libraries of `make peers`
 	@$(BENCH) -m dpregret.workflows.mechanisms.vectors --check
 
-predict: setup ## what a run will cost before it is run (PROFILE=large CORES=64)
-	@$(PY) dpregret predict $(PROFILE) --cores $(CORES)
-
-rates: setup ## renew the rates behind `make predict` from the finished runs (full and ci)
-	$(PY) dpregret.workflows.costs --fit results results/ci
-
-growth:
-	@echo "make growth is gone: make rates" >&2; exit 2
-
-resources:
-	@echo "make resources is gone: what jobs ask for stands in profiles/slurm/config.yaml" >&2; exit 2
-
 GATES := results/ci/log/audit/gate.log results/ci/log/gate.log
 
 ci-check: setup ## run the small profile and compare its tables and its audit with the reference
@@ -141,17 +130,17 @@ ci-check: setup ## run the small profile and compare its tables and its audit wi
 	$(PY) snakemake --config profile=ci --cores $(CORES) gate audit_gate || { cat $(GATES) 2>/dev/null; exit 1; }
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
-mutants: setup ## plant known mistakes and show which tests, gates and audits catch them (ROTATING=10 for a few, LAYERS=unit)
-	$(BIN)/python tests/mutants --layers $(or $(LAYERS),unit,gate,audit) --jobs $(CORES) $(if $(ROTATING),--rotating $(ROTATING)) $(MUTANTS)
+nightly: setup ## the tests that take minutes: planted mistakes, each caught by the test that names it
+	$(PY) pytest -m nightly tests/nightly $(PYTEST)
 
-slurm-check: setup ## run the ci profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
+slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
 
 archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
-	@$(PY) dpregret.workflows.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
+	@$(PY) dpregret.workflows.run.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
 
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
-	@$(PY) dpregret.verify $(RUNS)
+	@$(PY) dpregret verify $(RUNS)
 	@for run in $(RUNS); do for tables in $$run/*/claims.csv; do \
 	  [ -e "$$tables" ] || { echo "no finished run in $$run" >&2; exit 1; }; \
 	  from=$$(dirname "$$tables"); to=results/reference/$${from#results/}; mkdir -p "$$to"; \
@@ -164,6 +153,7 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
+	@$(PY) dpregret.paper_figs.report.provenance results/reference/resources.csv $(RUNS)
 	@cp results/errata.md results/winners.md results/reference
 	@mkdir -p results/reference/winners && cp results/winners/{cells,times}.csv results/winners/{profiles,pairs,coverage}.md results/reference/winners
 	@cp results/winners/profiles.png docs/winners_profiles.png
@@ -175,7 +165,7 @@ ifneq (,$(filter results,$(RUNS)))
 	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
 
-trials: setup ## three hundred odd files and commands at every front door: build/trials.md (minutes)
+trials: setup ## two hundred odd files at every front door: build/trials.md (minutes)
 	$(BIN)/python tests/trials/inputs.py $(TRIALS)
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
@@ -207,18 +197,21 @@ docs: ## build the documentation with search and API reference: build/docs/index
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base audit docs; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in bootstrap base audit docs sbom; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
 
-sbom: setup ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
-	@$(PY) dpregret.workflows.sbom
+sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
+	@rm -rf build/sbom-env
+	@$(PYTHON) -m venv build/sbom-env
+	@build/sbom-env/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/sbom.txt
+	@build/sbom-env/bin/cyclonedx-py requirements requirements/base.txt --output-reproducible -o build/sbom.json
 
 # strict: a package that could not be looked up is a failure
 pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
-	@for name in bootstrap base audit docs; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+	@for name in bootstrap base audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

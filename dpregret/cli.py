@@ -20,6 +20,8 @@ import typer
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.workflows import known
 
+GONE: Final = {"predict": "nothing is predicted any more; `dpregret run -n` lists the jobs of a run"}
+"""Commands of earlier versions, and what to use instead."""
 OWN: Final = Path(__file__).resolve().parents[1]
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 HELP: Final = {"help_option_names": ["-h", "--help"]}
@@ -275,12 +277,29 @@ def cached(words: list[str]) -> list[str]:
     return words if asked & {"--to", "--pin", "-h", "--help"} else [*words, "--to", str(clone() / "datasets" / "cache")]
 
 
+def in_clone(words: list[str]) -> list[str]:
+    """The same words, where results are."""
+    os.chdir(clone())
+    return words
+
+
+def removed(name: str) -> None:
+    """Answer a command that is gone with what to use instead."""
+
+    def command() -> None:
+        stop(f"{name} is gone: {GONE[name]}")
+
+    app.command(name, hidden=True, context_settings={**FURTHER, "help_option_names": []})(command)
+
+
 handed("compare", "workflows.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice_page", "Advise which learner to use in a setting of yours.")
-handed("predict", "workflows.costs.__main__", "Predict what a run will cost: hours and memory.")
 handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
-handed("verify", "workflows.verify", "Verify a folder or an archive of results.")
+handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
+handed("prune", "workflows.run.prune", "Delete results that no plan names.", in_clone)
+for gone in GONE:
+    removed(gone)
 
 
 def main(words: list[str] | None = None) -> None:

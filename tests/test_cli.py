@@ -41,7 +41,7 @@ def become(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     [
         (["lou_cheung", "--profile", "ci", "-c", "2"], "lou_cheung --cores 2 --config profile=ci"),
         (["--profile", "ci", "talwar", "-n", "--cores", "2"], "talwar --cores 2 --config profile=ci -n"),
-        (["--limits", "off", "-c2", "--until", "run"], "--cores 2 --config profile=full limits=off --until run"),
+        (["--limits", "off", "-c2", "--until", "play"], "--cores 2 --config profile=full limits=off --until play"),
         (["results/claims.csv", "-c2"], "results/claims.csv --cores 2 --config profile=full"),
     ],
 )
@@ -72,7 +72,8 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
         (["run", "-p", "no.yaml"], "no.yaml: no such file"),
         (["run", "--config", "profile=ci", "lou_cheung"], "--config is Snakemake's: say --profile NAME"),
         (["table", "nobody"], "show: results: unknown paper with results 'nobody'"),
-        (["predict", "nobody"], "profile: unknown profile 'nobody'"),
+        (["predict", "large", "--cores", "4"], "predict is gone: .*dpregret run -n"),
+        (["predict", "--help"], "predict is gone: "),
         (["verify", "nowhere"], "nowhere: no such file or folder"),
     ],
 )
@@ -85,7 +86,7 @@ def test_a_mistake_is_told_at_once(become: list[str], words: list[str], said: st
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["run"], ["table", "lou"], ["report"], ["compare"]])
+@pytest.mark.parametrize("words", [["run"], ["table", "lou"], ["report"], ["compare"], ["prune"]])
 def test_outside_a_clone_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     done = call(*words)
@@ -143,6 +144,29 @@ def test_papers_and_profiles_complete() -> None:
     assert offered("table", "ta") == ["talwar"]
     assert offered("run", "--profile", "la") == ["large", "large-slice"]
     assert "advise" in offered("a")
+
+
+@pytest.mark.parametrize("target", ["predict", "rates", "mutants", "provenance", "table"])
+def test_a_target_of_before_names_another_way(target: str) -> None:
+    apart = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}  # `make test` is around
+    done = subprocess.run(["make", target], cwd=ROOT, env=apart, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"make {target} is gone: ")
+
+
+def test_results_are_pruned_in_the_clone_wherever_the_command_is_typed(
+    other: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "OWN", other.resolve())
+    old = other / "results" / "store" / "ab" / "abcd.parquet"
+    old.parent.mkdir(parents=True)
+    old.touch()
+    monkeypatch.chdir(other / "workflows")
+    assert call("prune", "-n", "--all").exit_code == 0
+    assert old.exists()
+    monkeypatch.chdir(other / "workflows")
+    assert call("prune", "--all").exit_code == 0
+    assert not old.exists()
 
 
 def test_help_and_completion_wait_for_no_library() -> None:

@@ -21,7 +21,7 @@ INLINE = re.compile(r"`((?:make|snakemake|dpregret|python -m)(?: [^`]+)?)`")
 HEREDOC = re.compile(r"^(.*?) ?<<'?(\w+)'?\n.*?^\2$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = {"cat", "cd", "conda", "docker", "git", "pip", "podman", "sbatch", "."}
 """Commands that are not ours; a file that they are given by -r or -f is."""
-SNAKEMAKE = {"--cores", "--config", "--profile", "--group-components", "--sdm", "-n"}
+SNAKEMAKE = {"--cores", "--config", "--profile", "--group-components", "--sdm", "--set-resources", "--unlock", "-n"}
 PLACEHOLDER = re.compile(r"[A-Z]+$|\.\.\.$|.*\.py:[\w]+$")
 
 
@@ -80,7 +80,7 @@ def asked(words: list[str]) -> str:
                 return f"{word} stands after --config: a target goes before it"
         elif place in ("--cores", "--profile", "--group-components", "--sdm"):
             place = ""
-        elif not ("/" in word or PLACEHOLDER.match(word) or word in targets()):
+        elif not ("/" in word or place == "--set-resources" or PLACEHOLDER.match(word) or word in targets()):
             return f"no paper or rule {word}"
     return ""
 
@@ -118,7 +118,8 @@ def started(words: list[str]) -> str:
 
 
 def ordered(words: list[str]) -> str:
-    names = {each.name or each.callback.__name__ for each in app.registered_commands if each.name or each.callback}
+    commands = [each for each in app.registered_commands if not each.hidden]
+    names = {each.name or each.callback.__name__ for each in commands if each.name or each.callback}
     if not words or words[0].startswith("-"):
         return "" if words in ([], ["--help"], ["--version"], ["--install-completion"]) else f"no option {words[0]}"
     if words[0] not in names:
@@ -140,7 +141,7 @@ def test_commands_of_a_document_exist(page: Path) -> None:
     ("command", "wrong"),
     [
         ("make reproduc", "make has no target reproduc"),
-        ("make table PAPR=lou", "make has no variable PAPR"),
+        ("make report PROFIL=ci", "make has no variable PROFIL"),
         ("snakemake --cores 8 --config profile=ci audit", "audit stands after --config: a target goes before it"),
         ("snakemake --cores 8 lou_chung", "no paper or rule lou_chung"),
         ("python -m dpregret.advice --rounds 5", "no module dpregret.advice"),

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from setuptools import find_packages
 
-from dpregret.workflows.fingerprint import module_file
+from dpregret.workflows.run.fingerprint import module_file
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
-MODULES = sorted(
-    path for folder in (ROOT / "dpregret" / "core", *(ROOT / each for each in FOLDERS)) for path in folder.rglob("*.py")
-)
-FAMILIES = {path.parent.name for path in (ROOT / "algorithms").glob("*/__init__.py")} - {"privacy", "geometry"}
+PACKAGE = ROOT / "dpregret"
+MODULES = sorted(path for folder in ("core", *FOLDERS) for path in (PACKAGE / folder).rglob("*.py"))
+FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init__.py")} - {"privacy", "geometry"}
 LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "rounds", "privacy", "geometry")))
 MAY_IMPORT = {
     "core": (),
@@ -36,8 +35,7 @@ MAY_IMPORT = {
 
 
 def name_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    parts = parts[1:] if parts[0] == "dpregret" else parts
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
@@ -84,7 +82,7 @@ def test_imports_go_in_the_allowed_direction() -> None:
 
 
 def test_every_folder_of_learners_belongs_to_a_family() -> None:
-    assert {path.stem for path in (ROOT / "workflows" / "families").glob("*.py")} >= FAMILIES
+    assert {path.stem for path in (PACKAGE / "workflows" / "families").glob("*.py")} >= FAMILIES
 
 
 def test_modules_import_each_other_without_circles() -> None:
@@ -99,13 +97,11 @@ def test_modules_import_each_other_without_circles() -> None:
     assert len(list(graphlib.TopologicalSorter(graph).static_order())) >= len(MODULES)
 
 
-def test_the_folders_at_the_top_are_the_packages_below_dpregret() -> None:
-    """Links, so that editors, type checkers and setuptools find `dpregret.algorithms` where Python finds it."""
+def test_the_folders_at_the_top_are_links_into_the_package() -> None:
     for folder in FOLDERS:
-        link = ROOT / "dpregret" / folder
-        assert link.is_symlink()
-        assert link.readlink() == Path("..") / folder
-        assert (ROOT / folder / "py.typed").is_file()
+        assert (ROOT / folder).readlink() == Path("dpregret") / folder
+        assert not (PACKAGE / folder).is_symlink()
+        assert (PACKAGE / folder / "py.typed").is_file()
     found = set(find_packages(str(ROOT), include=["dpregret*"]))
     assert found == {f"dpregret.{name_of(path)}" for path in MODULES if path.name == "__init__.py"} | {"dpregret"}
 

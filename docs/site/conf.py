@@ -57,7 +57,6 @@ autoapi_add_toctree_entry = False
 autoapi_python_class_content = "class"
 autoapi_member_order = "bysource"
 autoapi_keep_files = False
-autoapi_follow_symlinks = True
 autoapi_template_dir = str(SITE / "templates")
 PUBLIC = (
     "__init__", "audit", "advise", "verify", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
@@ -66,8 +65,7 @@ PUBLIC = (
 )  # fmt: skip
 """Modules of the reference; loops that numba compiles are left out."""
 public = {path for each in PUBLIC for path in PACKAGE.glob(f"{each}.py") if "kernels" not in path.name}
-parts = ("algorithms", "datasets", "paper_figs")  # links of the package, which a pattern ** does not follow
-modules = {PACKAGE / path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*.py")}
+modules = {path for part in ("algorithms", "datasets", "paper_figs") for path in (PACKAGE / part).rglob("*.py")}
 autoapi_ignore = [*map(str, modules - public), *(f"{PACKAGE}/{name}" for name in ("core", "workflows"))]
 
 html_theme = "furo"

@@ -12,8 +12,6 @@ import stat
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -42,16 +40,9 @@ def kernel_modules() -> Iterator[str]:
 
 
 def warm() -> None:
-    """Load every kernel with what is on disk of it: for a process that forks its workers, and asks again for each."""
-    _import_all()
+    """Load every kernel that was imported with what is on disk of it: for a process that forks its workers."""
     for kernel in _KERNELS:
         _load(kernel)
-
-
-@cache
-def _import_all() -> None:
-    for name in kernel_modules():
-        import_module(name)
 
 
 def _load(kernel: Any) -> None:

@@ -39,7 +39,7 @@ from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.core.spectral import symmetric
-from dpregret.workflows.seeds import generators
+from dpregret.workflows.run.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 BUDGET, WINDOW, RUNS, DIMENSION = Budget(4.0, 1e-6), 8, 300, 7

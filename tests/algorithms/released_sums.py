@@ -16,7 +16,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.workflows.audits.one_pass import DIMENSION as SLOPE_DIMENSION
 from dpregret.workflows.audits.one_pass import SAMPLES, LinearSample
-from dpregret.workflows.seeds import generators
+from dpregret.workflows.run.seeds import generators
 
 
 class Silence:

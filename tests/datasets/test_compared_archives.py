@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -13,9 +11,9 @@ from pathlib import Path
 import pytest
 from local_server import Handler, Place
 
-from dpregret.core.files import checksum
-from dpregret.workflows import archive, compare, origin
-from dpregret.workflows.manifest import FORMAT
+from dpregret.workflows import compare
+from dpregret.workflows.run import archive, sums
+from dpregret.workflows.run.origin import lock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPER = "lou_cheung_2020"
@@ -23,26 +21,22 @@ KEPT = ROOT / "results" / "reference" / "ci" / PAPER
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of results: lines of one paper, and the manifest that lists them."""
-    monkeypatch.setattr(archive, "ROOT", tmp_path)  # without a lock
+def run(tmp_path: Path) -> Path:
+    """A folder of results: lines of one paper, and the list of them."""
     results = tmp_path / "run"
     shutil.copytree(KEPT, results / PAPER, ignore=lambda _, names: {*names} - {"claims.csv", "checks.csv"})
-    listed(results)
-    return results
+    return listed(results)
 
 
 def listed(results: Path) -> Path:
-    """Write the manifest of what lies in a folder."""
-    files = {path.relative_to(results).as_posix(): {"sha256": checksum(path)} for path in sorted(results.glob("*/*"))}
-    said = {"format": FORMAT, "finished": True, "lock": None, "same": "0" * 64, "jobs": {}, "files": files}
-    (results / archive.NAME).write_text(json.dumps(archive.self_checked(said | origin.origin(ROOT))))
+    """Write the list of what lies in a folder."""
+    sums.write_sums(results, [PAPER], {"lock": lock()})
     return results
 
 
-def packed(results: Path, name: str = "run.tar.gz") -> Path:
-    path = results.parent / name
-    archive.write(results, json.loads((results / archive.NAME).read_text()), path)
+def packed(results: Path) -> Path:
+    path = results.parent / "run.tar.gz"
+    archive.write(results, path)
     return path
 
 
@@ -87,10 +81,10 @@ def misjudged(results: Path) -> Path:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "data": (edited, f"{PAPER}/claims.csv: changed since the manifest was written"),
+    "data": (edited, f"{PAPER}/claims.csv: changed"),
     "moved": (misjudged, f"/moved/run.tar.gz/{PAPER}/claims.csv:"),
-    "huge": (lambda _: None, " bytes announced, at most 100000 allowed"),
-    "endless": (lambda _: None, "more than the 100000 bytes allowed"),
+    "huge": (lambda _: None, " bytes announced, at most 500000 allowed"),
+    "endless": (lambda _: None, "more than the 500000 bytes allowed"),
     "truncated": (lambda _: None, "incomplete: "),
     "page": (lambda _: None, "Not a gzipped file"),
     "wrong": (lambda _: None, "Incorrect length of data"),
@@ -110,7 +104,7 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
 ) -> None:
     change, message = REFUSED[how]
     change(run)
-    monkeypatch.setattr(compare, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(compare, "MOST_BYTES", 500_000)
     monkeypatch.setitem(Handler.files, "run.tar.gz", packed(run).read_bytes())
     assert compare.main([str(KEPT), f"{place.url}/{how}/run.tar.gz"]) == 2
     told = capsys.readouterr()
@@ -123,17 +117,3 @@ def test_what_is_no_whole_archive_is_refused_in_one_line(
 def test_only_folders_files_and_addresses_of_the_web_are_read(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(KEPT), address]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_an_archive_has_the_same_bytes_whoever_packs_it_where_and_when(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = packed(run).read_bytes()
-    elsewhere = Path(shutil.copytree(run, run.parent / "folder with spaces" / "run"))
-    for path in elsewhere.glob("*/*"):
-        path.chmod(0o600)
-        os.utime(path, (0, 0))
-    monkeypatch.setattr("time.time", lambda: 4e9)
-    monkeypatch.setattr("platform.platform", lambda: "another machine")
-    monkeypatch.chdir(elsewhere)
-    assert packed(elsewhere, "other.tar.gz").read_bytes() == first

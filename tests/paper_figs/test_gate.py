@@ -137,10 +137,8 @@ def test_message_has_the_worst_first_what_differs_and_what_to_run(
     times = 1.0 / allowance(row, row, "fitted", 0.01 / 48)
     assert f"exponent was 0.5, is 1.5, {times:.3g} times what is allowed" in said[1]
     assert said[1].endswith("(same configuration 1e1234567890, code was 123456789012, is ffffffffffff)")
-    file = tmp_path / "results/paper_2020/runs/horizon/ftal.plain.parquet"
     assert said[3:] == [
-        f"to play again: .venv/bin/snakemake --cores 1 --force {file} --config profile=ci",
-        "to see what differs: make compare PROFILE=ci",
+        "to see what differs: .venv/bin/dpregret compare results/reference/ci results/ci",
         "if it is meant: make reference RUNS=results/ci",
         "gate: 11 lines and 2 jobs of 1 papers, 24 numbers: 3 left the reference",
     ]

@@ -111,7 +111,7 @@ def test_the_page_of_errata_shows_text_and_nothing_else(folder: Path, monkeypatc
     entry = errata_page.Entry(*([text] * 7), links=(), claims=(text,))
     monkeypatch.setattr(errata_page, "load_paper", lambda _: None)
     monkeypatch.setattr(errata_page, "section", lambda *_: errata_page.Section("p", text, (entry,)))
-    errata_page.write_errata_page(folder, ["p"], folder)
+    errata_page.write_errata_page(folder, ["p"], folder, folder)
     page, lines = _Text(), (folder / "errata.md").read_text(encoding="utf-8")
     page.feed((folder / "errata.html").read_text(encoding="utf-8"))
     assert not {"script", "b"} & set(page.tags)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpregret.paper_figs import formats
-from dpregret.paper_figs.claims_files import load_claims, load_paper
+from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import section
 from dpregret.paper_figs.lines import read_lines
 from dpregret.paper_figs.report.headlines import headlines
-from dpregret.paper_figs.report.recompute import Recompute
+from dpregret.paper_figs.report.page import Run
 from dpregret.paper_figs.report.scripts import VENDOR, vendored
 from dpregret.paper_figs.report.sections import paper_view
 
@@ -29,7 +29,7 @@ def test_findings_are_measured_and_gone_when_not_run(repository: Path, tmp_path:
         claims = formats.read_csv(repository / REFERENCE / PAPER / "claims.csv", dtype=str, keep_default_na=False)
         claims.loc[claims["claim"] == "thm1-printed", ["verdict", "reason"]] = verdict, reason
         formats.write_csv(claims, tmp_path / PAPER / "claims.csv")
-        view = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}, Recompute(tmp_path))
+        view = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {})
         return [(each.kind, each.anchor, each.sentence) for each in headlines([view], tmp_path, {})]
 
     said = found("violated", "loses eps = 2.5 where 2 is claimed, exactly: here")
@@ -51,28 +51,12 @@ def test_findings_are_measured_and_gone_when_not_run(repository: Path, tmp_path:
         assert f"claim-{PAPER}-thm1-printed" not in {anchor for _, anchor, _ in found(verdict, reason)}
 
 
-def test_a_command_plays_the_host_and_the_counterpart_too_and_names_the_full_profile_where_nothing_ran(
-    tmp_path: Path, repository: Path
-) -> None:
-    claims = load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml").claims
-    claim = next(each for each in claims if each.counterpart is not None)
-    other = claim.counterpart
-    assert other is not None
-    again = Recompute(tmp_path, "results/ci", "ci", {f"{PAPER}/{claim.experiment}/{claim.learner}.{claim.variant}":
-                                                    f"{PAPER}/window/{claim.learner}.{claim.variant}"})  # fmt: skip
-    assert again.command(PAPER, claim) == f".venv/bin/snakemake --cores all results/{PAPER}/claims.csv"
-    folder = tmp_path / PAPER / claim.experiment
-    folder.mkdir(parents=True)
-    for learner, variant in ((claim.learner, claim.variant), (other.learner, other.variant)):
-        (folder / f"{learner}.{variant}.parquet").touch()
-    words = again.command(PAPER, claim).split()
-    assert words[:4] == [".venv/bin/snakemake", "--cores", "all", "--force"]
-    assert words[4:] == [
-        f"results/ci/{PAPER}/runs/window/{claim.learner}.{claim.variant}.parquet",
-        f"results/ci/{PAPER}/runs/{claim.experiment}/{claim.learner}.{claim.variant}.parquet",
-        f"results/ci/{PAPER}/runs/{claim.experiment}/{other.learner}.{other.variant}.parquet",
-        f"results/ci/{PAPER}/claims.csv", "--config", "profile=ci",
-    ]  # fmt: skip
+def test_the_command_of_a_claim_names_the_table_and_the_profile() -> None:
+    snakemake = ".venv/bin/snakemake --cores all"
+    assert Run().command(PAPER) == f"{snakemake} results/{PAPER}/claims.csv"
+    assert Run("mine", "a/mine.yaml").command(PAPER) == (
+        f"{snakemake} results/mine/{PAPER}/claims.csv --config profile=a/mine.yaml"
+    )
 
 
 def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository: Path, tmp_path: Path) -> None:
@@ -81,7 +65,7 @@ def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository:
     for name in ("claims.csv", "checks.csv", "errata.csv", "table_1_all.csv"):
         shutil.copy(repository / REFERENCE / PAPER / name, tmp_path / PAPER)
     (tmp_path / PAPER / "table_1.html").write_text("<main>\n<table><tr><td>as printed</td></tr></table></main>")
-    (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}, Recompute(tmp_path)).tables
+    (table,) = paper_view(tmp_path, texts.claims, section(tmp_path, texts), {}).tables
     assert str(table.printed) == "<table><tr><td>as printed</td></tr></table>"
     assert len(table.rows) == len(texts.claims.tables[0].rows)
 

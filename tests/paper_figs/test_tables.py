@@ -83,6 +83,14 @@ def test_costs_count_calls_and_microseconds(tables: Path) -> None:
     assert float(row["us per projection"]) == pytest.approx(2)
 
 
+def test_costs_count_the_runs_that_were_timed_on_this_machine(tables: Path, paper_runs: Path, repository: Path) -> None:
+    runs = read_runs(paper_runs)
+    elsewhere = runs.assign(seconds=runs["seconds"].where(runs["run"] % 2 == 0))
+    claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
+    whole, half = pd.read_csv(tables / "costs.csv"), costs_table(elsewhere, claims)
+    assert (half["runs measured here"] * 2 == whole["runs measured here"]).all()
+
+
 def test_gauges_have_columns_where_somebody_calls_them(tables: Path, paper_runs: Path, repository: Path) -> None:
     claims = load_claims(repository / "workflows/papers/lou_cheung_2020/claims.yaml")
     assert "gauges per round" not in pd.read_csv(tables / "costs.csv")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import doors
 import test_limits
-import test_verify
+import test_sums
 from cases_of_results import GATES, STALE
-from doors import WORKS, audit, config, fetched, lie, options, paper, put, shown, text
+from doors import WORKS, audit, config, fetched, options, paper, put, shown, text
 
 
 class Trial(NamedTuple):
@@ -187,16 +187,6 @@ TRACEBACKS = {
     "an option of the wrong kind": (config({"options": {"probability": "x"}}), "mine.yaml:\\d+"),
 }
 
-LIARS = {
-    name: (lie(family, methods), doors.re_escaped(reason))
-    for name, (family, methods, reason) in doors.lying.LIES.items()
-}
-LIARS |= {
-    name: (lie("online", {"observe": doors.lying.late(action)}, apart=True), doors.re_escaped(reason))
-    for name, (action, reason) in doors.lying.TAKEN.items()
-}
-LIARS |= {f"an honest {family} learner": (lie(family, {}), f"{WORKS}ok") for family in doors.lying.HONEST}
-
 FETCH = {
     "the right file": (fetched(), f"{WORKS}tiny.npz"),
     **{f"url {url[:40]!r}": (fetched(url=url), "tiny.url: must be https://") for url in doors.web.BAD_URLS},
@@ -224,7 +214,7 @@ LEAVES = {
         ("csv", r"(?m)\A(?!.*^\"?[=@\t])"),
         ("markdown", r"\A(?!.*<script)(?!.*\n\n# a)"),
         ("html", r"\A(?![\s\S]*<script>alert)"),
-        ("latex", r"\A(?![\s\S]*[^\\]\\(input|write))"),
+        ("latex", r"\A(?![\s\S]*\n[^%\n]*[^\\]\\(input|write))"),
         ("terminal", r"\A(?![\s\S]*[\x1b\x07\u202e])"),
     )
     for name in (
@@ -240,11 +230,11 @@ LEAVES = {
 LEAVES |= {
     f"an archive: {name}": (
         lambda folder, each=name: doors.command(
-            doors.verify.main, test_verify.pack(folder / "a.tar.gz", *test_verify.HOSTILE[each])
+            doors.sums.main, test_sums.pack(folder / "a.tar.gz", *test_sums.HOSTILE[each])
         ),
-        "elsewhere|twice|no plain file",
+        "elsewhere|twice|no plain file|exists|larger|not in archives|no SHA256SUMS",
     )
-    for name in test_verify.HOSTILE
+    for name in test_sums.HOSTILE
     if name not in ("many", "large")
 }
 
@@ -254,7 +244,6 @@ TRIALS = [
         ("stale", STALE),
         ("gates", GATES),
         ("size", HUGE),
-        ("liars", LIARS),
         ("typos", TYPOS),
         ("tracebacks", TRACEBACKS),
         ("fetch", FETCH),

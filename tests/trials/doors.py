@@ -6,7 +6,6 @@ import contextlib
 import copy
 import io
 import os
-import re
 import sys
 import tempfile
 import threading
@@ -22,34 +21,25 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / name) for name in ("workflows", "datasets", "paper_figs")]
 import conftest as usual  # noqa: E402 - that of tests/workflows
 import local_server as web  # noqa: E402
-import surroundings  # noqa: E402
 import test_fuzz_damage as damaged  # noqa: E402
-import test_lying_learners as lying  # noqa: E402
 import test_mentions as mentioned  # noqa: E402
-from checkout import Checkout, make_checkout  # noqa: E402
 
 from dpregret.core.errors import ConfigError  # noqa: E402
-from dpregret.core.files import checksum  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
 from dpregret.paper_figs import formats, gate, show  # noqa: E402
 from dpregret.paper_figs.runs import RunsError, read_runs  # noqa: E402
-from dpregret.workflows import archive, compare, seals, verify  # noqa: E402
+from dpregret.workflows import compare  # noqa: E402
 from dpregret.workflows.audits.settings import load_settings  # noqa: E402
 from dpregret.workflows.config import check_options, load_config  # noqa: E402
-from dpregret.workflows.families import FAMILIES  # noqa: E402
-from dpregret.workflows.job import run_job  # noqa: E402
 from dpregret.workflows.limits import given_limits  # noqa: E402
 from dpregret.workflows.mentions import text_problems  # noqa: E402
+from dpregret.workflows.run import archive, sums  # noqa: E402
 
 Door = Callable[[Path], tuple[int, str]]
 """Given an empty folder: exit code, and what was said."""
 Change = Callable[[Path], object]
 PAPER = "lou_cheung_2020"
 WORKS = "works: "
-
-
-def re_escaped(words: str) -> str:
-    return re.escape(words)
 
 
 def refused(load: Callable[[], object]) -> tuple[int, str]:
@@ -201,36 +191,17 @@ def gone(name: str) -> Change:
     return lambda folder: (folder / name).unlink()
 
 
-CONFIG = damaged.load_config(damaged.PROFILES / "smoke.yaml", check=False)
-
-
 def verified(change: Change, packed: bool = False) -> Door:
     """A finished run, changed, through `verify`; packed: as an archive."""
 
     def look(folder: Path) -> tuple[int, str]:
-        root = damaged.finished(folder / "run", CONFIG)
+        root = damaged.finished(folder / "run")
         if not packed:
             change(root)
-            return command(verify.main, root)
-        archive.write(root, damaged.json.loads((root / "manifest.json").read_text()), folder / "a.tar.gz")
+            return command(sums.main, root)
+        archive.write(root, folder / "a.tar.gz")
         change(folder)
-        return command(verify.main, folder / "a.tar.gz")
-
-    return look
-
-
-def sealed(change: Change, asked: list[str] = damaged.ASKED) -> Door:
-    """The same run: may the next command use what is there?"""
-
-    def look(folder: Path) -> tuple[int, str]:
-        root = damaged.finished(folder / "run", CONFIG)
-        change(root)
-        outputs = [
-            root / damaged.FOLDER / "claims.csv",
-            root / damaged.FOLDER / "runs" / "horizon" / "ftal.plain.parquet",
-        ]
-        found = seals.fault(root / damaged.LOG, asked, outputs, checksum)
-        return (1, f"made again: {found[0]} ({found[1]})") if found else (0, "used")
+        return command(sums.main, folder / "a.tar.gz")
 
     return look
 
@@ -257,35 +228,6 @@ def npz(change: Change) -> Door:
         return refused(lambda: bundled.read(folder / "tiny.npz").labels)
 
     return read
-
-
-def lie(family: str, methods: Mapping[str, Any], apart: bool = False) -> Door:
-    """A learner with some methods replaced, as a job; what its row says."""
-
-    def play(folder: Path) -> tuple[int, str]:
-        content = settings(allow_few_cells=True, limits={"stall_minutes": 0.02})
-        content["papers"][PAPER]["experiments"] = {"lies": lying.COMMON | lying.EXPERIMENTS[family]}
-        (folder / "mine.yaml").write_text(yaml.safe_dump(content, sort_keys=False))
-        known: Any = FAMILIES[family].learners
-        known["liar"] = type("Liar", (lying.HONEST[family],), dict(methods))
-        try:
-            run_job(
-                load_config(folder / "mine.yaml", check=False),
-                PAPER,
-                "lies",
-                "liar",
-                "plain",
-                folder / "a.parquet",
-                folder,
-                apart=apart,
-            )
-        finally:
-            del known["liar"]
-        made = pd.read_parquet(folder / "a.parquet")
-        said = "; ".join(sorted(set(made["status"])))
-        return int(said != "ok" and made["regret"].isna().all()), said
-
-    return play
 
 
 @contextlib.contextmanager
@@ -338,21 +280,6 @@ def shown(form: str, name: str) -> Door:
         return 0, made[form]()
 
     return write
-
-
-class Place:
-    """One checkout for all trials that start Snakemake, with a tiny profile; its path has a space and is not ASCII."""
-
-    def __init__(self, folder: Path) -> None:
-        root = folder / "a clöne"
-        root.mkdir()
-        self.checkout: Checkout = make_checkout(root / "checkout")
-        self.root = self.checkout.root
-        (self.root / "mine.yaml").write_text(surroundings.PROFILE)
-
-    def run(self, *words: str, profile: str = "mine.yaml") -> tuple[int, str]:
-        done = self.checkout.snakemake("--cores", "2", *words, "--config", f"profile={profile}")
-        return done.returncode, done.stdout + done.stderr
 
 
 @contextlib.contextmanager

@@ -47,10 +47,11 @@ class Checkout:
 def make_checkout(root: Path) -> Checkout:
     root.mkdir(exist_ok=True)
     passing = shutil.ignore_patterns("*.pyc.*")  # what another process is about to rename
-    for folder in (*FOLDERS, "profiles"):  # with compiled code, which is found by the dates that are kept
-        shutil.copytree(ROOT / folder, root / folder, ignore=passing)
+    for folder in ("dpregret", "profiles"):  # with compiled code, which is found by the dates that are kept
+        shutil.copytree(ROOT / folder, root / folder, symlinks=True, ignore=passing)
+    for link in FOLDERS:
+        (root / link).symlink_to(Path("dpregret") / link)
     shutil.copy(ROOT / "Snakefile", root)
     (root / "results" / "reference").mkdir(parents=True)
-    shutil.copy(ROOT / "results" / "reference" / "cost_rates.csv", root / "results" / "reference")
-    shutil.copytree(ROOT / "dpregret", root / "dpregret", symlinks=True, ignore=passing)
+
     return Checkout(root)

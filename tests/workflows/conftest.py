@@ -10,11 +10,6 @@ import pytest
 import yaml
 from checkout import Checkout, make_checkout
 
-from dpregret.workflows import index, mentions
-from dpregret.workflows.checked import Checked
-from dpregret.workflows.config import load_config
-from dpregret.workflows.profiles import PROFILES
-
 EXPERIMENT: dict[str, Any] = {
     "title": "Regret against the horizon",
     "sweep": "horizon",
@@ -66,24 +61,10 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     return place
 
 
-@pytest.fixture(scope="session")
-def known(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a dry run of the full profile leaves for the next command, which is of no use once code is edited."""
-
-    def look(place: Path) -> None:
-        checked = Checked(place / "checked.json")
-        mentions.check_mentions(load_config(PROFILES / "full.yaml", checked=checked), checked)
-        index.keep(index.collect(), place / "index.json")
-
-    return once(tmp_path_factory, "known", look)
-
-
 @pytest.fixture
-def checkout(tmp_path: Path, known: Path) -> Checkout:
-    """A checkout in which nothing was run, but the full profile was looked at."""
-    made = make_checkout(tmp_path / "checkout")
-    shutil.copytree(known, made.root / ".snakemake")
-    return made
+def checkout(tmp_path: Path) -> Checkout:
+    """A checkout in which nothing was run."""
+    return make_checkout(tmp_path / "checkout")
 
 
 def with_settings(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
@@ -92,16 +73,22 @@ def with_settings(checkout: Checkout, settings: dict[str, Any]) -> Checkout:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, known: Path) -> Checkout:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout in which `settings` have been run, once for all workers of pytest-xdist."""
 
     def run(root: Path) -> None:
         made = with_settings(make_checkout(root), settings_of_a_run())
-        shutil.copytree(known, made.root / ".snakemake")
         done = made.snakemake("--config", "profile=mine.yaml", "--cores", "2")
         assert done.returncode == 0, done.stdout + done.stderr
 
     return Checkout(once(tmp_path_factory, "finished", run))
+
+
+@pytest.fixture
+def copied(finished: Checkout, tmp_path: Path) -> Checkout:
+    """A copy of the finished checkout, free to be changed."""
+    shutil.copytree(finished.root, tmp_path / "copied", symlinks=True)
+    return Checkout(tmp_path / "copied")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dpregret.workflows import advice_page
 from dpregret.workflows.advice import Request, advise, read_cells
 from dpregret.workflows.advice_bounds import Bounds
 from dpregret.workflows.advice_page import main, whole
-from dpregret.workflows.fingerprint import ROOT
+from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
 ASKED = ["--rounds", "1e5", "--dimension", "32", "--epsilon", "1"]

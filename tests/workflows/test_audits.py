@@ -7,16 +7,18 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from plays import NO_CODE, plan_of, run_script
 
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import stamped
-from dpregret.paper_figs.reference import AUDIT, RENEW, keep
+from dpregret.paper_figs.reference import AUDIT, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audits.neighbours import Audited, generators, rows
@@ -30,11 +32,10 @@ from dpregret.workflows.audits.plan import (
 from dpregret.workflows.audits.planted import CASES, RUNS, planted_rows
 from dpregret.workflows.audits.settings import load_settings
 from dpregret.workflows.audits.tables import Tables, faults, write_audit
+from dpregret.workflows.config import Config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.own_audit import chosen
 from dpregret.workflows.own_audit import main as own_audit
-from dpregret.workflows.scripts import audit_gate
-from dpregret.workflows.task import Asked
 
 SETTINGS = load_settings()
 
@@ -258,40 +259,34 @@ def test_gate_tells_what_is_wrong(written: Path) -> None:
     assert said(less) == ["l.w: attained eps was 4.5 and is 3.9"]
 
 
-def test_gate_of_the_audit_refuses_what_it_cannot_compare(written: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_gate_of_the_audit_refuses_what_it_cannot_compare(
+    written: Path, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its message ends its log; exit code 2, and 1 when something moved."""
-    results, reference = written / "results", written / "reference"
+    monkeypatch.chdir(written)
+    results, reference = Path("audit_tables"), Path("results/reference/mine/audit")
     for folder in (results, reference):
-        folder.mkdir()
+        folder.mkdir(parents=True)
         (folder / "exact_losses.csv").write_text("name,claimed,attained,on\nl.w,4,4.5,lines\n")
         for name in ("audit.csv", "planted.csv"):
             (folder / name).write_bytes((written / name).read_bytes())
-    values = {
-        "audit": results, "exact": results / "exact_losses.csv", "reference": reference, "profile": "ci",
-        "output": written / "gate.txt",
-    }  # fmt: skip
-    asked = Asked("audit_gate", {name: [str(value)] for name, value in values.items()})
+    output = Path("audit_gate/all.0123.txt")
+    files = {"audit_tables": results, "exact_losses": results / "exact_losses.csv", "audit_gate": output}
+    made = {f"{stage}/all": [str(file), [], NO_CODE] for stage, file in files.items()}
+    plan = plan_of(written, made=made, config=Config.model_validate(settings).to_json())
 
-    def said() -> tuple[object, str]:
-        caplog.clear()
-        with pytest.raises(SystemExit) as over:
-            audit_gate.main(asked)
-        return over.value.code, caplog.messages[-1]
+    def code() -> Any:
+        return run_script("audit_gate", plan, "audit_gate/all")[0]
 
-    assert said() == (2, f"audit gate: cannot compare: {reference}/SHA256SUMS: not there, or damaged; {RENEW}")
+    assert code() == 2  # the reference is not kept
     keep(reference, AUDIT)
-    audit_gate.main(asked)
-    assert (written / "gate.txt").read_text().endswith("every ledger holds, every bug is caught\n")
+    assert code() == 0
+    output.unlink()
     right = (written / "planted.csv").read_text()
-    (results / "planted.csv").write_text(right.replace("500,1,", "500,nan,"))
-    code, message = said()
-    assert code == 2
-    assert message.endswith("planted.csv:2: column caught: 'nan' is no finite number")
-    (results / "planted.csv").write_text(right.replace("500,1,", "500,0.5,"))
-    code, message = said()
-    assert code == 1
-    assert message.splitlines()[1] == "planted bug 'b': caught 50% of the time"
-    assert message.splitlines()[-1].endswith("1 planted bugs: 1 left the reference")
+    for share, wanted in (("nan", 2), ("0.5", 1)):
+        (results / "planted.csv").write_text(right.replace("500,1,", f"500,{share},"))
+        assert code() == wanted
+        assert not output.exists()
 
 
 @pytest.mark.parametrize(("name", "rounds"), [("private-bandit-gaussian", 144), ("thakurta-smith-laplace", 81)])

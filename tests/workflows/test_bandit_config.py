@@ -1,4 +1,4 @@
-"""Experiments with bandit feedback: what is refused, and what a job writes."""
+"""Experiments with bandit feedback: what is refused, and what a play comes to."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
+from plays import rows_of
 
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.runs import check_columns, check_runs
 from dpregret.workflows.config import load_config
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
@@ -71,13 +70,13 @@ def test_each_mistake_is_refused_in_one_line(write: Write, changes: dict[str, An
     assert lines, refusal.value
 
 
-def test_a_job_writes_paired_rows(write: Write, tmp_path: Path) -> None:
+def test_a_play_has_paired_rows(write: Write) -> None:
     config = load_config(write(settings()))
     experiment = config.experiment("ene_et_al_2021", "small")
     card = FAMILIES["bandits"].learners["private-bandit-gaussian"].card
     assert [cell.horizon for cell in FAMILIES["bandits"].cells(experiment, card)] == [256, 1024, 4096, 16384]
-    run_job(config, "ene_et_al_2021", "small", "private-bandit-gaussian", "corrected", tmp_path / "a.parquet", tmp_path)
-    rows = check_runs(check_columns(pd.read_parquet(tmp_path / "a.parquet"), "a"), "a")
+    learner = ("ene_et_al_2021", "small", "private-bandit-gaussian", "corrected")
+    rows = check_runs(check_columns(rows_of(config, *learner), "a"), "a")
     assert len(rows) == 4 * 2 * 2
     private, free = (rows.loc[rows["epsilon"] == epsilon].sort_values(["horizon", "run"]) for epsilon in (4.0, np.inf))
     assert private["delivered_epsilon"].to_numpy() == pytest.approx(np.full(8, 4.0))
@@ -88,6 +87,5 @@ def test_a_job_writes_paired_rows(write: Write, tmp_path: Path) -> None:
     assert (rows["linear_oracles"] > 0).all()
     assert not rows["projections"].any()
     alone = load_config(write(settings(epsilon=[math.inf])))
-    run_job(alone, "ene_et_al_2021", "small", "private-bandit-gaussian", "corrected", tmp_path / "b.parquet", tmp_path)
-    again = pd.read_parquet(tmp_path / "b.parquet").sort_values(["horizon", "run"])
+    again = rows_of(alone, *learner).sort_values(["horizon", "run"])
     assert again["regret"].to_numpy() == pytest.approx(free["regret"].to_numpy(), rel=1e-12)

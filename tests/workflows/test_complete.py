@@ -1,30 +1,23 @@
 """The last word on a paper."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from plays import NO_CODE, part_of, plan_of, run_script
 
 from dpregret.core import stamped
-from dpregret.workflows.scripts import complete
 
 
-def asked(tmp_path: Path, *status: str) -> SimpleNamespace:
-    rows = pd.DataFrame({"experiment": "e", "learner": "l", "variant": "v", "stream": "s", "status": status})
-    file = tmp_path / "l.v.parquet"
-    stamped.write(rows, file, stamped.Stamp("c", "k"))
-    return SimpleNamespace(paths=lambda key: [file], settings=None, output=tmp_path / "complete.txt")
-
-
-def test_a_play_that_failed_fails_the_paper(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(complete, "check_run", lambda path, settings: None)  # of no configuration
-    complete.main(asked(tmp_path, "ok", "ok"))
-    assert (tmp_path / "complete.txt").read_text() == "1 jobs ended well\n"
-    with pytest.raises(SystemExit):
-        complete.main(asked(tmp_path, "ok", "failed: 0.5 outside its set"))
-    assert caplog.messages[-1].endswith("\nl.v in e failed: 0.5 outside its set")
+@pytest.mark.parametrize(("status", "code"), [("ok", 0), ("failed: 0.5 outside its set", 1)])
+def test_a_play_that_failed_fails_the_paper(tmp_path: Path, status: str, code: int) -> None:
+    rows = pd.DataFrame({"experiment": "e", "learner": "l", "variant": ["v", "w"], "status": ["ok", status]})
+    stamped.write(rows, tmp_path / "e.parquet", stamped.Stamp("c", "k"))
+    output = tmp_path / "complete" / "p.0123.txt"
+    parts = {"p": {"0123": part_of(tmp_path / "e.parquet")}}
+    plan = plan_of(tmp_path, parts=parts, made={"complete/p": [str(output), ["runs/p"], NO_CODE]})
+    found, log = run_script("complete", plan, "complete/p")
+    assert found == code
+    assert output.exists() == (code == 0)
+    assert ("l.w" in log, "l.v" in log) == (code == 1, False)
+    assert [*output.parent.iterdir()] == [output] * (code == 0)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plays import rows_of
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.config import load_config
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
@@ -98,14 +98,13 @@ def test_cells_cross_sets_records_dimensions_and_options(write: Write) -> None:
     assert len({cell.label for cell in found}) == len(found)
 
 
-def test_options_of_a_set_make_cells_on_the_same_data(write: Write, tmp_path: Path) -> None:
+def test_options_of_a_set_make_cells_on_the_same_data(write: Write) -> None:
     changes = {**MANY_CORNERS, "sweep": "option", "samples": [256], "set_options": {"corners": [4, 6, 10, 16]}}
     config = load_config(write(settings(**changes)))
     found = list(CELLS(config.experiment("talwar_2015", "gd-samples"), CARD))
     assert [dict(cell.set_options) for cell in found] == [{"corners": k} for k in (4, 6, 10, 16)]
     assert len({cell.label for cell in found}) == 1
-    run_job(config, "talwar_2015", "gd-samples", "noisy-eg", "corrected", tmp_path / "rows.parquet", tmp_path)
-    rows = pd.read_parquet(tmp_path / "rows.parquet")
+    rows = rows_of(config, "talwar_2015", "gd-samples", "noisy-eg", "corrected")
     assert set(rows["corners"]) == {4, 6, 10, 16}
     widths = rows.groupby("corners")["width"].first().to_numpy()
     assert (np.diff(widths) > 0).all()
@@ -117,14 +116,11 @@ def test_dimension_grows_with_the_records(write: Write) -> None:
     assert [cell.dimension for cell in CELLS(experiment, CARD)] == [16, 23, 32, 45]
 
 
-def test_rows_of_a_job(write: Write, tmp_path: Path) -> None:
+def test_rows_of_a_play(write: Write) -> None:
     config = load_config(write(settings()))
     frames = {}
     for learner, variant in (("noisy-gd", "corrected"), ("stay-at-zero", "plain")):
-        for name in ("one", "two"):
-            path = tmp_path / name / f"{learner}.parquet"
-            run_job(config, "talwar_2015", "gd-samples", learner, variant, path, tmp_path)
-        one, two = (pd.read_parquet(tmp_path / name / f"{learner}.parquet") for name in ("one", "two"))
+        one, two = (rows_of(config, "talwar_2015", "gd-samples", learner, variant) for _ in range(2))
         timings = [name for name in one.columns if name.startswith("seconds")]
         pd.testing.assert_frame_equal(one.drop(columns=timings), two.drop(columns=timings))
         frames[learner] = one

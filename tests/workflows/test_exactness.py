@@ -12,7 +12,7 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.integer_sums import WholeSums, WholeWindowRoot, WholeWindowTree
 from dpregret.datasets.streams import make_stream
 from dpregret.workflows.mechanisms import exactness
-from dpregret.workflows.seeds import generators
+from dpregret.workflows.run.seeds import generators
 
 
 @pytest.mark.parametrize("sums", [WholeWindowTree, WholeWindowRoot])

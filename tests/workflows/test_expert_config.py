@@ -1,4 +1,4 @@
-"""Experiments with expert advice: what is refused, which cells there are, what a job writes."""
+"""Experiments with expert advice: what is refused, which cells there are, what a play comes to."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from plays import rows_of
 
 from dpregret.core.errors import ConfigError
 from dpregret.datasets import expert_data
 from dpregret.paper_figs.runs import check_columns, check_runs
 from dpregret.workflows.config import load_config
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.job import run_job
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {
@@ -101,14 +101,12 @@ def test_cells_cross_everything_and_learners_without_privacy_have_one_epsilon(wr
     assert {cell.epsilon for cell in free} == {math.inf}
 
 
-def test_a_job_writes_checked_rows(write: Write, tmp_path: Path) -> None:
+def test_a_play_has_checked_rows(write: Write) -> None:
     learners = {"sparse-vector": ["pure", "zcdp"], "hedge": ["unit"]}
     config = load_config(write(settings(best_loss=[0, 8], learners=learners)))
     frames = []
     for learner, variant in (("sparse-vector", "pure"), ("sparse-vector", "zcdp"), ("hedge", "unit")):
-        out = tmp_path / f"{learner}.{variant}.parquet"
-        run_job(config, "asi_et_al_2023", "small", learner, variant, out, tmp_path)
-        frames.append(check_columns(pd.read_parquet(out), str(out)))
+        frames.append(check_columns(rows_of(config, "asi_et_al_2023", "small", learner, variant), learner))
     rows = check_runs(pd.concat(frames, ignore_index=True), "test")
     assert len(rows) == 3 * 2 * 4 * 3
     assert set(rows["best_loss"]) == {0.0, 8.0}
@@ -131,18 +129,15 @@ def test_data_and_lower_bound_rows(write: Write, tmp_path: Path) -> None:
         "learners": {"hedge": ["horizon"]},
     }
     config = load_config(write(settings(**changes)))
-    run_job(config, "asi_et_al_2023", "small", "hedge", "horizon", tmp_path / "a.parquet", tmp_path)
-    assert pd.read_parquet(tmp_path / "a.parquet")["best_loss"].eq(30).all()
+    rows = rows_of(config, "asi_et_al_2023", "small", "hedge", "horizon", tmp_path)
+    assert rows["best_loss"].eq(30).all()
     changes = {
         "streams": ["lower-bound"],
         "learners": {"sparse-vector": ["pure", "zcdp"]},
         "options": {"length": [1, 8]},
     }
     config = load_config(write(settings(**changes, epsilon=[0.1])))
-    found = []
-    for variant in ("pure", "zcdp"):
-        run_job(config, "asi_et_al_2023", "small", "sparse-vector", variant, tmp_path / "b.parquet", tmp_path)
-        found.append(pd.read_parquet(tmp_path / "b.parquet"))
+    found = [rows_of(config, "asi_et_al_2023", "small", "sparse-vector", variant) for variant in ("pure", "zcdp")]
     assert set(found[0]["length"]) == {1, 8}
     assert found[0]["lower_bound"].to_numpy() == pytest.approx(found[0]["length"] / 4)
     assert found[1]["lower_bound"].isna().all()  # the bound is for delta = 0
@@ -156,11 +151,9 @@ def test_a_mistake_is_told_once_at_its_first_cell(write: Write) -> None:
 
 
 @pytest.mark.parametrize(("stream", "option"), [("halving-slow", "kill"), ("bernoulli", "probability")])
-def test_options_that_vary_tell_rows_apart(write: Write, tmp_path: Path, stream: str, option: str) -> None:
+def test_options_that_vary_tell_rows_apart(write: Write, stream: str, option: str) -> None:
     learners = {"hedge": ["unit"]}
     changes = {"streams": [stream], "sweep": "option", "options": {option: [0.25, 0.5]}, "learners": learners}
     config = load_config(write(settings(**changes, horizon=[64])))
-    out = tmp_path / "hedge.unit.parquet"
-    run_job(config, "asi_et_al_2023", "small", "hedge", "unit", out, tmp_path)
-    rows = check_runs(check_columns(pd.read_parquet(out), str(out)), "test")
+    rows = check_runs(check_columns(rows_of(config, "asi_et_al_2023", "small", "hedge", "unit"), "test"), "test")
     assert set(rows.groupby(option).size().items()) == {(0.25, 3), (0.5, 3)}

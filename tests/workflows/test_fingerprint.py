@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from checkout import make_checkout
 
-from dpregret.workflows import fingerprint
+from dpregret.workflows.run import fingerprint
 
 ONLINE = "dpregret.algorithms.online"
 STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pools"]
@@ -19,6 +19,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     root = make_checkout(tmp_path_factory.mktemp("tree") / "checkout").root
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fingerprint, "ROOT", root)
+        patch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
         return root, fingerprints()
 
 
@@ -27,6 +28,7 @@ def copied(tree: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -
     """The copy, which every test leaves with the fingerprints that it found."""
     root, before = tree
     monkeypatch.setattr(fingerprint, "ROOT", root)
+    monkeypatch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
     yield root
     found = fingerprints()
     fingerprint.forget()
@@ -40,38 +42,44 @@ def before(tree: tuple[Path, dict[str, str]]) -> dict[str, str]:
 
 def fingerprints() -> dict[str, str]:
     fingerprint.forget()
-    return {
-        "cocop": fingerprint.learner_fingerprint("online", f"{ONLINE}.wdp_cocop", STREAMS),
-        "pocp": fingerprint.learner_fingerprint("online", f"{ONLINE}.pocp", STREAMS),
-        "data": fingerprint.data_fingerprint(),
-        "tables": fingerprint.figures_fingerprint("tables.py", "lou_cheung_2020"),
-        "page": fingerprint.figures_fingerprint("html_report.py", "lou_cheung_2020", "talwar_2015"),
+    made = {
+        "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", STREAMS),
+        "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", STREAMS),
+        "data": fingerprint.data_files(),
+        "tables": fingerprint.page_files("tables", "lou_cheung_2020"),
+        "page": fingerprint.page_files("html_report", "lou_cheung_2020", "talwar_2015"),
+        "audit": fingerprint.audit_files(),
+        "expiry": fingerprint.module_files("dpregret.workflows.expiry", "expiry"),
     }
+    return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
 
 @pytest.mark.parametrize(
     ("edited", "changed"),
     [
-        ("algorithms/online/wdp_cocop.py", {"cocop"}),
-        ("algorithms/online/ftal.py", {"cocop"}),
-        ("algorithms/online/pocp.py", {"pocp"}),
-        ("algorithms/online/noise.py", {"cocop"}),
-        ("algorithms/learner.py", {"cocop", "pocp"}),
-        ("algorithms/privacy/noise.py", {"cocop", "pocp"}),
+        ("algorithms/online/wdp_cocop.py", {"cocop", "audit"}),
+        ("algorithms/online/ftal.py", {"cocop", "audit"}),
+        ("algorithms/online/pocp.py", {"pocp", "audit"}),
+        ("algorithms/online/noise.py", {"cocop", "audit"}),
+        ("algorithms/learner.py", {"cocop", "pocp", "audit"}),
+        ("algorithms/privacy/noise.py", {"cocop", "pocp", "audit", "expiry"}),
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
         ("datasets/synthetic.py", {"cocop", "pocp"}),
-        ("workflows/job.py", {"cocop", "pocp"}),
-        ("workflows/precision.py", {"cocop", "pocp"}),
-        ("paper_figs/stopping.py", {"cocop", "pocp", "tables", "page"}),
-        ("workflows/families/online.py", {"cocop", "pocp"}),
-        ("workflows/families/base.py", {"cocop", "pocp"}),
-        ("workflows/families/answers.py", {"cocop", "pocp"}),
-        ("datasets/catalogue.py", {"cocop", "pocp"}),
+        ("workflows/run/play.py", {"cocop", "pocp"}),
+        ("workflows/families/online.py", {"cocop", "pocp", "audit"}),
+        ("workflows/families/base.py", {"cocop", "pocp", "audit"}),
+        ("workflows/families/answers.py", {"cocop", "pocp", "audit"}),
+        ("datasets/catalogue.py", {"cocop", "pocp", "audit"}),
         ("datasets/realizable.py", set()),
-        ("dpregret/core/discovery.py", {"cocop", "pocp"}),
-        ("workflows/families/erm.py", set()),
+        ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),
+        ("workflows/families/erm.py", {"audit"}),
         ("datasets/fetch.py", {"cocop", "pocp", "data"}),
-        ("workflows/scripts/run.py", {"cocop", "pocp"}),
+        ("workflows/scripts/play.py", set()),
+        ("workflows/run/job.py", set()),
+        ("workflows/audits/settings.yaml", {"audit"}),
+        ("dpregret/core/drawing.py", {"cocop", "pocp", "audit", "expiry"}),
+        ("workflows/expiry.py", {"expiry"}),
+        ("workflows/families/fields.py", {"cocop", "pocp", "audit"}),
         ("workflows/scripts/tables.py", {"tables"}),
         ("paper_figs/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
@@ -123,4 +131,4 @@ def test_new_or_renamed_file_counts(copied: Path, before: dict[str, str]) -> Non
 def test_names_of_others_have_no_file() -> None:
     assert fingerprint.module_file("numpy.linalg") is None
     assert fingerprint.module_file("dpregret.nowhere") is None
-    assert fingerprint.module_file(ONLINE) == fingerprint.ROOT / "algorithms" / "online" / "__init__.py"
+    assert fingerprint.module_file(ONLINE) == fingerprint.ROOT / "dpregret" / "algorithms" / "online" / "__init__.py"

@@ -42,7 +42,6 @@ LARGE: list[tuple[dict[str, Any], str, str]] = [
         "runs",
         "1,000,000,000,000 is more than the limit runs, 1,000,000 (to lift it: --config limits=runs:",
     ),
-    ({"runs": {"least": 2, "most": 10**9, "error": 0.1}}, "runs.most", "limit runs"),
     ({"horizon": [2**38, 2**39, 2**40]}, "horizon[0]", "more than the limit rounds, 1,073,741,824"),
     ({"dimension": [10**9]}, "dimension[0]", "1,000,000,000 is more than the limit dimension"),
     ({"horizon": "2^0..2^1000000"}, "horizon", "no number of a setting"),

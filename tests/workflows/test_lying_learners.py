@@ -1,8 +1,10 @@
-"""Whatever a learner says or does, its job leaves a row that says so, and no number."""
+"""Whatever a learner says or does, its job leaves a row that says so, and no number; the others are played."""
 
 from __future__ import annotations
 
 import copy
+import errno
+import faulthandler
 import math
 import os
 import sys
@@ -10,11 +12,13 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from plays import NO_CODE, part_of, plan_of
 
 from dpregret.algorithms.bandits.base import BanditLearner, Record
 from dpregret.algorithms.erm.base import ErmLearner
@@ -23,10 +27,10 @@ from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core.answers import LearnerFault, check_violation
 from dpregret.paper_figs.row_limits import first_fault
-from dpregret.workflows import supervision
+from dpregret.paper_figs.runs import RunsError
 from dpregret.workflows.config import load_config
-from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.job import run_job
+from dpregret.workflows.run import store
+from dpregret.workflows.run.job import play_experiment
 
 PAPER = "lou_cheung_2020"
 CARD = Card("liar", "Liar", "none", "-", {"plain": "-"}, private=False, convex=True, anytime=False)
@@ -187,7 +191,7 @@ LIES: dict[str, tuple[str, dict[str, Any], str]] = {
     "endless recursion": ("online", {"observe": late(deeper)}, "RecursionError: maximum recursion depth"),
     "no memory": (
         "online", {"observe": late(lambda self: np.empty(2**50))},
-        "out of memory: Unable to allocate 8.00 PiB",
+        "limit play_gb",
     ),
     "no file": ("online", {"observe": late(opened)}, "FileNotFoundError"),
     "no bound": (
@@ -233,21 +237,34 @@ LIES: dict[str, tuple[str, dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+KEY = "0" * 64
+WHERE = "on 'norm-kink', set 'ball'"
+
+
 @pytest.fixture
 def play(
     settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., pd.DataFrame]:
-    """The rows of an honest learner with some methods replaced."""
+    """The rows that a job leaves of an honest learner with some methods replaced."""
+    monkeypatch.chdir(tmp_path)
 
-    def run(family: str, apart: bool = False, **methods: Any) -> pd.DataFrame:
-        learner = type("Liar", (HONEST[family],), methods)
-        monkeypatch.setitem(FAMILIES[family].learners, "liar", learner)  # type: ignore[arg-type]
-        wanted = copy.deepcopy(settings) | {"allow_few_cells": True, "limits": {"stall_minutes": 0.02}}
+    def run(family: str, minutes: float = 9, **methods: Any) -> pd.DataFrame:
+        module: Any = ModuleType("liar")
+        module.Liar = type("Liar", (HONEST[family],), {"card": CARD, **methods})
+        monkeypatch.setitem(sys.modules, "liar", module)
+        wanted = copy.deepcopy(settings) | {"allow_few_cells": True, "limits": {"play_minutes": minutes, "play_gb": 2}}
         wanted["papers"][PAPER]["experiments"] = {"lies": COMMON | EXPERIMENTS[family]}
-        config = load_config(write(wanted), check=False)
+        config = load_config(write(wanted), check=False).to_json()
         output = tmp_path / "rows.parquet"
-        run_job(config, PAPER, "lies", "liar", "plain", output, tmp_path, apart=apart)
-        return pd.read_parquet(output)
+        part = part_of(output, "lies", [["liar", "plain", "liar", NO_CODE, KEY]])
+        plan = plan_of(tmp_path, config=config, parts={PAPER: {"0123": part}})
+        play_experiment(plan, plan.parts[PAPER]["0123"], output)
+        rows = pd.read_parquet(output)
+        failed = set(rows["status"]) != {"ok"}
+        assert output.with_name("rows.parquet.failed").exists() == failed
+        assert store.holds(KEY) != failed
+        store.place(KEY).unlink(missing_ok=True)
+        return rows
 
     return run
 
@@ -271,6 +288,17 @@ def test_a_lie_is_a_failed_row(
     assert rows["regret"].isna().all()
 
 
+def test_a_full_disk_is_no_fault_of_a_learner(play: Callable[..., pd.DataFrame], tmp_path: Path) -> None:
+    """Nor is a store that cannot be written: the job fails, and leaves nothing behind."""
+    with pytest.raises(RunsError):
+        play("online", observe=raising(OSError(errno.ENOSPC, "full")))
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "store").touch()
+    with pytest.raises(RunsError):
+        play("online")
+    assert {path.name for path in tmp_path.iterdir()} == {"given.json", "mine.yaml", "results"}
+
+
 def mischief(self: Any) -> None:
     """What a learner may do to its process without any effect on its numbers."""
     np.random.seed(0)  # noqa: NPY002
@@ -283,21 +311,18 @@ def mischief(self: Any) -> None:
         os.execvp("sleep", ["sleep", "600"])
 
 
-def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame]) -> None:
     """Global random state, folder, environment, threads and processes that would outlive the job."""
-    before, honest = supervision._children(), play("online").drop(columns=["code_hash"])
-    rows = play("online", apart=True, observe=late(mischief)).drop(columns=["code_hash"])
+    honest, rows = play("online"), play("online", observe=late(mischief))
     times = [name for name in honest if name.startswith("seconds")]
     pd.testing.assert_frame_equal(rows.drop(columns=times), honest.drop(columns=times), check_exact=True)
-    assert set(supervision._children()) <= set(before)
-    assert Path.cwd() != Path("/")
 
 
 TAKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "leaves with 0": (lambda self: os._exit(0), "it ended the process by itself, with exit code 0; on 'norm-kink'"),
-    "aborts": (lambda self: os.abort(), "it crashed the process: SIGABRT (Aborted); on 'norm-kink'"),
-    "segfault": (lambda self: os.kill(os.getpid(), 11), "SIGSEGV (Segmentation fault)"),
-    "hangs": (lambda self: threading.Event().wait(), "no progress for "),
+    "leaves with 0": (lambda self: os._exit(0), "exit code 0"),
+    "aborts": (lambda self: [faulthandler.disable(), os.abort()], "SIGABRT"),
+    "killed": (lambda self: os.kill(os.getpid(), 9), "SIGKILL"),
+    "hangs": (lambda self: threading.Event().wait(), "play_minutes"),
 }
 
 
@@ -305,17 +330,10 @@ TAKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_a_process_taken_away_is_a_failed_row(
     play: Callable[..., pd.DataFrame], action: Callable[[Any], Any], reason: str
 ) -> None:
-    (status,) = play("online", apart=True, observe=late(action))["status"]
+    (status,) = play("online", 0.03, observe=late(action))["status"]
     assert status.startswith("failed: ")
     assert reason in status
-
-
-@pytest.mark.parametrize("number", [9, 15])
-def test_a_signal_from_outside_is_no_finding(play: Callable[..., pd.DataFrame], tmp_path: Path, number: int) -> None:
-    with pytest.raises(SystemExit) as over:
-        play("online", apart=True, observe=late(lambda self: os.kill(os.getpid(), number)))
-    assert over.value.code == 128 + number
-    assert not (tmp_path / "rows.parquet").exists()
+    assert WHERE in status
 
 
 def test_tolerance_is_relative_to_the_set() -> None:

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from dpregret.workflows.families.base import Counts, Family
+from dpregret.workflows.families.base import Family
 from dpregret.workflows.families.fields import Experiment
 
 
@@ -60,7 +60,7 @@ class Forecasts(Family):
         return numbers.sequence(draws.generators(f"forecasts {cell.stream}"), cell.horizon)
 
     def learner(self, learner_class, problem, cell, experiment, variant):
-        return learner_class(cell.horizon, [], experiment.together, variant)
+        return learner_class(cell.horizon, [], experiment.runs, variant)
 
     def play(self, learner, problem, cell, draws, advance):
         advance(1)
@@ -72,9 +72,6 @@ class Forecasts(Family):
             epsilon=np.inf, delta=0.0, delivered_epsilon=np.inf, tight=False,
             trivial_regret=np.square(problem).sum(axis=1) - best,
         )
-
-    def work(self, experiment, learner_class, variant):
-        return Counts(sum(experiment.horizon), sum(experiment.horizon) * experiment.together, 1.0)
 
     def neighbours(self, learner_class, variant, epsilon, delta, special, seed):
         raise NotImplementedError("no learner of this family is private")
@@ -161,7 +158,7 @@ def test_new_family_runs_to_a_table_of_claims(extended: Any) -> None:
     results = extended.root / "results" / "mine" / "lou_cheung_2020"
     done = extended.snakemake(str(results.relative_to(extended.root) / "claims.csv"), "--cores", "2", *MINE)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = pd.read_parquet(results / "runs" / "forecasting" / "running-mean.plain.parquet")
+    rows = pd.read_parquet(results / "runs" / "forecasting.parquet")
     assert set(rows["status"]) == {"ok"}
     growth = rows.groupby("horizon")["regret"].mean()
     assert (growth > 0).all()  # about ln T, where forecasting zero costs 4 T

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from plays import rows_of
 
 from dpregret.workflows.config import load_config
 from dpregret.workflows.families import online
-from dpregret.workflows.job import run_job
 
 PAPER = "lou_cheung_2020"
 TIMES = ["seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle"]
@@ -31,7 +31,7 @@ PLAYS = {
 @pytest.mark.parametrize("learner", PLAYS)
 @pytest.mark.parametrize(("megabytes", "size"), [(0.06, 3), (1e-9, 1)])
 def test_groups_change_no_bit(
-    settings: dict[str, Any], write: Callable[[Any], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    settings: dict[str, Any], write: Callable[[Any], Path], monkeypatch: pytest.MonkeyPatch,
     learner: str, megabytes: float, size: int,
 ) -> None:  # fmt: skip
     variant, streams = PLAYS[learner]
@@ -41,10 +41,9 @@ def test_groups_change_no_bit(
     experiment["options"] = {"pool_size": 50} if streams == ["lasso"] else {}
     config = load_config(write(copy.deepcopy(settings) | {"allow_few_cells": True}), check=False)
     frames = []
-    for name, limit in (("together", 1e6), ("groups", megabytes)):
+    for limit in (1e6, megabytes):
         monkeypatch.setattr(online, "GROUP_MB", limit)
-        run_job(config, PAPER, "horizon", learner, variant, tmp_path / f"{name}.parquet", tmp_path)
-        frames.append(pd.read_parquet(tmp_path / f"{name}.parquet").drop(columns=TIMES))
+        frames.append(rows_of(config, PAPER, "horizon", learner, variant).drop(columns=TIMES))
     assert (frames[0]["status"] == "ok").all()
     assert frames[0]["run"].nunique() == 7
     pd.testing.assert_frame_equal(*frames, check_exact=True)

@@ -7,211 +7,211 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+import psutil
 import pytest
 import yaml
-from checkout import HANGS
-
-from dpregret.workflows.config import experiment_jobs, load_config
-from dpregret.workflows.profiles import PROFILES
+from checkout import HANGS, Checkout
+from shared import shared
 
 pytestmark = pytest.mark.workflow
 
 MINE = ("--config", "profile=mine.yaml")
-TABLES = ("claims.csv", "table_1.csv", "table_1.md", "table_1.tex", "table_1.html", "errata.csv", "errata.md")
 RESULTS = Path("results") / "mine" / "lou_cheung_2020"
+CLAIMS = RESULTS / "claims.csv"
+COMPLETE = str(RESULTS / "complete.txt")
+CHILD = Path("dpregret/workflows/run/child.py")
+"""Of no key: a pause that is planted here changes no name."""
+HOLD = """
+    if log is not None:
+        Path("held").touch()
+        while Path("hold").exists():
+            time.sleep(0.02)
+"""
 
 
-def outputs(root: Path) -> dict[str, bytes]:
-    return {name: (root / RESULTS / name).read_bytes() for name in TABLES}
-
-
-def rows(folder: Path) -> pd.DataFrame:
-    """All rows of all runs, without timings and the hash of the code, in which a test may have planted a pause."""
-    frame = pd.concat([pd.read_parquet(path) for path in sorted(folder.rglob("*.parquet"))], ignore_index=True)
-    return frame.drop(columns=[name for name in frame.columns if name.startswith(("seconds", "code"))])
-
-
-def planned(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
-    """Number of jobs of each rule in a dry run."""
+def jobs(done: "subprocess.CompletedProcess[str]") -> dict[str, int]:
+    """Number of jobs of each rule."""
     text = done.stdout + done.stderr
     assert done.returncode == 0, text
     if "Nothing to be done" in text:
         return {}
     table = text.split("Job stats:")[1].split("\n\n")[0]
-    rows = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE)}
-    return {name: count for name, count in rows.items() if name not in ("all", "total")}
+    found = {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, flags=re.MULTILINE)}
+    return {name: count for name, count in found.items() if name not in ("all", "total")}
 
 
-def plan(checkout: Any) -> dict[str, int]:
-    return planned(checkout.snakemake(*MINE, "--cores", "1", "--dry-run"))
+def planned(checkout: Checkout, *words: str, profile: str = "mine.yaml") -> dict[str, int]:
+    return jobs(checkout.snakemake("--cores", "1", "-n", *words, "--config", f"profile={profile}"))
 
 
-def test_finished_run_has_nothing_to_do_even_after_a_touch(finished: Any) -> None:
-    assert "Nothing to be done" in finished.snakemake(*MINE, "--cores", "8").stderr
-    for path in finished.root.rglob("*.py"):
-        os.utime(path)
-    os.utime(finished.root / "mine.yaml")
-    more = ("--set-resources", "run:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
-    assert planned(finished.snakemake(*MINE, "--cores", "1", "--dry-run", *more)) == {}, "nor with more memory"
+def store(root: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_mtime_ns for path in (root / "results" / "store").rglob("*.parquet")}
 
 
-def test_stale_results_are_made_again_without_snakemake_knowing_of_them(finished: Any, checkout: Any) -> None:
-    """Copied results, no `.snakemake`: what is as asked stays, a verdict edited by hand and another seed do not."""
-    shutil.copytree(finished.root / "results", checkout.root / "results", dirs_exist_ok=True)
-    shutil.copy(finished.root / "mine.yaml", checkout.root)
-    claims = checkout.root / RESULTS / "claims.csv"
-    told, text = claims.stat(), claims.read_text()
-    claims.write_text(text.replace("not run", "holds up"))
-    os.utime(claims, ns=(told.st_atime_ns, told.st_mtime_ns))
-    edited = checkout.snakemake(*MINE, "--cores", "1", "--dry-run")
-    found = planned(edited)
-    assert found["tables"] == found["errata_page"] == found["html_report"] == 1
-    assert not {"run", "figures", "exact"} & set(found)
-    assert f"edited or damaged, with those of the same job ({RESULTS / 'claims.csv'})" in edited.stdout
-    settings = yaml.safe_load((checkout.root / "mine.yaml").read_text())
-    (checkout.root / "mine.yaml").write_text(yaml.safe_dump({**settings, "seed": 8}))
-    other = checkout.snakemake(*MINE, "--cores", "1", "--dry-run")
-    assert planned(other)["run"] == 2
-    assert "of other settings or code" in other.stdout
-    assert claims.read_text() != text, "a dry run changes nothing"
-
-
-@pytest.mark.parametrize(
-    ("files", "jobs"),
-    [
-        (["algorithms/online/wdp_cocop.py", "workflows/checks.py"], {"run": 1, "tables": 1}),
-        (["paper_figs/fits.py"], {"run": 0, "tables": 1}),
-    ],
-)
-def test_edit_runs_again_what_depends_on_it(finished: Any, files: list[str], jobs: dict[str, int]) -> None:
-    """Which file decides what stands in test_fingerprint.py."""
-    texts = {finished.root / name: (finished.root / name).read_text() for name in files}
-    try:
-        for path, text in texts.items():
-            path.write_text(f"{text}\n# edited\n")
-        found = plan(finished)
-    finally:
-        for path, text in texts.items():
-            path.write_text(text)
-    assert {rule: found.get(rule, 0) for rule in ("run", "tables")} == jobs
-
-
-def test_a_long_run_asks_for_what_its_size_predicts_and_others_for_what_the_profile_says(checkout: Any) -> None:
-    long = "results/large/lou_cheung_2020/runs/horizon/wdp-cocop-gaussian.corrected.parquet"
-    table = "results/large/audit/audit.csv"
-    done = checkout.snakemake(long, table, "-n", "--profile", "profiles/slurm", "--config", "profile=large")
-    assert done.returncode == 0, done.stderr
-    text = done.stdout + done.stderr
-    asked = {
-        rule: {name: int(value) for name, value in re.findall(r"\b(runtime|mem_mb)=(\d+)", body)}
-        for rule, body in re.findall(r"^ *(?:local)?rule (\w+):\n((?: +\w+: .*\n)+)", text, flags=re.MULTILINE)
-    }
-    assert asked["run"]["runtime"] > 120
-    assert asked["run"]["mem_mb"] > 5000
-    assert asked["audit_family"] == {"mem_mb": 1500, "runtime": 10}
-    assert asked["audit_tables"] == {"mem_mb": 1000, "runtime": 5}
-
-
-def test_new_learner_runs_alone(finished: Any) -> None:
-    path = finished.root / "mine.yaml"
+@contextlib.contextmanager
+def edited(path: Path, change: Callable[[str], str] = lambda text: f"{text}\n# edited\n") -> Iterator[None]:
     text = path.read_text()
-    settings = yaml.safe_load(text)
-    settings["papers"]["lou_cheung_2020"]["experiments"]["horizon"]["learners"]["ogd"] = ["plain"]
-    path.write_text(yaml.safe_dump(settings))
+    path.write_text(change(text))
     try:
-        assert plan(finished)["run"] == 1
+        yield
     finally:
         path.write_text(text)
 
 
-def test_report_is_written_and_its_texts_are_sound(finished: Any) -> None:
-    done = finished.snakemake(*MINE, "--report", "report.html")
-    assert done.returncode == 0, done.stderr
-    page = (finished.root / "report.html").read_text()
-    assert "System Message" not in page
-    for name in ("table_1.html", "claims.csv", "errata.csv", "costs.html"):
-        assert name in page
+def test_nothing_is_made_again_whatever_dates_snakemakes_memory_and_published_files_say(
+    finished: Checkout, copied: Checkout, checkout: Checkout
+) -> None:
+    assert planned(copied) == {}
+    shutil.copytree(finished.root / "results", checkout.root / "results", dirs_exist_ok=True)
+    shutil.copy(finished.root / "mine.yaml", checkout.root)
+    for path in checkout.root.rglob("*.*"):
+        os.utime(path, follow_symlinks=False)
+    for path in (checkout.root / "results" / "made").rglob("*"):
+        os.utime(path, (3786912000, 3786912000))  # 2090
+    (checkout.root / CLAIMS).write_text("edited")
+    (checkout.root / RESULTS / "table_1.md").unlink()
+    shutil.rmtree(checkout.root / RESULTS / "figures")
+    more = ("--set-resources", "play:mem_mb=9000*attempt", "--default-resources", "mem_mb=8000*attempt", "runtime=90")
+    assert planned(checkout, *more) == {}
+    assert shared(checkout.root / "results" / "mine") == shared(finished.root / "results" / "mine")
+    (changed,) = (checkout.root / "results" / "made" / "tables").iterdir()
+    shutil.rmtree(changed)
+    assert jobs(checkout.snakemake("--cores", "2", str(CLAIMS), *MINE)) == {"tables": 1, "copy": 1}
+    assert (checkout.root / CLAIMS).read_bytes() == (finished.root / CLAIMS).read_bytes()
 
 
-def await_file(root: Path, pattern: str, process: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + HANGS
-    while not list(root.glob(pattern)):
-        assert process.poll() is None, "ended before it could be killed"
-        assert time.monotonic() < end, f"{pattern} never appeared"
-        time.sleep(0.05)
+def test_what_is_edited_is_made_again_and_nothing_else(finished: Checkout, copied: Checkout) -> None:
+    root, settings = copied.root, yaml.safe_load((copied.root / "mine.yaml").read_text())
+    before = store(root)
+    experiments = settings["papers"]["lou_cheung_2020"]["experiments"]
+    experiments["horizon"]["learners"]["ogd"] = ["plain"]
+    experiments["alone"] = {**experiments["horizon"], "learners": {"ogd": ["plain"]}, "epsilon": [4.0]}
+    with edited(root / "mine.yaml", lambda text: yaml.safe_dump(settings)):
+        done = copied.snakemake("--cores", "2", *MINE, "--until", "play")
+        assert jobs(done) == {"play": 2}
+        after = store(root)
+        assert len(after) == len(before) + 2
+        assert before.items() <= after.items(), "other learners are not played again"
+        with edited(root / "algorithms" / "online" / "wdp_cocop.py"):
+            found = planned(copied, str(CLAIMS))
+            assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
+            assert not (root / CLAIMS).exists()
+    shutil.rmtree(root / ".snakemake")
+    with edited(root / "paper_figs" / "fits.py"):
+        found = planned(copied)
+        assert found["tables"] == 1
+        assert not {"play", "expiry"} & set(found)
+    (root / "other.yaml").write_text((root / "mine.yaml").read_text().replace("profile: mine", "profile: other"))
+    assert "play" not in planned(copied, profile="other.yaml")
+    with edited(root / "mine.yaml", lambda text: text.replace("seed: 7", "seed: 8")):
+        assert planned(copied)["play"] == 1
+    assert planned(copied) == {}
+    assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine"), "published without a job"
 
 
-HOLD = """\
-    import os, time
-    while labels["learner"] == "ftal" and os.path.exists("hold"):
-        time.sleep(0.05)
-"""
+class Held:
+    """A command whose first play is held until the file `hold` goes."""
 
+    def __init__(self, checkout: Checkout, *words: str) -> None:
+        self.root, self.log = checkout.root, checkout.root / "told"
+        (self.root / "held").unlink(missing_ok=True)
+        (self.root / "hold").touch()
+        with self.log.open("wb") as log:
+            self.main = subprocess.Popen(
+                checkout.command(*words), cwd=self.root, env=checkout.environment, start_new_session=True,
+                stdout=log, stderr=log,
+            )  # fmt: skip
+        end = time.monotonic() + HANGS
+        while not (self.root / "held").exists():
+            assert self.main.poll() is None, self.log.read_text()
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        below = psutil.Process(self.main.pid).children(recursive=True)
+        (child,) = (each for each in below if not each.children() and "play.py" in " ".join(each.cmdline()))
+        self.job = child.parent()
 
-def test_killed_run_is_resumed_by_the_same_command_and_ends_equal(finished: Any, mine: Any) -> None:
-    """One job is held in its middle until the main process is dead; code and settings stay the same."""
-    script = mine.root / "workflows" / "scripts" / "run.py"
-    head, tail = script.read_text().split("    run_job(\n")
-    script.write_text(f"{head}{HOLD}    run_job(\n{tail}")
-    (mine.root / "hold").touch()
-    words = (str(RESULTS / "claims.csv"), *MINE, "--cores", "2")
-    command = mine.command(*words)
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(command, cwd=mine.root, env=mine.environment, start_new_session=True, **quiet)
-    try:
-        await_file(mine.root, "results/mine/log/lou_cheung_2020/horizon/ftal*.log", process)
-        await_file(mine.root, "results/mine/lou_cheung_2020/runs/horizon/wdp*.parquet", process)
-        second = mine.snakemake(*words)
-        assert second.returncode != 0
-        assert f"another run is at work in this folder: process {process.pid} " in second.stderr
-        assert process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        assert list((mine.root / ".snakemake" / "locks").iterdir())
-        (mine.root / "hold").unlink()
-        resumed = mine.snakemake(*words)
-    finally:
+    def __enter__(self) -> "Held":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+            os.killpg(self.main.pid, signal.SIGKILL)
+        self.main.wait()
+
+    def release(self) -> None:
+        (self.root / "hold").unlink(missing_ok=True)
+
+    def end(self) -> str:
+        """Let it end; what it said."""
+        self.release()
+        assert self.main.wait(HANGS) != 0
+        return self.log.read_text()
+
+
+def test_killed_refused_and_edited_runs_are_resumed_and_end_equal(finished: Checkout, copied: Checkout) -> None:
+    """Code is edited under a job, a job and the main process are killed. Killed children stand in test_faults.py."""
+    root, words = copied.root, (COMPLETE, "--cores", "2", *MINE)
+    child = root / CHILD
+    head, tail = child.read_text().split("    word: dict[str, Any] =")
+    child.write_text(f"{head}{HOLD}    word: dict[str, Any] ={tail}")
+    for folder in ("store", "made/runs", "made/tables", "made/complete"):
+        shutil.rmtree(root / "results" / folder)
+
+    with Held(copied, *words) as held, edited(root / "algorithms" / "online" / "wdp_cocop.py"):
+        said = held.end()
+        assert "the code was edited after this job was planned" in said
+        assert "Traceback" not in said
+        assert not store(root), "nothing is kept under the key of other code"
+    with Held(copied, *words) as held:
+        held.job.kill()
+        held.end()
+        assert not list((root / "results" / "made" / "runs").rglob("*.parquet"))
+    with Held(copied, COMPLETE, "--cores", "1", *MINE) as held:
+        second = copied.snakemake(*words)
+        assert second.returncode != 0
+        assert "lock" in second.stderr
+        assert held.main.poll() is None
+        held.main.kill()
+        held.main.wait()
+        assert copied.snakemake(*words).returncode != 0, "the lock of a killed run stays"
+        held.release()  # its job goes on without it, and comes to an end
+        psutil.wait_procs([held.job], HANGS)
+        assert copied.snakemake(*MINE, "--unlock").returncode == 0
+        resumed = copied.snakemake("--cores", "1", *MINE)
     assert resumed.returncode == 0, resumed.stderr
-    assert outputs(mine.root) == outputs(finished.root)
-    pd.testing.assert_frame_equal(*(rows(root / RESULTS / "runs") for root in (mine.root, finished.root)))
-    assert not list((mine.root / RESULTS / "runs").rglob(".*"))
+    assert len(store(root)) == 2
+    assert shared(root / "results" / "mine") == shared(finished.root / "results" / "mine")
+    assert not list((root / "results").rglob(".*.part"))
+    assert not list((root / "results" / "made" / "runs").rglob(".*"))
 
 
-def test_mistake_is_told_in_one_line_before_anything_runs(checkout: Any) -> None:
-    """Other mistakes of the same front door stand in test_config.py."""
-    (checkout.root / "bad.yaml").write_text("profile: bad\nseed: x\npapers: {lou_cheung_2020: {experiments: {}}}\n")
-    done = checkout.snakemake("--config", "profile=bad.yaml", "--cores", "1")
-    assert done.returncode == 1
-    assert "bad.yaml:2: seed: must be a whole number, not 'x'" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert {path.name for path in (checkout.root / "results").iterdir()} == {"reference"}
+def test_a_mistake_is_one_line_before_anything_is_made(mine: Checkout) -> None:
+    """Others of the same front door stand in test_config.py."""
+    text = (mine.root / "mine.yaml").read_text()
+    (mine.root / "mine.yaml").write_text(text.replace("seed: 7", "seed: x"))
+    leaves = mine.root / "algorithms" / "online" / "leaves.py"
+    for before, profile, line in (
+        (None, "mine.yaml", r"mine\.yaml:2: seed: must be a whole number, not 'x'"),
+        ("import os\n\nos._exit(0)\n", "ci", r"the plan could not be made: .*dpregret\.algorithms\.online\.leaves.*"),
+    ):
+        leaves.write_text(before or "")
+        done = mine.snakemake("--config", f"profile={profile}", "--cores", "1")
+        assert done.returncode == 1
+        said = [each for each in done.stderr.splitlines() if not each.startswith(("Using workflow", "Assuming"))]
+        assert len(said) == 1
+        assert re.fullmatch(line, said[0])
+    assert {path.name for path in (mine.root / "results").iterdir()} == {"reference"}
 
 
-def test_the_full_profile_can_be_planned(checkout: Any) -> None:
-    """`smoke` and `ci` are run: below, and by `make test`."""
-    jobs = list(experiment_jobs(load_config(PROFILES / "full.yaml", check=False)))
-    done = checkout.snakemake("--cores", "8", "--dry-run", "lou_cheung")
-    counts = planned(done)
-    assert counts["run"] == sum(job.paper == "lou_cheung_2020" for job in jobs)
-    assert counts["tables"] == 1
-    assert "fetch" not in counts
-    assert "results/lou_cheung_2020/table_1.csv" in done.stdout + done.stderr
-
-
-def test_blas_is_pinned_to_one_thread_and_the_log_is_shown_on_failure(mine: Any) -> None:
-    job = mine.root / "workflows" / "job.py"
-    lines = "import os\ndef run_job(**_):\n    names = ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS')\n"
-    job.write_text(f"{lines}    raise ValueError('threads ' + ' '.join(os.environ[name] for name in names))\n")
-    environment = {key: value for key, value in mine.environment.items() if not key.endswith("_NUM_THREADS")}
-    done = subprocess.run(
-        mine.command(str(RESULTS / "runs/horizon/ftal.plain.parquet"), *MINE, "--cores", "8"),
-        cwd=mine.root, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert "ValueError: threads 1 1 1" in done.stdout + done.stderr
+def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout) -> None:
+    """`ci` is run by `make test`."""
+    settings: Any = yaml.safe_load((checkout.root / "workflows/papers/lou_cheung_2020/experiments.yaml").read_text())
+    done = checkout.snakemake("--cores", "1", "--profile", "profiles/slurm", "-n", "lou_cheung")
+    found = jobs(done)
+    assert found["play"] == len(settings["experiments"])
+    assert found["tables"] == found["figures"] == found["complete"] == 1

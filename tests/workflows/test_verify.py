@@ -1,139 +1,209 @@
-"""A finished run is checked offline, as a folder and as an archive; what was changed afterwards is told by name."""
+"""A finished run, as a folder and as one file: what was changed is told by name, what cannot be read is refused."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import json
+import os
 import shutil
+import subprocess
 import tarfile
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from checkout import Checkout
 
+from dpregret.core import stamped
 from dpregret.core.files import checksum
-from dpregret.workflows import archive, verify
+from dpregret.workflows.run import archive, sums, unpack
+from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
+from dpregret.workflows.run.origin import lock, origin
 
-pytestmark = pytest.mark.workflow
 PAPER = "lou_cheung_2020"
+RUN = f"{PAPER}/runs/horizon/ftal.plain.parquet"
+FRAME = pd.DataFrame({"x": [0.5, 1.5], "name": ["a", "b"]})
+LISTED = {f"{PAPER}/claims.csv", RUN, f"{PAPER}/figures/with spaces.csv", "report.html", sums.ORIGIN}
+
+
+def finish(root: Path) -> Path:
+    """A small finished run, and what lies beside it: logs, a store, a kept reference, another profile."""
+    beside = {f"{each}/x.txt" for each in sums.BESIDE} | {"ci/SHA256SUMS", "ci/report.html", "new/log/x.txt", "new/x"}
+    for name in (LISTED - {RUN, sums.ORIGIN}) | beside | {f"{PAPER}/figures/{sums.MARK}"}:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{name}\n1,2\n")
+    stamped.write(FRAME, root / RUN, stamped.Stamp("5e77", "c0de"))
+    sums.write_sums(root, [PAPER, "report.html"], {"profile": "mine", "commit": "c0ffee", "lock": lock()})
+    return root
 
 
 @pytest.fixture
-def copied(finished: Checkout, tmp_path: Path) -> Path:
-    """The results of a run, free to be spoilt."""
-    return Path(shutil.copytree(finished.root / "results" / "mine", tmp_path / "mine"))
+def run(tmp_path: Path) -> Path:
+    return finish(tmp_path / "run")
 
 
-def manifest_of(results: Path) -> dict[str, dict[str, dict[str, str]]]:
-    found: dict[str, dict[str, dict[str, str]]] = json.loads((results / "manifest.json").read_text())
-    return found
+def verified(place: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code, and what each line is about; one that cannot be checked has one line, on the other stream."""
+    code = sums.main([str(place)])
+    told = capsys.readouterr()
+    assert (told.out == "") == (code == 2)
+    assert told.err.count("\n") == (code == 2)
+    return code, [line.split(": ")[1] for line in (told.out + told.err).splitlines()]
 
 
-def test_a_finished_run_is_as_listed(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify.main([str(copied)]) == 0
-    assert "files are as listed" in capsys.readouterr().out
-    files = manifest_of(copied)["files"]
-    kinds = {name: entry["kind"] for name, entry in files.items()}
-    assert kinds[f"{PAPER}/claims.csv"] == "same"
-    assert kinds[f"{PAPER}/costs.csv"] == kinds["report.html"] == "times"
-    assert kinds[f"log/{PAPER}/tables.log"] == "record"
-    assert files[f"{PAPER}/runs/horizon/ftal.plain.parquet"]["numbers"]
-    origin = json.loads((copied / "manifest.json").read_text())
-    assert " cores" in origin["machine"]
-    assert origin["kernels"]
-    assert (origin["commit"], origin["dirty"]) == (None, None), "this checkout is no repository"
+def test_the_list_is_that_of_sha256sum_and_all_is_as_listed(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert set(sums.listed(run)) == LISTED
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", sums.SUMS], cwd=run, check=True)
+    assert sums.faults(run) == []
+    assert sums.main([str(run)]) == 0
+    told = capsys.readouterr().out
+    assert all(word in told for word in (str(run), str(len(LISTED)), "c0ffee", "mine"))
+    assert sums.main([str(run), str(run / "nowhere")]) == 2
 
 
 def edit(path: Path) -> None:
-    path.write_text(path.read_text() + " ")
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
 
 
-DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "edited": (lambda root: edit(root / PAPER / "claims.csv"), f"{PAPER}/claims.csv: changed since"),
-    "another seed": (
-        lambda root: relabel(root, '"seed": 7', '"seed": 8'),
-        "manifest.json: edited or damaged",
-    ),
-    "missing": (lambda root: (root / "report.html").unlink(), "report.html: missing"),
-    "extra": (lambda root: (root / PAPER / "runs" / "old.csv").write_text(""), "runs/old.csv: not in the manifest"),
-    "unsealed": (lambda root: (root / "seals/report.json").unlink(), "seals/report.json: no seal"),
-    "link": (lambda root: (root / PAPER / "more").symlink_to("/etc/passwd"), f"{PAPER}/more: a link"),
-    "cut": (
-        lambda root: (root / PAPER / "runs/horizon/ftal.plain.parquet").write_bytes(b"PAR1"),
-        "ftal.plain.parquet: damaged",
-    ),
-    "relabelled": (
-        lambda root: (root / "manifest.json").write_text(json.dumps(manifest_of(root) | {"python": "2.7"})),
-        "manifest.json: edited or damaged",
-    ),
-    "exchanged": (
-        lambda root: relist(root, f"{PAPER}/claims.csv"),
-        f"{PAPER}/claims.csv: the manifest lists another file than its job sealed",
-    ),
-}
+def restamped(root: Path) -> None:
+    """A value of a run edited, under the old stamp, and the list written anew."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(root / RUN)
+    pq.write_table(table.set_column(0, "x", [[0.5, 2.5]]), root / RUN)
+    sums.write_sums(root, [PAPER, "report.html"], sums.said(root))
 
 
-def relabel(root: Path, old: str, new: str) -> None:
-    text = (root / "manifest.json").read_text()
-    assert old in text
-    (root / "manifest.json").write_text(text.replace(old, new))
+def linked(root: Path, name: str) -> None:
+    """The same content, by a link."""
+    (root / name).rename(root.parent / "elsewhere")
+    (root / name).symlink_to(root.parent / "elsewhere")
 
 
-def relist(root: Path, name: str) -> None:
-    """Edit a file, and the manifest with it."""
-    edit(root / name)
-    manifest = manifest_of(root)
-    manifest["files"][name]["sha256"] = checksum(root / name)
-    (root / "manifest.json").write_text(json.dumps(archive.self_checked(manifest)))
+DAMAGE: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "one bit": (lambda root: edit(root / PAPER / "claims.csv"), {f"{PAPER}/claims.csv"}),
+    "one bit of a run": (lambda root: edit(root / RUN), {RUN}),
+    "one bit of the origin": (lambda root: edit(root / sums.ORIGIN), {sums.ORIGIN}),
+    "missing": (lambda root: (root / "report.html").unlink(), {"report.html"}),
+    "no folder": (lambda root: shutil.rmtree(root / PAPER / "runs"), {RUN}),
+    "more": (lambda root: (root / PAPER / "runs" / "old.csv").touch(), {f"{PAPER}/runs/old.csv"}),
+    "more at the top": (lambda root: (root / "old\n\x1b.csv").touch(), {"old\\n\\x1b.csv"}),
+    "link to a folder": (lambda root: (root / PAPER / "more").symlink_to("/var"), {f"{PAPER}/more"}),
+    "link in a circle": (lambda root: (root / "a").symlink_to(root / "a"), {"a"}),
+    "link to what is listed": (lambda root: linked(root, f"{PAPER}/claims.csv"), {f"{PAPER}/claims.csv"}),
+    "link before what is listed": (lambda root: linked(root, f"{PAPER}/runs"), {RUN, f"{PAPER}/runs"}),
+    "a folder in its place": (lambda root: [(root / "report.html").unlink(), (root / "report.html").mkdir()],
+                              {"report.html"}),
+    "a pipe in its place": (lambda root: [(root / "report.html").unlink(), os.mkfifo(root / "report.html")],
+                            {"report.html"}),
+    "listed again, not stamped": (restamped, {RUN}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_is_told_by_name(copied: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
-    change, message = DAMAGE[damage]
-    change(copied)
-    assert verify.main([str(copied)]) == 1
-    assert message in capsys.readouterr().out
+def test_damage_is_told_by_name(run: Path, capsys: pytest.CaptureFixture[str], damage: str) -> None:
+    change, names = DAMAGE[damage]
+    change(run)
+    code, told = verified(run, capsys)
+    assert (code, set(told), len(told)) == (1, names, len(names))
+    assert archive.main([str(run), str(run.parent / "a.tar.gz")]) == 1
+    assert not (run.parent / "a.tar.gz").exists()
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[" * 10**5, "7", '{"format": 1, "files": {"a": {"sha256": 5}}, "jobs": {}}', None]
-)
-def test_without_a_manifest_there_is_nothing_to_check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None
+ZERO = "0" * 64
+OUT = ("../x", "a/../b", "/etc/passwd", "./x", "a//b", "a/.", "a\\b", "a\rb")
+LISTS = {
+    "nothing": "", "text": "hello\n", "a number": "7", "no origin": f"{ZERO}  report.html\n",
+    **{name: f"{ZERO}  {name}\n{ZERO}  origin.json\n" for name in OUT},
+    "twice": f"{ZERO}  origin.json\n" * 2, "cut digest": f"{ZERO[1:]}  origin.json\n", "cut": f"{ZERO}  origin.json",
+    "another order": f"{ZERO}  origin.json\n{ZERO}  a\n", "folders": f"{ZERO}  {'a/' * 30}b\n{ZERO}  origin.json\n",
+    "not UTF-8": f"{ZERO}  \udcff\n{ZERO}  origin.json\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*LISTS, "none", "link", "old"])
+def test_without_a_list_there_is_nothing_to_check(run: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (run / sums.SUMS).rename(run.parent / "kept")
+    if name in LISTS:
+        (run / sums.SUMS).write_text(LISTS[name], errors="surrogateescape")
+    if name == "link":
+        (run / sums.SUMS).symlink_to(run.parent / "kept")
+    if name == "old":
+        (run / "manifest.json").write_text("{}")
+    assert verified(run, capsys)[0] == 2
+    with pytest.raises(unpack.UnreadableError, match=sums.SUMS):
+        sums.faults(run)
+
+
+@pytest.mark.parametrize("name", ["../kept", "a\nb", "a\\b"])
+def test_no_list_holds_a_name_that_leads_out_or_has_two_ways_of_writing(run: Path, name: str) -> None:
+    before = (run / sums.SUMS).read_bytes()
+    (run / name).touch()
+    with pytest.raises(ValueError, match=str(run)):
+        sums.write_sums(run, [name], {})
+    with pytest.raises(FileNotFoundError):
+        sums.write_sums(run, ["nowhere.csv"], {})
+    assert (run / sums.SUMS).read_bytes() == before
+
+
+def test_the_origin_tells_commit_and_machine_and_nobody(tmp_path: Path) -> None:
+    made = origin("mine", {"report.html": "4e77"})
+    assert made["machine"].count(" cores") == 1
+    assert made["kernels"]
+    assert made["code"] == code_fingerprint()
+    assert made["lock"] == checksum(ROOT / unpack.LOCK)
+    assert made["keys"] == {"report.html": "4e77"}
+    assert {type(made["commit"]), type(made["dirty"])} in ({str, bool}, {type(None)})
+    assert str(ROOT) not in json.dumps(made)
+    assert lock(tmp_path) is None
+
+
+def packed(results: Path, name: str = "a.tar.gz") -> Path:
+    assert archive.main([str(results), str(results.parent / name)]) == 0
+    return results.parent / name
+
+
+def test_an_archive_is_the_same_bytes_whoever_packs_it_where_and_when(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if content is not None:
-        (tmp_path / "manifest.json").write_text(content)
-    assert verify.main([str(tmp_path)]) == 2
-    told = capsys.readouterr()
-    assert "manifest.json" in told.err
-    assert told.err.count("\n") == 1
-    assert not told.out
+    one = packed(run)
+    elsewhere = Path(shutil.copytree(run, run.parent / "with spaces" / "run"))
+    for path in filter(Path.is_file, elsewhere.rglob("*")):
+        path.chmod(0o600)
+        os.utime(path, (0, 0))
+    monkeypatch.setattr("time.time", lambda: 4e9)
+    monkeypatch.setattr("platform.platform", lambda: "another machine")
+    monkeypatch.chdir(elsewhere)
+    assert packed(elsewhere, "other.tar.gz").read_bytes() == one.read_bytes()
+    with tarfile.open(one) as opened:
+        assert opened.getnames() == sorted({f"results/{name}" for name in (sums.SUMS, *LISTED)} | {unpack.LOCK})
+    shutil.rmtree(run)
+    capsys.readouterr()
+    assert verified(one, capsys)[0] == 0
+    with sums.opened(one) as (folder, found):
+        assert found == sums.faults(folder) == []
+    assert not folder.exists()
 
 
-def test_an_archive_is_the_same_bytes_and_is_checked_without_the_folder(
-    finished: Checkout, copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_run_of_another_lock_is_not_packed(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archive, "ROOT", finished.root)
-    manifest = manifest_of(copied)
-    one, two, three = (tmp_path / f"{name}.tar.gz" for name in ("one", "two", "three"))
-    archive.write(copied, manifest, one)
-    archive.write(copied, manifest, two)
-    assert one.read_bytes() == two.read_bytes()
-    edit(copied / PAPER / "claims.csv")
-    archive.write(copied, manifest, three)
-    shutil.rmtree(copied)
-    assert verify.main([str(one)]) == 0
-    assert [line for line in verify.check(three)[0] if "changed" in line] == [
-        f"{PAPER}/claims.csv: changed since the manifest was written"
-    ]
+    sums.write_sums(run, [PAPER, "report.html"], {"lock": ZERO})
+    assert archive.main([str(run), str(run.parent / "a.tar.gz")]) == 2
+    assert not (run.parent / "a.tar.gz").exists()
+    archive.write(run, run.parent / "a.tar.gz")
+    capsys.readouterr()
+    assert verified(run.parent / "a.tar.gz", capsys) == (1, [unpack.LOCK])
 
 
 def pack(path: Path, *members: tarfile.TarInfo) -> Path:
     with tarfile.open(path, "w:gz") as opened:
-        for member in members:
-            opened.addfile(member, io.BytesIO(bytes(member.size)))
+        for each in members:
+            opened.addfile(each, io.BytesIO(bytes(each.size)))
     return path
 
 
@@ -144,15 +214,22 @@ def member(name: str, **values: object) -> tarfile.TarInfo:
     return found
 
 
+LINK = {"linkname": "/etc/passwd"}
 HOSTILE = {
     "up": [member("results/../../x")],
     "root": [member("/x")],
-    "link": [member("results/manifest.json", type=tarfile.SYMTYPE, linkname="/etc/passwd")],
-    "hard link": [member("results/manifest.json", type=tarfile.LNKTYPE, linkname="/etc/passwd")],
-    "device": [member("results/x", type=tarfile.FIFOTYPE)],
+    "link": [member("results/SHA256SUMS", type=tarfile.SYMTYPE, **LINK)],
+    "hard link": [member("results/SHA256SUMS", type=tarfile.LNKTYPE, **LINK)],
+    "pipe": [member("results/x", type=tarfile.FIFOTYPE)],
+    "folder": [member("results", type=tarfile.DIRTYPE)],
     "twice": [member("results/x"), member("results/x")],
+    "a file as a folder": [member("results/x"), member("results/x/y")],
     "many": [member(f"results/{number}") for number in range(12)],
-    "large": [member("results/x", size=1 << 16), member("results/y", size=1 << 16)],
+    "deep": [member(f"results/{'a/' * 2000}x")],
+    "large": [member("results/x", size=1 << 17), member("results/y", size=1 << 17)],
+    "a large name": [member(f"results/{'x' * (1 << 18)}")],
+    "of before": [member("provenance.json"), member("results/manifest.json")],
+    "no list": [member("results/report.html")],
 }
 
 
@@ -160,25 +237,51 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused_in_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(archive, "MOST_FILES", 10)
-    monkeypatch.setattr(archive, "MOST_BYTES", 1 << 16)
-    assert verify.main([str(pack(tmp_path / "a.tar.gz", *HOSTILE[name]))]) == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert "no manifest" not in told, "refused before it was read to the end"
+    monkeypatch.setattr(unpack, "MOST_FILES", 10)
+    monkeypatch.setattr(unpack, "MOST_BYTES", 1 << 17)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    (tmp_path / "scratch").mkdir()
+    path = pack(tmp_path / "a.tar.gz", *HOSTILE[name])
+    assert verified(path, capsys)[0] == 2
+    assert list((tmp_path / "scratch").iterdir()) == []
+    if name != "no list":
+        with pytest.raises(unpack.UnreadableError):
+            unpack.unpack(path, tmp_path / "scratch")
+    assert {each.name for each in tmp_path.iterdir()} == {"a.tar.gz", "scratch"}
 
 
-NO_ARCHIVE = {
-    "empty": b"",
-    "text": b"hello",
-    "nothing packed": gzip.compress(b""),
-    "cut off": gzip.compress(bytes(600))[:20],
-    "spoilt": gzip.compress(b"")[:10] + b"\xff",
+def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand times its size: of zeros, and of a header that announces more than there is."""
+    monkeypatch.setattr(unpack, "MOST_BYTES", 1 << 20)
+    for size, content in ((1 << 26, bytes(1 << 26)), (1 << 60, b"")):
+        header = member("results/x", size=size).tobuf(tarfile.GNU_FORMAT)
+        (tmp_path / "a.tar.gz").write_bytes(gzip.compress(header + content))
+        with pytest.raises(unpack.UnreadableError):
+            unpack.unpack(tmp_path / "a.tar.gz", tmp_path / "out")
+        written = [path.stat().st_size for path in (tmp_path / "out").rglob("x")]
+        assert sum(written) <= 1 << 20
+        shutil.rmtree(tmp_path / "out")
+    for size in (-1, unpack.AT_ONCE + 1):  # a name, say, of a gigabyte
+        with unpack._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(unpack.UnreadableError):
+            stream.read(size)
+
+
+NO_ARCHIVE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda _: b"",
+    "text": lambda _: b"hello",
+    "nothing packed": lambda _: gzip.compress(b""),
+    "cut in the middle": lambda whole: whole[: len(whole) // 2],
+    "cut at the end": lambda whole: whole[:-1],
+    "a wrong checksum": lambda whole: whole[:-8] + bytes([whole[-8] ^ 1]) + whole[-7:],
+    "bytes behind it": lambda whole: whole + b"x" * 99,
+    "spoilt": lambda whole: whole[:10] + b"\xff",
+    "spoilt in the middle": lambda whole: whole[: len(whole) // 2] + b"\xff" * 99 + whole[len(whole) // 2 + 99 :],
 }
 
 
-@pytest.mark.parametrize("name", NO_ARCHIVE)  # by name: gzip writes the time, and workers must collect the same tests
-def test_what_is_no_archive_is_told(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "a.tar.gz").write_bytes(NO_ARCHIVE[name])
-    assert verify.main([str(tmp_path / "a.tar.gz")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+@pytest.mark.parametrize("name", NO_ARCHIVE)
+def test_what_is_no_whole_archive_is_told(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = packed(run)
+    path.write_bytes(NO_ARCHIVE[name](path.read_bytes()))
+    capsys.readouterr()
+    assert verified(path, capsys)[0] == 2

@@ -45,7 +45,7 @@ done <<<"${DPREGRET_ALGORITHM:-}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 tar -C "$source_tree" -c --exclude=./.git --exclude=./.venv --exclude=./.snakemake --exclude=./.cache --exclude=./build \
-  --exclude=./datasets/cache --exclude=./results --exclude=__pycache__ . | tar -C "$work" -x
+  --exclude=./dpregret/datasets/cache --exclude=./results --exclude=__pycache__ . | tar -C "$work" -x
 mkdir "$work/results"
 cp -R "$source_tree/results/reference" "$work/results"
 cp -- "${files[@]}" "$work/algorithms/$family/"
@@ -87,7 +87,7 @@ cp "$results/$paper"/{claims,checks,jobs}.csv "$output/reference"
 "$python" -m dpregret.paper_figs.gate keep "$output/reference" >/dev/null
 cp "$results/$paper"/table_*.md "$output"
 [ ! -f "$results/report.html" ] || cp "$results/report.html" "$output"
-[ "$played" -ne 0 ] || "$python" -m dpregret.workflows.archive "$results" "$output/run.tar.gz" >&2
+[ "$played" -ne 0 ] || "$python" -m dpregret.workflows.run.archive "$results" "$output/run.tar.gz" >&2
 
 code=0
 if [ -n "$reference" ]; then

@@ -1,0 +1,109 @@
+"""Where a run's numbers come from: commit, configuration, machine, and what the jobs took."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+PACKAGES: Final = ("numpy", "scipy", "pandas", "scikit-learn", "dp-accounting", "snakemake")
+OTHER: Final = "other"
+NUMBERS: Final = ("s", "cpu_time", "max_rss")
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the first screen tells about a run. Times are those of its jobs, as each recorded them."""
+
+    profile: str
+    config: str
+    commit: str
+    made: str
+    machine: str
+    python: str
+    packages: str
+    jobs: int
+    cpu_minutes: float
+    longest: str
+    memory_mb: float
+    per_part: dict[str, float]
+
+
+def gather(results: Path, profile: str, config: str) -> Provenance:
+    """Read the times of all jobs below `results`/benchmark and ask git and the machine for the rest."""
+    times = job_times(results / "benchmark")
+    longest = times.sort_values("s").to_dict("records")[-1] if len(times) else None
+    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
+    return Provenance(
+        profile, config, commit(Path(__file__).resolve().parents[3]),
+        datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        machine(), platform.python_version(), ", ".join(versions), len(times), float(times["cpu_time"].sum()) / 60,
+        f"{longest['job']}, {longest['s']:.0f} s" if longest is not None else "",
+        float(times["max_rss"].max()) if len(times) else 0.0,
+        {str(part): float(group["cpu_time"].sum()) / 60 for part, group in times.groupby("part", sort=False)},
+    )  # fmt: skip
+
+
+def job_times(folder: Path) -> pd.DataFrame:
+    """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes)."""
+    rows: list[dict[str, str]] = []
+    for file in sorted(folder.rglob("*.tsv")):
+        path = file.relative_to(folder)
+        part = path.parts[0] if len(path.parts) > 1 else OTHER
+        with file.open(encoding="utf-8", newline="") as lines:
+            last = list(csv.DictReader(lines, delimiter="\t"))[-1:]
+        rows += [{"part": part, "job": path.with_suffix("").as_posix(), **{name: row[name] for name in NUMBERS}}
+                 for row in last]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["part", "job", *NUMBERS])
+    return table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
+
+
+def write_resources(folders: Sequence[Path], out: Path) -> None:
+    """What finished runs took, as CSV: one row a profile (the name of its folder) and part of it."""
+    tables = [job_times(folder / "benchmark").assign(profile=folder.name) for folder in folders]
+    jobs = pd.concat(tables).replace({"profile": {"results": "full"}}).groupby(["profile", "part"], sort=False)
+    columns = {"CPU seconds": jobs["cpu_time"].sum(), "longest job, CPU seconds": jobs["cpu_time"].max()}
+    memory = jobs["max_rss"].max().round()
+    table = pd.DataFrame({"jobs": jobs.size(), **columns}).round(1).assign(**{"most memory of a job, MB": memory})
+    table.reset_index().to_csv(out, index=False)
+
+
+def commit(repository: Path) -> str:
+    """The commit that the code stands at, with a mark where files differ from it; empty outside of git."""
+    return git(repository, "describe", "--always", "--dirty=, with changes", "--abbrev=12") or ""
+
+
+def git(folder: Path, *words: str) -> str | None:
+    """What git answers in a folder; None where it is no repository, or there is no git."""
+    try:
+        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+def machine() -> str:
+    """Processor, cores and memory in one line, as far as the system tells."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+        gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+        memory = f", {gibibytes:.0f} GiB"
+    except (OSError, ValueError):
+        memory = ""
+    return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}"
+
+
+if __name__ == "__main__":
+    write_resources([Path(word) for word in sys.argv[2:]], Path(sys.argv[1]))

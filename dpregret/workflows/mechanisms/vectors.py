@@ -1,0 +1,201 @@
+"""Test vectors for other implementations: `python -m dpregret.workflows.mechanisms.vectors [--check] [FILE]`.
+
+Writes exact numbers of Gaussian prefix-sum mechanisms as JSON (`results/reference/test_vectors.json`; the schema lies
+beside it). --check makes them anew and compares to a billionth, then holds them against libraries that are installed
+(`peers.py`). Errors are variances in units of (sensitivity / mu)^2; h are the coefficients of the noise, c those of the
+strategy.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
+from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
+from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
+from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
+from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
+from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, WindowRoot
+from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
+from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
+from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
+from dpregret.workflows.mechanisms.peers import PEERS
+
+TARGET = Path(__file__).resolve().parents[3] / "results" / "reference" / "test_vectors.json"
+TOLERANCE = 1e-9
+WINDOWS = (1, 2, 4, 16, 64, 256, 1024, 4096, 65536)
+HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
+DENSE = 2**12  # largest horizon where row norms take quadratic time
+FIRST = 8  # coefficients printed
+CONVENTIONS = {
+    "privacy": "one item replaced; an item moves by at most the l2 sensitivity; Gaussian noise; mu-GDP",
+    "noise": "released is S_t + sigma z_t with Var z_t = variance; sigma = sensitivity sqrt(charged) / mu",
+    "window": "item t is protected in the joint law of all outputs up to round t + W - 1",
+    "horizon": "prefixes 1..T-1 are released",
+    "error": "charged times variance: the variance in units of (sensitivity / mu)^2",
+}
+
+
+def make() -> dict[str, Any]:
+    """All vectors."""
+    return {
+        "version": 1,
+        "conventions": CONVENTIONS,
+        "gaussian_mu": [
+            {"epsilon": epsilon, "delta": delta, "mu": gaussian_mu(Budget(epsilon, delta))}
+            for epsilon in (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
+            for delta in (1e-5, 1e-6, 1e-9)
+        ],
+        "root": {
+            "coefficients": root_coefficients(4 * FIRST).tolist(),
+            "inverse": inverse_root_coefficients(4 * FIRST).tolist(),
+            "landau": {str(count): landau(count) for count in (*range(1, 17), *WINDOWS[4:], 2**20)},
+        },
+        "windows": [windowed(mechanism, mechanism.window) for mechanism in window_mechanisms()],
+        "horizons": [over_horizon(mechanism, horizon) for mechanism, horizon in horizon_mechanisms()],
+        "trees": {
+            "tree": BinaryTree(64).noisy_nodes(63).tolist(),
+            "reduced_tree": VarianceReducedTree(64).noisy_nodes(63).tolist(),
+        },
+        "lower_bounds": {
+            "window": {str(window): window_optimum(window) for window in WINDOWS},
+            "horizon": {str(horizon): sequence_lower_bound(horizon - 1) for horizon in HORIZONS},
+        },
+    }
+
+
+def window_mechanisms() -> Iterator[WindowTree | WindowRoot | WindowBuffers]:
+    """For every window: both trees, the root, and each number of buffers that is stored."""
+    for window in WINDOWS:
+        yield WindowTree(window)
+        yield DecodedWindowTree(window)
+        yield WindowRoot(window)
+        known: set[tuple[float, ...]] = set()
+        for buffers in (1, 2, 3, 4):
+            made = WindowBuffers(window, buffers)
+            if made.symbol().poles and made.symbol().poles not in known:
+                known.add(made.symbol().poles)
+                yield made
+
+
+def horizon_mechanisms() -> Iterator[tuple[PrefixSums, int]]:
+    """For every horizon those over it."""
+    for horizon in HORIZONS:
+        yield from ((kind(horizon), horizon) for kind in (BinaryTree, VarianceReducedTree, Root))
+        yield from ((BufferedToeplitz(horizon, buffers), horizon) for buffers in (1, 2, 3, 4, 5))
+        yield from ((BandedInverseRoot(horizon, bands), horizon) for bands in (64,) if horizon <= 2**17)
+        if horizon <= 2**17:
+            yield UnboundedToeplitz(), horizon
+        if horizon <= DENSE:
+            yield NormalisedRoot(horizon), horizon
+
+
+def windowed(mechanism: PrefixSums, window: int) -> dict[str, Any]:
+    """One window mechanism, after its first windows."""
+    variances = mechanism.noisy_nodes(2 * window)[window:]
+    most, mean = float(variances.max()), float(variances.mean())
+    if isinstance(mechanism, WindowBuffers):  # fading, so they creep up for ever
+        most = mean = mechanism.symbol().square_sum()
+    entry = {"mechanism": type(mechanism).__name__, "window": window, **_errors(mechanism, most, mean)}
+    if isinstance(mechanism, Toeplitz):
+        losses = np.square(mechanism.loss_by_age(4 * window)) * mechanism.nodes_per_item
+        entry["squared_loss_at_ages"] = {
+            str(age - 1): float(losses[age - 1]) for age in range(window, 5 * window, window)
+        }
+    if isinstance(mechanism, WindowBuffers):
+        entry |= _rational(
+            mechanism.buffers, mechanism.symbol().poles, mechanism.symbol().zeros, mechanism.symbol().weights
+        )
+    return entry
+
+
+def over_horizon(mechanism: PrefixSums, horizon: int) -> dict[str, Any]:
+    """One mechanism over a horizon."""
+    variances = mechanism.noisy_nodes(horizon - 1)
+    entry = {
+        "mechanism": type(mechanism).__name__,
+        "horizon": horizon,
+        **_errors(mechanism, float(variances.max()), float(variances.mean())),
+    }
+    if isinstance(mechanism, BufferedToeplitz):
+        strategy = mechanism.strategy()
+        entry |= _rational(mechanism.buffers, strategy.poles, strategy.zeros, strategy.weights)
+    if isinstance(mechanism, BandedInverseRoot):
+        entry["bands"] = mechanism.bands
+    if isinstance(mechanism, UnboundedToeplitz):
+        entry["beta"] = mechanism.beta
+    return entry
+
+
+def _errors(mechanism: PrefixSums, most: float, mean: float) -> dict[str, Any]:
+    charged = float(mechanism.nodes_per_item)
+    entry: dict[str, Any] = {
+        "charged": charged, "max_variance": most, "mean_variance": mean, "max_error": charged * most,
+        "mean_error": charged * mean,
+    }  # fmt: skip
+    if isinstance(mechanism, Toeplitz):
+        entry["h"] = mechanism.noise_coefficients(FIRST).tolist()
+        entry["c"] = mechanism.strategy_coefficients(FIRST).tolist()
+    return entry
+
+
+def _rational(buffers: int, decays: Sequence[float], zeros: Sequence[float], weights: Any) -> dict[str, Any]:
+    return {"buffers": buffers, "decays": list(decays), "zeros": list(zeros), "weights": weights.tolist()}
+
+
+def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
+    """One line for each place where two documents differ by more than the tolerance."""
+    if isinstance(found, dict) and isinstance(expected, dict):
+        for key in sorted(found.keys() ^ expected.keys()):
+            yield f"{place}.{key}: stands in one only"
+        for key in found.keys() & expected.keys():
+            yield from differences(found[key], expected[key], f"{place}.{key}")
+    elif isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for position, pair in enumerate(zip(found, expected, strict=True)):
+            yield from differences(*pair, f"{place}[{position}]")
+    elif isinstance(found, float) and isinstance(expected, float | int):
+        if abs(found - expected) > TOLERANCE * max(1.0, abs(expected)):
+            yield f"{place}: {found!r}, should be {expected!r}"
+    elif found != expected:
+        yield f"{place}: {found!r}, should be {expected!r}"
+
+
+def check(vectors: Any) -> Iterator[tuple[str, list[str]]]:
+    """(who, what differs) for our own code and for every library that is installed; a library's version is named."""
+    yield "dpregret", list(differences(vectors, make()))
+    for name, compare in PEERS.items():
+        yield name, compare(vectors)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write or check; 1 where something differs, 2 where the file cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.vectors")
+    parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the JSON file")
+    parser.add_argument("--check", action="store_true", help="compare the file with this code and installed libraries")
+    given = parser.parse_args(arguments)
+    if not given.check:
+        given.file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
+        return 0
+    try:
+        vectors = json.loads(given.file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        print(f"{given.file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
+        return 2
+    bad = 0
+    for who, lines in check(vectors):
+        skipped = lines[:1] == ["not installed"]
+        print(f"{who}: {'not installed, skipped' if skipped else 'agrees' if not lines else f'{len(lines)} differ'}")
+        if lines and not skipped:
+            bad += 1
+            print("\n".join(f"  {line}" for line in lines[:20]))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

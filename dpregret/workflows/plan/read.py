@@ -1,0 +1,217 @@
+"""The plan of a run, as data: what is played, what is made of it, and the name of everything.
+
+It is made in a child (`make.py`), which imports every learner and stream; who reads it imports nothing but the standard
+library. The name of everything that is made holds a hash of all that it is made of, so what is there under its name
+needs no second look.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dpregret.core.errors import ConfigError
+from dpregret.core.files import atomic_write, checksum
+from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, SUFFIXES
+
+KEPT = Path(".snakemake") / "plans"
+MOST_KEPT = 8
+MADE = Path("results") / "made"
+FORMAT = 1
+DIGITS = 12
+"""Of a key in a file's name; in the store all of them stand."""
+VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
+"""Libraries whose version can decide a number."""
+COMPARED = ("reference/**/*", "speed/*", "*/speed/*")
+"""Files of results that keys are made of."""
+
+
+class Play(NamedTuple):
+    """One learner variant of an experiment. module: that of the learner. code: fingerprint. key: name in the store."""
+
+    learner: str
+    variant: str
+    module: str
+    code: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one job plays: an experiment, or some of its plays.
+
+    settings: hash of the experiment's settings and the seed. data: name of a data set -> its prepared file.
+    """
+
+    paper: str
+    experiment: str
+    key: str
+    file: str
+    settings: str
+    plays: tuple[Play, ...]
+    data: Mapping[str, str]
+
+
+class Made(NamedTuple):
+    """A file or folder that a rule makes. inputs: names of what it is made of. code: fingerprint of its code."""
+
+    file: str
+    inputs: tuple[str, ...]
+    code: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """See `make.py`, which writes it. file: where it is, as JSON."""
+
+    file: Path
+    content: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, file: Path | str) -> Plan:
+        """Raises OSError and ValueError where there is none."""
+        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        if content.get("format") != FORMAT:
+            raise ValueError(f"{file}: not a plan of this version")
+        return cls(Path(file), content)
+
+    @property
+    def config(self) -> str:
+        """The configuration, as JSON text that `Config.model_validate_json` reads."""
+        return str(self.content["config"])
+
+    @property
+    def results(self) -> str:
+        """The folder of results."""
+        return str(self.content["results"])
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Part]]:
+        """Paper -> key -> what one job plays, in the order of the configuration."""
+        return {
+            paper: {
+                key: Part(paper=paper, key=key, **{**each, "plays": tuple(Play(*play) for play in each["plays"])})
+                for key, each in parts.items()
+            }
+            for paper, parts in self.content["parts"].items()
+        }
+
+    @cached_property
+    def made(self) -> dict[str, Made]:
+        """Name -> what is made, e.g. `tables/lou_cheung_2020`."""
+        return {name: Made(file, tuple(inputs), code) for name, (file, inputs, code) in self.content["made"].items()}
+
+    @property
+    def shown(self) -> Mapping[str, Sequence[str]]:
+        """Name below the folder of results -> what is made, and the name within that folder ('' for itself)."""
+        shown: Mapping[str, Sequence[str]] = self.content["shown"]
+        return shown
+
+    def files_of(self, code: str) -> list[Path]:
+        """The files that a fingerprint is of."""
+        names = self.content["files"]
+        return [ROOT / names[number] for number in self.content["code"][code]]
+
+    def runs(self, paper: str) -> list[str]:
+        """The files of a paper's runs."""
+        return [part.file for part in self.parts[paper].values()]
+
+    def named(self, name: str) -> list[str]:
+        """The files of an input: `runs/PAPER` stands for all of a paper's, any other for the one that is made."""
+        stage, _, rest = name.partition("/")
+        return self.runs(rest) if stage == "runs" else [self.made[name].file]
+
+    def inputs(self, name: str) -> list[str]:
+        """The files that something is made of."""
+        return [file for each in self.made[name].inputs for file in self.named(each)]
+
+    def key(self, name: str) -> str:
+        """The key in the name of what is made."""
+        return Path(self.made[name].file).name.split(".")[1]
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """All keys in names of what is made, and of its records."""
+        return frozenset([*(key for parts in self.parts.values() for key in parts), *map(self.key, self.made)])
+
+    def made_of(self, files: set[str]) -> Iterator[str]:
+        """Everything that is made of some files, however indirectly."""
+        found = set(files)
+        for name, each in self.made.items():  # inputs stand before what is made of them
+            if found.intersection(self.inputs(name)):
+                found.add(each.file)
+                yield each.file
+
+
+def key_in(file: Path) -> str | None:
+    """The key in the name of a log or record of a job; None where there is none: of jobs that there is one of."""
+    *_, last = file.stem.split(".")
+    return last if len(last) == DIGITS and set(last) <= set("0123456789abcdef") else None
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What is installed of what decides numbers."""
+    found = {name: importlib.metadata.version(name) for name in VERSIONS}
+    return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
+
+
+def sources() -> str:
+    """The hash of everything that can decide a plan: what is below the package, installed, and compared with."""
+    digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
+    for compared in sorted(path for each in COMPARED for path in MADE.parent.glob(each) if path.is_file()):
+        digest.update(f"{compared} {checksum(compared)} ".encode())
+    for folder, below, names in sorted(os.walk(ROOT / PACKAGE)):
+        below[:] = [each for each in below if each not in ("__pycache__", "cache", "results")]
+        for name in sorted(names):
+            if os.path.splitext(name)[1] in SUFFIXES:
+                path = os.path.join(folder, name)
+                digest.update(os.path.relpath(path, ROOT).encode() + b"\0")
+                with open(path, "rb") as file:
+                    digest.update(file.read() + b"\0")
+    return digest.hexdigest()
+
+
+def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
+    """The plan for the options of ``--config``; made in a child where it has not been made of the same files before.
+
+    Raises ConfigError with one line for each mistake, also where reading the learners ends the child's process.
+    """
+    words = json.dumps({str(key): options[key] for key in options}, sort_keys=True, default=str)
+    file = kept / f"{hashlib.sha256((sources() + words).encode()).hexdigest()[:16]}.json"
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        plan = Plan.read(file)
+        if all(checksum(Path(name)) == digest for name, digest in plan.content["read"].items()):
+            os.utime(file)  # the plan of a run that is at work is none of the oldest
+            return plan
+    answer = _asked(words)
+    if answer["problems"]:
+        raise ConfigError(answer["problems"])
+    with atomic_write(file) as temporary:
+        temporary.write_text(json.dumps(answer["plan"]), encoding="utf-8")
+    for old in sorted(kept.glob("*.json"), key=lambda each: each.stat().st_mtime_ns)[:-MOST_KEPT]:
+        old.unlink(missing_ok=True)
+    return Plan(file, answer["plan"])
+
+
+def _asked(words: str) -> dict[str, Any]:
+    """What a fresh interpreter answers (`__main__.py`)."""
+    # this package last: what else lies beside it, say a numpy.py, hides no library
+    start = f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}', None, '__main__')"
+    done = subprocess.run([sys.executable, "-Pc", start, words], stdout=subprocess.PIPE, check=False)
+    try:
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise ConfigError(f"the plan could not be made: its process ended with exit code {done.returncode}") from None
+    return answer

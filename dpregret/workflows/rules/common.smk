@@ -1,0 +1,35 @@
+# Names. Every file that is made is named results/made/STAGE/NAME.KEY.*, where KEY is a hash of all that it is made of:
+# what is there under its name is right, and dates, copies and a lost .snakemake change nothing. So inputs are ancient().
+
+
+def made(*names):
+    """The files of what the plan names."""
+    return [ancient(file) for name in names for file in PLAN.named(name)]
+
+
+def inputs_of(stage):
+    """What something of a stage is made of; refuses a key that is not the plan's."""
+
+    def inputs(wildcards):
+        name = f"{stage}/{wildcards.name}"
+        if name not in PLAN.made or PLAN.key(name) != wildcards.key:
+            raise WorkflowError(f"{name}.{wildcards.key} is not in the plan")
+        return [ancient(file) for file in PLAN.inputs(name)]
+
+    return inputs
+
+
+def part(wildcards):
+    """What one job plays of an experiment; refuses a key that is not the plan's."""
+    found = PLAN.parts[wildcards.paper].get(wildcards.key)
+    if found is None or found.experiment != wildcards.experiment:
+        raise WorkflowError(
+            f"{wildcards.experiment}.{wildcards.key} is not in the plan"
+        )
+    return found
+
+
+def source(wildcards):
+    """Where a file is that has the name that people read."""
+    file, inner = PLAN.shown[wildcards.shown]
+    return str(Path(file, inner))

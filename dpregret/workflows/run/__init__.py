@@ -1,0 +1,1 @@
+"""One play: its seeds, its process, the store that keeps its rows."""

@@ -1,0 +1,175 @@
+"""A call in a process of its own: what a stranger's code does there ends nobody else, and says so in one sentence.
+
+The child says where it is and, as its last word, what it came to. Only that word counts: a process that ends without
+it, with whatever exit code, has failed. This is no sandbox: the code has the rights of who runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dpregret.core.text import printable
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+LOOK = 0.2  # seconds between looks at a child that says nothing
+LONGEST = 300  # characters of a reason
+Say = Callable[[str], None]
+"""What a call tells of where it is, for the sentence on how it ended."""
+
+
+class Bounds(NamedTuple):
+    """minutes, gigabytes: the most that a call may take, beyond what its process holds already; names: theirs."""
+
+    minutes: float = float("inf")
+    gigabytes: float = float("inf")
+    names: tuple[str, str] = ("minutes", "gigabytes")
+
+
+NO_BOUNDS = Bounds()
+
+
+class Ended(NamedTuple):
+    """answer: what the call returned, None where it came to no end of its own; fault: why, in words."""
+
+    answer: Any
+    fault: str
+
+
+def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bounds = NO_BOUNDS) -> int:
+    """Exit code of a command that calls a stranger's code: its lines are printed; 2 and one line where it has no end.
+
+    work: gives the exit code and the lines. Code 2 stands for what could not be judged: its lines go to standard error.
+    """
+
+    def quiet(say: Say) -> dict[str, Any]:
+        sys.stdout = sys.stderr  # what the stranger's code prints is no part of the answer
+        code, lines = work()
+        return {"code": code, "lines": list(lines)}
+
+    answer, fault = call(quiet, bounds)
+    if answer is None:
+        answer = {"code": 2, "lines": [f"{what}: could not be judged: {fault}"]}
+    print(printable("\n".join(answer["lines"])), file=sys.stderr if answer["code"] == 2 else sys.stdout)
+    return int(answer["code"])
+
+
+def in_words(fault: BaseException) -> str:
+    """One line about what was raised, whatever it was."""
+    try:
+        said = " ".join(str(fault).split())[:LONGEST]
+    except BaseException:
+        said = "(its message cannot be read)"
+    return f"{type(fault).__name__}: {said}" if said else type(fault).__name__
+
+
+def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
+    """What `function(say)`, called in a child of this process, came to; its answer is made of what JSON knows.
+
+    log: where its standard output goes, and the place where it crashed. What it leaves running is ended.
+    """
+    context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    reader, writer = context.Pipe(duplex=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = context.Process(target=_be, args=(function, writer, bounds, log))
+    child.start()
+    writer.close()
+    try:
+        word, where, late = _listen(child, reader, bounds)
+    finally:
+        _end(child)
+        reader.close()
+    if late or word is None:
+        word = {"answer": None, "fault": late or _ending(child.exitcode)}
+    return Ended(word["answer"], f"{word['fault']}; {where}" if word["fault"] and where else word["fault"])
+
+
+def _listen(child: Any, reader: Connection, bounds: Bounds) -> tuple[dict[str, Any] | None, str, str]:
+    """The child's last word, where it said that it was, and what is to be said if it took too long."""
+    until, where, sources = time.monotonic() + 60 * bounds.minutes, "", [reader, child.sentinel]
+    while True:
+        ended = child.exitcode is not None  # asked first: what it said before is read below
+        try:
+            while reader in sources and reader.poll():
+                said = json.loads(reader.recv_bytes())
+                if isinstance(said, dict):
+                    return said, where, ""
+                where = str(said)
+        except (EOFError, OSError, ValueError):
+            sources.remove(reader)  # it says nothing more
+        if ended:
+            return None, where, ""
+        if time.monotonic() > until:
+            return None, where, f"no end within {bounds.minutes:g} minutes (limit {bounds.names[0]})"
+        wait(sources, LOOK)
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended that has not said its last word."""
+    if code is None or code >= 0:
+        return f"it ended its process, with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return f"its process was ended by {name}"
+
+
+def _end(child: Any) -> None:
+    """End a child and all that it has started."""
+    with contextlib.suppress(OSError, AttributeError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.kill()
+    child.join()
+
+
+def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log: Path | None) -> None:
+    """In the child: call, and say what came of it as the last word."""
+    if hasattr(os, "setsid"):
+        os.setsid()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if log is not None:
+        stream = log.open("a", encoding="utf-8", errors="replace", buffering=1)
+        sys.stdout = stream
+        faulthandler.enable(stream)
+    word: dict[str, Any] = {"answer": None, "fault": ""}
+    try:
+        _bound_memory(bounds.gigabytes)
+        word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST]).encode()))
+    except BaseException as fault:  # sys.exit too
+        word["fault"] = in_words(fault)
+        if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
+            word["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
+    with contextlib.suppress(Exception):  # before the last word, after which it is ended
+        sys.stdout.flush()
+    writer.send_bytes(json.dumps(word).encode())
+    os._exit(0)  # whatever the code has left for the end
+
+
+def _bound_memory(gigabytes: float) -> None:
+    if resource is None or gigabytes == float("inf"):
+        return
+    with contextlib.suppress(OSError, ValueError):
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * 2**30), resource.RLIM_INFINITY))
+
+
+def _end_with_parent() -> None:
+    """A child whose parent was killed works for nobody."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

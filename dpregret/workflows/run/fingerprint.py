@@ -1,0 +1,150 @@
+"""Content hashes of source code: an edit changes the names of what it decides, a touch changes nothing."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGE = "dpregret"
+FOLDERS = ("core", "algorithms", "datasets", "paper_figs", "workflows")
+SUFFIXES = frozenset({".py", ".yaml", ".j2", ".css", ".js"})
+TEXTS = ("claims", "errata", "printed")  # what is written of a paper
+READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
+WORKFLOWS = ROOT / PACKAGE / "workflows"
+
+
+@functools.cache
+def module_file(module: str) -> Path | None:
+    """Return the file of a module of this project (``dpregret.a.b``), None for any other name."""
+    parts = module.split(".")
+    if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
+        return None
+    path = ROOT.joinpath(*parts)
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@functools.cache
+def content(path: Path) -> bytes:
+    """The bytes of a file, read once."""
+    return path.read_bytes()
+
+
+@functools.cache
+def imports_of(path: Path) -> frozenset[str]:
+    """Every name of ours that a file imports, submodules written as ``from package import name`` too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(content(path))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                here = path.relative_to(ROOT).parts[:-1]
+                base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
+            found.add(base)
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+    return frozenset(name for name in found if name.startswith(f"{PACKAGE}."))
+
+
+def imported_files(modules: Iterable[str]) -> set[Path]:
+    """Return the files of the given modules and of everything of ours that these import, however indirectly."""
+    todo = [path for path in map(module_file, modules) if path]
+    found: set[Path] = set()
+    while todo:
+        path = todo.pop()
+        if path not in found and not (path.parent.name == "core" and path.stem in READERS):
+            found.add(path)
+            todo += [each for each in map(module_file, imports_of(path)) if each]
+    return found
+
+
+def forget() -> None:
+    """Read every file anew: for processes that see files change."""
+    for cached in (module_file, content, imports_of, code_fingerprint, _play_files):
+        cached.cache_clear()
+
+
+def spread(paths: Iterable[Path]) -> list[Path]:
+    """Files, and all files of code and texts below folders, in order."""
+    found: set[Path] = set()
+    for path in paths:
+        found |= {each for each in path.rglob("*") if each.suffix in SUFFIXES} if path.is_dir() else {path}
+    return sorted(found)
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """Return 12 hexadecimal digits of the contents of files and of all the files below folders."""
+    digest = hashlib.sha256()
+    for path in spread(paths):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + content(path) + b"\0")
+    return digest.hexdigest()[:12]
+
+
+@functools.cache
+def code_fingerprint() -> str:
+    """Return the fingerprint of all Python files of the project."""
+    return fingerprint(path for folder in FOLDERS for path in (ROOT / PACKAGE / folder).rglob("*.py"))
+
+
+def play_files(family: str, learner: str, streams: Iterable[str]) -> list[Path]:
+    """The code that decides the rows of a play: learner and streams are modules.
+
+    That is: the play, the modules of the family and of its settings, everything shared (learner loop, privacy,
+    geometry) and, of the folders of learners and streams, only what these modules and the family's import. How a
+    configuration is read and checked does not count: its content is part of the key.
+    """
+    return _play_files(family, learner, tuple(sorted(streams)))
+
+
+@functools.cache
+def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Path]:
+    shared = [ROOT / PACKAGE / "algorithms" / name for name in ("learner.py", "privacy", "geometry")]
+    families = [f"families/{name}.py" for name in ("base", family, "answers", "fields")]
+    own = [f"run/{name}.py" for name in ("play", "seeds", "comparators")]
+    makers = [name for name in imports_of(WORKFLOWS / families[1]) if name.startswith(f"{PACKAGE}.datasets.")]
+    files = [WORKFLOWS / name for name in (*own, *families)]
+    return spread([*shared, *files, *imported_files([learner, *streams, *makers])])
+
+
+def module_files(module: str, script: str) -> list[Path]:
+    """A module of ours, all that it imports, and the script that calls it."""
+    own = {path for path in imported_files([module]) if path.parent != WORKFLOWS or path.stem in module}
+    return spread([*own, script_file(script)])
+
+
+def audit_files() -> list[Path]:
+    """All learners, the audit, and all that these import."""
+    learners = ROOT / PACKAGE / "algorithms"
+    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
+    audit = module_files(f"{PACKAGE}.workflows.audits.plan", "audit_family")
+    return spread([learners, WORKFLOWS / "audits", WORKFLOWS / "families", *audit, *imported_files(modules)])
+
+
+def data_files() -> list[Path]:
+    """The code that prepares data."""
+    modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights", "fetch")]
+    return spread([*imported_files(modules), script_file("data")])
+
+
+def page_files(script: str, *papers: str) -> list[Path]:
+    """The code, the templates and the papers' texts that decide what a script of tables, figures or pages writes."""
+    own = [script_file(script), WORKFLOWS / "run" / "script.py"]
+    if any(name.endswith("run.pages") for name in imports_of(own[0])):
+        own.append(WORKFLOWS / "run" / "pages.py")
+    named = {name for path in own for name in imports_of(path)}
+    code = imported_files(name for name in named if not name.startswith(f"{PACKAGE}.workflows"))
+    templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
+    texts = [WORKFLOWS / "papers" / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
+    return spread([*code, *templates, *(text for text in texts if text.exists()), *own])
+
+
+def script_file(name: str) -> Path:
+    """The script of a rule."""
+    return WORKFLOWS / "scripts" / f"{name}.py"

@@ -1,0 +1,139 @@
+"""The job of an experiment: play what the store has not, each learner in a child, and gather the rows in one file."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+
+from dpregret.core import stamped
+from dpregret.core.answers import LearnerFault
+from dpregret.core.stamped import Stamp
+from dpregret.core.text import printable
+from dpregret.paper_figs.runs import RunsError, empty_row
+from dpregret.workflows.config import Config
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.plan.read import Part, Plan, Play
+from dpregret.workflows.run import child, fingerprint, store
+from dpregret.workflows.run.failed import FAILED
+from dpregret.workflows.run.play import blamed, play
+
+
+def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = None) -> None:
+    """Write the rows of all plays of a part of an experiment to `output`, atomically.
+
+    Whatever a learner does leaves one row whose status says what, and no number; the others are played. Raises
+    RunsError where the code is no longer what was planned, and what the machine raises (OSError).
+    """
+    config = Config.model_validate_json(plan.config)
+    check_code(plan, {each.code for each in part.plays})
+    experiment = config.experiment(part.paper, part.experiment)
+    bounds = child.Bounds(config.limits.play_minutes, config.limits.most_gb, ("play_minutes", "play_gb"))
+    frames, failed, shared = [], [], False
+    with TemporaryDirectory(prefix="dpregret-") as name:
+        folder = Path(name)
+        link_data(part, folder)
+        draws = Draws(config.seed, experiment.runs, folder, kept=folder)
+        for each in part.plays:
+            rows, fault = store.read(each.key), ""
+            if rows is None:
+                if not shared:
+                    share(plan, part)
+                    shared = True
+                call = partial(keep_play, plan, part, each, experiment, draws)
+                answer, fault = child.call(call, bounds, log)
+                if answer is not None and answer.get("stop"):
+                    raise RunsError(answer["stop"])
+                fault = fault or answer["failed"]
+                rows = None if fault else store.read(each.key)
+                if rows is None and not fault:
+                    fault = "it has left no rows"
+            if fault:
+                logging.error("%s.%s: %s", each.learner, each.variant, fault)
+                failed.append(f"{each.learner}.{each.variant}: {fault}")
+            else:
+                logging.info("%s.%s: %s", each.learner, each.variant, store.place(each.key))
+            frames.append(labelled(rows, part, each, fault))
+    check_code(plan, {each.code for each in part.plays})
+    mark = output.with_name(output.name + FAILED)
+    if failed:
+        mark.parent.mkdir(parents=True, exist_ok=True)
+        mark.write_text("\n".join(failed) + "\n", encoding="utf-8")
+    else:
+        mark.unlink(missing_ok=True)
+    stamped.write(pd.concat(frames, ignore_index=True), output, Stamp(part.settings, part.key))
+
+
+def share(plan: Plan, part: Part) -> None:
+    """Import what all children would import, and load its kernels: everything that their code shares but learners."""
+    for path in sorted({path for each in part.plays for path in plan.files_of(each.code)}):
+        room, *below = path.relative_to(fingerprint.ROOT / fingerprint.PACKAGE).with_suffix("").parts
+        if path.suffix == ".py" and (
+            room in ("core", "datasets") or (room == "algorithms" and below[0] not in FAMILIES)
+        ):
+            importlib.import_module(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
+    importlib.import_module("dpregret.core.compiled").warm()
+
+
+def check_code(plan: Plan, codes: set[str]) -> None:
+    """Raise RunsError where files are no longer those that the plan was made of."""
+    fingerprint.forget()
+    for code in sorted(codes):
+        if fingerprint.fingerprint(plan.files_of(code)) != code:
+            raise RunsError("the code was edited after this job was planned: run the same command again")
+
+
+def link_data(part: Part, folder: Path) -> None:
+    """Give the prepared data that an experiment reads the names by which streams know them."""
+    for name, file in part.data.items():
+        (folder / f"{name}.npz").symlink_to(Path(file).resolve())
+
+
+def keep_play(
+    plan: Plan, part: Part, each: Play, experiment: Experiment, draws: Draws, say: child.Say
+) -> dict[str, str]:
+    """In the child: import one learner, play it, and keep its rows under their key.
+
+    failed: what it did, in words; stop: why the whole job has to end.
+    """
+    family, kept = FAMILIES[experiment.family], store.STORE.absolute()  # a learner may go to another folder
+    try:
+        say(where := f"while {each.module} is imported")
+        with blamed(where):
+            learner_class = learner_of(each)
+        rows = play(family, experiment, learner_class, each.variant, draws, say)
+        check_code(plan, {each.code})
+        anytime = bool(learner_class.card.anytime and family.anytime)
+        store.write(rows.assign(anytime=anytime), each.key, part.settings, each.code, kept)
+    except LearnerFault as fault:
+        logging.exception("%s.%s failed", each.learner, each.variant)
+        return {"failed": str(fault)}
+    except (OSError, RunsError) as fault:
+        return {"stop": f"{each.learner}.{each.variant}: {child.in_words(fault)}"}
+    return {"failed": ""}
+
+
+def learner_of(each: Play) -> Any:
+    """The class of a play's learner; no other file of learners is imported, but what its own imports."""
+    module = importlib.import_module(each.module)
+    for item in vars(module).values():
+        card: Any = vars(item).get("card") if isinstance(item, type) else None
+        if card is not None and card.name == each.learner:
+            return item
+    raise LearnerFault(f"{each.module} defines no learner {each.learner!r}")
+
+
+def labelled(rows: pd.DataFrame | None, part: Part, each: Play, fault: str) -> pd.DataFrame:
+    """Rows with the labels of the experiment; one row without a number where there are none."""
+    frame = empty_row() if rows is None else rows
+    return frame.assign(
+        paper=part.paper, experiment=part.experiment, learner=each.learner, variant=each.variant,
+        status=printable(f"failed: {fault}") if fault else "ok", config_hash=part.settings, code_hash=each.code,
+    )  # fmt: skip

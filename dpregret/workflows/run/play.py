@@ -1,0 +1,64 @@
+"""One play: a learner variant over the whole grid of one experiment, all runs together, as tidy rows."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+
+from dpregret.core.answers import LearnerFault
+from dpregret.paper_figs.row_limits import check_rows
+from dpregret.workflows.families.base import Draws, Family
+from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.run.child import in_words
+
+MACHINE = {
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ESTALE", "ENOMEM", "ETIMEDOUT", "ENOLCK")
+    if hasattr(errno, name)
+}
+"""Faults of files that are the machine's, whatever asked for the file."""
+PLAIN: dict[str, Any] = {
+    "window": 0, "noise_distribution": "none",
+    **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
+    **dict.fromkeys(("noise_norm", "displacement", "violation", "comparator_gap"), 0.0),
+}  # fmt: skip
+"""Columns that a family without them may leave out."""
+Say = Callable[[str], None]
+
+
+@contextlib.contextmanager
+def blamed(where: str) -> Iterator[None]:
+    """Turn whatever is raised into a LearnerFault that names the cell; faults of the machine stay what they are."""
+    try:
+        yield
+    except BaseException as fault:
+        if isinstance(fault, MemoryError) or (isinstance(fault, OSError) and fault.errno in MACHINE):
+            raise
+        raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else in_words(fault)}; {where}") from fault
+
+
+def play(
+    family: Family[Any, Any, Any], experiment: Experiment, learner_class: Any, variant: str, draws: Draws, say: Say
+) -> pd.DataFrame:
+    """Rows of every run and cell; columns as in docs/architecture.md, without the labels of an experiment.
+
+    say: told the cell that comes next. Raises LearnerFault for whatever a learner does, MemoryError and OSError where
+    it is the machine's.
+    """
+    frames = []
+    for cell in family.cells(experiment, learner_class.card):
+        where = family.describe(cell)
+        say(where)
+        problem = family.problem(cell, experiment, draws)
+        with blamed(where):
+            learner = family.learner(learner_class, problem, cell, experiment, variant)
+            frame = family.play(learner, problem, cell, draws, lambda rounds: None)
+            check_rows(frame, getattr(problem, "domain", None))
+        frames.append(frame)
+    rows = pd.concat(frames, ignore_index=True)
+    return rows.assign(**{name: value for name, value in PLAIN.items() if name not in rows})

@@ -1,0 +1,130 @@
+"""The names that people read: copies of what the plan names, or nothing.
+
+What is made lies under names that hold a key (results/made). Here each gets the name that it is known by: a file that
+was edited by hand is copied anew, one whose original is not made yet is removed, so that nothing stale passes as fresh.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import filecmp
+import os
+import shutil
+import time
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+from dpregret.workflows.plan.read import Plan
+
+PLAN, SUMS = "plan.json", "SHA256SUMS"
+"""The plan of a folder of results, as `dpregret prune` reads it."""
+
+
+def publish(plan: Plan) -> None:
+    """Copy what is made, remove what is not, and list what there is."""
+    results = Path(plan.results)
+    changed = False
+    for name, (file, inner) in plan.shown.items():
+        target, source = results / name, Path(file) / inner
+        if not source.exists():  # not made yet, or a table that this paper does not have
+            changed |= os.path.lexists(target)
+            remove(target)
+        elif not _equal(source, target):
+            changed = True
+            _copy(source, target)
+    now = time.time()
+    for files in plan.parts.values():
+        for part in files.values():
+            _not_of_the_future(Path(part.file), now)
+    for each in plan.made.values():
+        _not_of_the_future(Path(each.file), now)
+    there = [name for name in plan.shown if (results / name).exists()]
+    if there and not _equal(plan.file, results / PLAN):
+        changed = True
+        _copy(plan.file, results / PLAN)
+    whole = all(Path(file).exists() for name in plan.content["everything"] for file in plan.named(name))
+    if not whole:
+        remove(results / SUMS)
+    elif changed or not (results / SUMS).exists():
+        list_files(plan)
+
+
+def list_files(plan: Plan) -> None:
+    """Write SHA256SUMS and origin.json for what is published."""
+    from dpregret.workflows.run.origin import origin
+    from dpregret.workflows.run.sums import write_sums
+
+    results = Path(plan.results)
+    there = [name for name in (*plan.shown, PLAN) if (results / name).exists()]
+    keys = {name: Path(file).name for name, (file, _) in plan.shown.items()}
+    write_sums(results, there, origin(str(plan.content["profile"]), keys))
+
+
+def _not_of_the_future(file: Path, now: float) -> None:
+    """Snakemake lets a job fail whose input is younger than what it has just made."""
+    with contextlib.suppress(OSError):
+        if file.stat().st_mtime > now:
+            os.utime(file)
+
+
+def _equal(source: Path, target: Path) -> bool:
+    if source.is_dir():
+        return target.is_dir() and _listed(source) == _listed(target) and all(
+            filecmp.cmp(source / name, target / name, shallow=False) for name in _listed(source)
+        )  # fmt: skip
+    return target.is_file() and filecmp.cmp(source, target, shallow=False)
+
+
+def _listed(folder: Path) -> list[str]:
+    return sorted(
+        path.relative_to(folder).as_posix()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".snakemake_timestamp"
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{uuid4().hex}.part")
+    try:
+        if source.is_dir():
+            shutil.copytree(source, part, ignore=shutil.ignore_patterns(".snakemake_timestamp"))
+        else:
+            shutil.copyfile(source, part)
+        if target.is_dir():
+            shutil.rmtree(target)
+        os.replace(part, target)
+    finally:
+        remove(part)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def summary(plan: Plan, seconds: float) -> str:
+    """What a run found, and where to look: one line a paper that has its claims, and the reports."""
+    results = Path(plan.results)
+    lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
+    for paper in plan.parts:
+        counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
+        if counts[0]:
+            lines.append(f"  {paper}: {counts[0]}; checks: {counts[1]}  ({results / paper}/table_1.md)")
+    pages = [results / "report.html", *(results / paper / "report.html" for paper in plan.parts)]
+    lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
+    return "\n".join(lines)
+
+
+def _counted(file: Path) -> str:
+    """Verdicts of a table and how many there are of each; nothing where there is no table."""
+    if not file.exists():
+        return ""
+    with file.open(encoding="utf-8", newline="") as opened:
+        counts = Counter(row["verdict"] for row in csv.DictReader(opened))
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())

@@ -1,0 +1,158 @@
+"""Is a run what it was when it was finished? `SHA256SUMS` lists its files, `origin.json` says where they were made.
+
+Checksums tell damage, edits and files of another run; they are no signature: who can write the files can write their
+list too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from dpregret.core import stamped
+from dpregret.core.errors import one_line, shown
+from dpregret.core.files import atomic_write, checksum
+from dpregret.workflows.run.origin import lock
+from dpregret.workflows.run.unpack import INSIDE, LOCK, UnreadableError, plain_name, unpack
+
+SUMS, ORIGIN = "SHA256SUMS", "origin.json"
+BESIDE: Final = ("log", "benchmark", "store", "made", "speed", "reference")
+"""Folders in one of results that are no part of the finished run."""
+MARK: Final = ".snakemake_timestamp"
+CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
+TEXT: Final = 32 << 20  # bytes of the list, and of the origin
+_LINE: Final = re.compile(r"([0-9a-f]{64})  (.+)")
+
+
+def write_sums(results: Path, names: Iterable[str], origin: Mapping[str, Any]) -> None:
+    """Write origin and list of a finished run; the name of a folder stands for all files below it. Raises OSError."""
+    with atomic_write(results / ORIGIN) as temporary:
+        temporary.write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
+    found = [results / ORIGIN]
+    for path in (results / name for name in names):
+        found += [each for each in path.rglob("*") if each.is_file() and each.name != MARK] if path.is_dir() else [path]
+    sums = {path.relative_to(results).as_posix(): checksum(path) for path in found}
+    if not all(map(plain_name, sums)):
+        raise ValueError(f"{results}: a name that no list of checksums can hold")
+    with atomic_write(results / SUMS) as temporary:
+        temporary.write_text(_written(sums), encoding="utf-8")
+
+
+def _written(sums: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+
+
+def _plain(folder: Path, name: str) -> bool:
+    """Whether a name is that of a file in the folder, and no link leads to it."""
+    path = folder.resolve() / name
+    return path.is_file() and path.resolve() == path
+
+
+def _text(folder: Path, name: str) -> str:
+    if not _plain(folder, name):
+        raise UnreadableError(f"no {name}: not a finished run; run its command again")
+    if (folder / name).stat().st_size > TEXT:
+        raise UnreadableError(f"{name}: larger than {TEXT >> 20} MiB")
+    return (folder / name).read_bytes().decode("utf-8", "backslashreplace")
+
+
+def listed(folder: Path) -> dict[str, str]:
+    """File -> SHA-256, as the list says. Raises UnreadableError for a list that is not as `write_sums` writes it."""
+    text = _text(folder, SUMS)
+    sums = {found[2]: found[1] for line in text.split("\n") if (found := _LINE.fullmatch(line))}
+    if ORIGIN not in sums or _written(sums) != text or not all(map(plain_name, sums)):
+        raise UnreadableError(f"{SUMS}: edited or damaged")
+    return sums
+
+
+def said(folder: Path) -> dict[str, Any]:
+    """The origin of a run; empty where it cannot be read."""
+    try:
+        return dict(json.loads(_text(folder, ORIGIN)))
+    except (ValueError, TypeError, RecursionError):
+        return {}
+
+
+def faults(folder: Path) -> list[str]:
+    """One line for each file that is not as listed. Raises UnreadableError where there is no list, and OSError."""
+    sums = listed(folder)
+    found = [f"{name}: {fault}" for name, digest in sums.items() if (fault := _fault(folder, name, digest))]
+    for where, folders, names in os.walk(folder):
+        at = Path(where)
+        links = [each for each in folders if (at / each).is_symlink() and not (at == folder and each in BESIDE)]
+        if at == folder:  # other profiles, finished or not, have a list or logs of their own
+            others = {each for each in folders if (at / each / SUMS).is_file() or (at / each / "log").is_dir()}
+            folders[:] = [each for each in folders if each not in others.union(BESIDE)]
+        there = {(at / name).relative_to(folder).as_posix() for name in (*names, *links) if name != MARK}
+        further = sorted(there - {*sums, SUMS})
+        found += [f"{name}: not listed; left from another configuration, or put there by hand" for name in further]
+    return found
+
+
+def _fault(folder: Path, name: str, digest: str) -> str:
+    path = folder / name
+    if not os.path.lexists(path):
+        return "missing"
+    if not _plain(folder, name):
+        return "a link, or no plain file"
+    if checksum(path) != digest:
+        return "changed since the run was finished"
+    if path.suffix == ".parquet":
+        try:
+            with path.open("rb") as file:
+                stamped.read(file, most=CELLS)
+        except stamped.StampError as fault:
+            return str(fault)
+    return ""
+
+
+@contextmanager
+def opened(place: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folder of results at a place, and its faults; that of an archive is a temporary one.
+
+    Raises UnreadableError and OSError.
+    """
+    if place.is_dir():
+        yield place, faults(place)
+        return
+    if not place.is_file():
+        raise UnreadableError("no such file or folder")
+    with tempfile.TemporaryDirectory(prefix="dpregret-") as name:
+        unpack(place, Path(name))
+        folder = Path(name) / INSIDE
+        found = faults(folder)
+        if said(folder).get("lock") != lock(Path(name)):
+            found.append(f"{LOCK}: not the lock file that the run was made with")
+        yield folder, found
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """One line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is nothing that can be checked."""
+    parser = argparse.ArgumentParser(prog="dpregret verify", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("places", nargs="*", type=Path, metavar="PLACE", help="a folder of results, or an archive")
+    worst = 0
+    for place in parser.parse_args(words).places or [Path("results")]:
+        try:
+            with opened(place) as (folder, found):
+                made, count = said(folder), len(listed(folder))
+        except (UnreadableError, OSError, MemoryError) as fault:
+            print(shown(f"{place}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
+            worst = 2
+            continue
+        commit = f"commit {made.get('commit')}{' and changes' * bool(made.get('dirty'))}, profile {made.get('profile')}"
+        for line in found or [f"{count} files as listed, made with {commit}"]:
+            print(shown(f"{place}: {line}"))
+        worst = max(worst, int(bool(found)))
+    return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,26 @@
+"""Fail when a ledger is wrong, the audit is blind, or an accounting left its reference."""
+
+import logging
+from pathlib import Path
+
+from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, GateError, report
+from dpregret.paper_figs.read_table import DamageError
+from dpregret.paper_figs.reference import AUDIT, check
+from dpregret.workflows.audits.tables import Tables, faults
+from dpregret.workflows.run.script import running
+
+with running(snakemake) as script:
+    reference = Path(script.plan.results.replace("results", "results/reference", 1)) / "audit"
+    try:
+        check(reference, AUDIT)
+        now = Tables.read(script.file("audit_tables/all"), script.file("exact_losses/all"))
+        wrong = faults(now, Tables.read(reference, reference / "exact_losses.csv"))
+    except (GateError, DamageError, OSError) as fault:
+        logging.error("audit gate: cannot compare: %s", fault)
+        raise SystemExit(INCOMPARABLE) from None
+    counted = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
+    text = report(wrong, counted, "every ledger holds, every bug is caught", script.config.profile)
+    if wrong:
+        logging.error("the audit found\n%s", text)
+        raise SystemExit(MOVED)
+    script.out.write_text(text)

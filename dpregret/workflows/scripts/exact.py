@@ -1,0 +1,8 @@
+"""Compute the exact tables of a chapter."""
+
+from dpregret.paper_figs.claims_files import load_paper
+from dpregret.workflows.mechanisms.exact import write_exact
+from dpregret.workflows.run.script import PAPERS, running
+
+with running(snakemake) as script:
+    write_exact(load_paper(PAPERS / script.of).claims.exact, script.out)

@@ -1,0 +1,8 @@
+"""Compute the exact privacy losses that claims name."""
+
+from dpregret.paper_figs.exact_losses import write_exact_losses
+from dpregret.workflows.audits.exact_losses import exact_losses
+from dpregret.workflows.run.script import running
+
+with running(snakemake) as script:
+    write_exact_losses(exact_losses(), script.out)

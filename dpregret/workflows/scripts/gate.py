@@ -1,0 +1,19 @@
+"""Compare a run with its reference; the comparison is the output, and the log."""
+
+import contextlib
+import io
+import logging
+from pathlib import Path
+
+from dpregret.paper_figs.gate import main as compare
+from dpregret.workflows.run.script import running
+
+with running(snakemake) as script:
+    reference, printed = script.plan.results.replace("results", "results/reference", 1), io.StringIO()
+    words = ["compare", str(script.results()), reference, "--papers", *script.config.papers]
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = compare(words)
+    Path(script.out).write_text(printed.getvalue())
+    logging.info("comparison with %s\n%s", reference, printed.getvalue())
+    if code:
+        raise SystemExit(code)

@@ -1,0 +1,16 @@
+"""Find out who wins, from the runs of all papers."""
+
+from pathlib import Path
+
+from dpregret.paper_figs.winners.cells import read_refutations
+from dpregret.paper_figs.winners.write import write_winners
+from dpregret.workflows.names import display_names
+from dpregret.workflows.run.script import running
+from dpregret.workflows.winners import facts
+
+with running(snakemake) as script:
+    config = script.config
+    audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
+    refuted = read_refutations(*audits, script.file("exact_losses/all"))
+    files = [Path(file) for paper in config.papers for file in script.plan.runs(paper)]
+    write_winners(files, facts(config, refuted), script.out, display_names())

@@ -1,0 +1,299 @@
+"""The plan: what decides a number is in its name, and nothing else is."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from checkout import make_checkout
+
+from dpregret.core.errors import ConfigError
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan import make, read
+from dpregret.workflows.plan.make import planned
+from dpregret.workflows.plan.read import Plan, load
+from dpregret.workflows.run import fingerprint
+
+PAPER = "lou_cheung_2020"
+Settings = dict[str, Any]
+Write = Callable[[Any], Path]
+
+
+@pytest.fixture(autouse=True)
+def files_are_read_anew() -> Iterator[None]:
+    yield
+    fingerprint.forget()
+    make.data_key.cache_clear()
+
+
+@pytest.fixture
+def made(write: Write) -> Callable[[Settings], Plan]:
+    """The plan of some settings, made in this process."""
+
+    def plan(settings: Settings) -> Plan:
+        fingerprint.forget()
+        make.data_key.cache_clear()
+        found = planned({"profile": str(write(settings))}, lambda where: None)
+        assert found["problems"] == []
+        return Plan(Path("given.json"), json.loads(json.dumps(found["plan"])))
+
+    return plan
+
+
+def keys(plan: Plan) -> dict[str, str]:
+    """Play -> its key."""
+    parts = [part for parts in plan.parts.values() for part in parts.values()]
+    return {f"{part.experiment}/{play.learner}.{play.variant}": play.key for part in parts for play in part.plays}
+
+
+def files(plan: Plan) -> dict[str, str]:
+    """What is made -> its file."""
+    runs = {f"runs/{part.experiment}": part.file for parts in plan.parts.values() for part in parts.values()}
+    return runs | {name: each.file for name, each in plan.made.items()}
+
+
+def moved(one: dict[str, str], other: dict[str, str]) -> set[str]:
+    """Names whose key or file is another."""
+    return {name for name in one if one[name] != other.get(name)}
+
+
+def experiment(settings: Settings) -> Settings:
+    found: Settings = settings["papers"][PAPER]["experiments"]["horizon"]
+    return found
+
+
+def test_every_input_is_made_before_it_is_used(made: Any, settings: Settings) -> None:
+    plan = made(settings)
+    there = {f"runs/{PAPER}"}
+    for name, each in plan.made.items():
+        assert set(each.inputs) <= there, name
+        assert plan.key(name) in each.file
+        there.add(name)
+    assert set(plan.content["everything"]) <= there
+    assert {file for file, _ in plan.shown.values()} <= set(files(plan).values())
+    assert len(set(files(plan).values())) == len(files(plan))
+
+
+CHANGES: dict[str, Callable[[Settings], object]] = {
+    "seed": lambda s: s.update(seed=8),
+    "runs": lambda s: experiment(s).update(runs=3),
+    "epsilon": lambda s: experiment(s).update(epsilon=[4.0]),
+    "delta": lambda s: experiment(s).update(delta=1e-5),
+    "streams": lambda s: experiment(s).update(streams=["random-kink"]),
+    "an option": lambda s: experiment(s).update(streams=["drift"], options={"period": 16}),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_decides_numbers_is_in_all_keys(made: Any, settings: Settings, change: str) -> None:
+    before, plan = made(settings), copy.deepcopy(settings)
+    CHANGES[change](plan)
+    after = made(plan)
+    assert moved(keys(before), keys(after)) == set(keys(before))
+    lost = {"runs/horizon", "winners/all", "html_report/all", "errata_page/all", f"tables/{PAPER}", f"figures/{PAPER}"}
+    assert lost <= moved(files(before), files(after))
+
+
+NO_CHANGES: dict[str, Callable[[Settings], object]] = {
+    "title": lambda s: experiment(s).update(title="Another"),
+    "a new learner": lambda s: experiment(s)["learners"].update({"ogd": ["plain"]}),
+    "limits": lambda s: s.update(limits={"play_minutes": 3}),
+    "another experiment": lambda s: s["papers"][PAPER]["experiments"].update(more={**experiment(s), "runs": 5}),
+    "jobs": lambda s: s.update(plays_per_job=1),
+}
+
+
+@pytest.mark.parametrize("change", NO_CHANGES)
+def test_what_decides_no_number_is_in_no_key(made: Any, settings: Settings, change: str) -> None:
+    before = made(settings)
+    NO_CHANGES[change](settings)
+    assert moved(keys(before), keys(made(settings))) == set()
+
+
+def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_path: Path) -> None:
+    settings["papers"][PAPER]["experiments"]["again"] = {**experiment(settings), "title": "Again", "sweep": "horizon"}
+    plan = made(settings)
+    assert len(keys(plan)) == 4
+    assert len(set(keys(plan).values())) == 2
+    assert len({part.file for part in plan.parts[PAPER].values()}) == 2
+    (tmp_path / "other.yaml").write_text(json.dumps({**settings, "profile": "other"}))
+    other = planned({"profile": str(tmp_path / "other.yaml")}, lambda where: None)["plan"]
+    assert keys(Plan(Path(), other)) == keys(plan)
+    assert other["results"] != plan.results
+
+
+def test_a_part_may_be_one_play(made: Any, settings: Settings) -> None:
+    one, many = made(settings), made({**settings, "plays_per_job": 1})
+    assert [len(part.plays) for part in one.parts[PAPER].values()] == [2]
+    assert [len(part.plays) for part in many.parts[PAPER].values()] == [1, 1]
+    assert keys(one) == keys(many)
+
+
+def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
+    made: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment(settings).update(streams=["digits"], dimension=[64])
+    settings["papers"][PAPER]["experiments"]["plain"] = {**experiment(settings), "streams": ["drift"]}
+    before = made(settings)
+    monkeypatch.setattr(make.configuration, "declaration", lambda name: {"url": name} if name == "digits" else None)
+    after = made(settings)
+    assert moved(keys(before), keys(after)) == {name for name in keys(before) if name.startswith("horizon/")}
+    assert {name for name in moved(files(before), files(after)) if name.startswith(("runs/", "data/"))} == {
+        "runs/horizon", "data/digits"
+    }  # fmt: skip
+
+
+def test_versions_are_in_all_keys(made: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = made(settings)
+    monkeypatch.setattr(make, "versions", lambda: {"numpy": "9.9"})
+    after = made(settings)
+    assert moved(keys(before), keys(after)) == set(keys(before))
+    assert moved(files(before), files(after)) == set(files(before))
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the code, which counts in place of the one that runs."""
+    root = make_checkout(tmp_path / "checkout").root
+    monkeypatch.setattr(fingerprint, "ROOT", root)
+    monkeypatch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
+    return root
+
+
+def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that(
+    made: Any, settings: Settings, tree: Path
+) -> None:
+    settings["papers"][PAPER]["experiments"]["other"] = {**experiment(settings), "learners": {"ogd": ["plain"]}}
+    before = made(settings)
+    file = tree / "dpregret" / "algorithms" / "online" / "wdp_cocop.py"
+    text = file.read_text()
+    file.write_text(text + "\n# edited\n")
+    after = made(settings)
+    assert moved(keys(before), keys(after)) == {"horizon/wdp-cocop-gamma.corrected"}
+    name = file.relative_to(tree).as_posix()
+    own = {each for each, (_, _, code) in before.made.items() if read.ROOT / name in before.files_of(code)}
+    assert {each.split("/")[0] for each in own} == {"audit_family", "exact", "exact_losses"}
+    changed = {files(before)[each] for each in (*own, "runs/horizon")}
+    changed |= set(before.made_of(changed))
+    assert moved(files(before), files(after)) == {each for each, place in files(before).items() if place in changed}
+    assert not {files(before)[each] for each in ("runs/other", "planted/all", "validation/all")} & changed
+    file.write_text(text)
+    for each in tree.rglob("*.py"):
+        os.utime(each)
+    assert made(settings).content == before.content
+
+
+HERE = "import sys; sys.exit(0)", "import os; os._exit(0)", "raise ZeroDivisionError('planted')", "def f(:", "1 / 0"
+
+
+@pytest.mark.parametrize("text", HERE)
+def test_a_learner_that_cannot_be_imported_is_named(
+    tmp_path: Path, write: Write, settings: Settings, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    root = make_checkout(tmp_path / "checkout").root
+    monkeypatch.setattr(read, "ROOT", root)
+    monkeypatch.setenv("PYTHONPATH", "")
+    monkeypatch.chdir(root)
+    (root / "dpregret" / "algorithms" / "online" / "a_liar.py").write_text(f'"""A liar."""\n{text}\n')
+    with pytest.raises(ConfigError) as refusal:
+        load({"profile": str(write(settings))}, tmp_path / "kept")
+    (line,) = refusal.value.problems
+    assert "a_liar" in line
+    assert list(tmp_path.glob("kept/*")) == []
+
+
+def test_a_plan_is_made_once_for_the_same_files(
+    write: Write, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    ask = read._asked
+    monkeypatch.setattr(read, "_asked", lambda words: asked.append(words) or ask(words))
+    profile, kept = write(settings), tmp_path / "kept"
+    first = load({"profile": str(profile)}, kept)
+    os.utime(profile)
+    again = load({"profile": str(profile)}, kept)
+    assert (again.content, again.file, len(asked)) == (first.content, first.file, 1)
+    profile.write_text(profile.read_text().replace("seed: 7", "seed: 8"))
+    assert keys(load({"profile": str(profile)}, kept)) != keys(first)
+    assert len(asked) == 2
+    first.file.write_text("{")
+    load({"profile": str(profile)}, kept)
+    assert len(asked) == 3
+    with pytest.raises(ConfigError):
+        load({"profile": str(profile), "seed": 3}, kept)
+
+
+def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
+    write: Write, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are in keys of the plan."""
+    monkeypatch.chdir(tmp_path)
+    options, kept = {"profile": str(write(settings))}, tmp_path / "kept"
+    first = load(options, kept)
+    reference = tmp_path / "results" / "reference" / "mine" / PAPER
+    reference.mkdir(parents=True)
+    (reference / "claims.csv").write_text("a\n1\n")
+    second = load(options, kept)
+    assert moved(files(first), files(second)) == {"gate/all"}
+    (reference / "claims.csv").write_text("a\n2\n")
+    assert moved(files(second), files(load(options, kept))) == {"gate/all"}
+    monkeypatch.setattr(read, "versions", dict)
+    asked: list[str] = []
+    monkeypatch.setattr(read, "_asked", lambda words: asked.append(words) or {"problems": ["asked"]})
+    with pytest.raises(ConfigError):
+        load(options, kept)
+    assert asked
+
+
+PLAYED: dict[str, tuple[Settings, str, str]] = {
+    "online": ({"streams": ["norm-kink"], "window": [4], "horizon": [16]}, "stay", "baselines"),
+    "experts": ({"streams": ["bernoulli"], "experts": [4], "horizon": [64]}, "hedge", "hedge"),
+    "bandits": ({"streams": ["cone"], "horizon": [64]}, "private-bandit-gaussian", "private_bandit"),
+    "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
+}
+EXPLAINED = (
+    "core.(errors|files|stamped|text|validation|yaml_source)",  # how files are read and written, and mistakes told
+    "datasets.*|core.uniforms",  # other streams, imported to be found by name; what is called see test_streams_of_plays
+    "workflows.families.(bandits|erm|experts|online)",  # the other families, in the registry
+    "workflows.(checks|config|experiments|grids|known|limits|profiles)",  # how a configuration is read and checked
+    "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|store)",  # how a job goes, its rows are kept
+    "paper_figs.(row_limits|runs|report.provenance)",  # what refuses rows, and changes none; the machine's name
+)
+PROBE = """
+import json, sys
+from pathlib import Path
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+from dpregret.workflows.plan.read import Play
+from dpregret.workflows.run.job import learner_of, play
+name, learner, module, experiment = sys.argv[1], sys.argv[2], sys.argv[3], json.loads(sys.argv[4])
+family, kind = FAMILIES[name], learner_of(Play(learner, "", module, "", ""))
+experiment = family.experiment.model_validate({**experiment, "learners": {learner: list(kind.card.variants)[:1]}})
+play(family, experiment, kind, next(iter(kind.card.variants)), Draws(7, 2, Path(), None), lambda where: None)
+print(json.dumps([each for each in sys.modules if each.startswith("dpregret.")]))
+"""
+
+
+@pytest.mark.parametrize("family", PLAYED)
+def test_all_code_of_a_play_is_in_its_key_or_decides_no_number(family: str) -> None:
+    changes, learner, stem = PLAYED[family]
+    common = {"title": "-", "sweep": "none", "epsilon": [1.0], "delta": 1e-6, "runs": 2}
+    common |= {} if family == "experts" else {"set": "ball", "dimension": [2]}
+    module = f"dpregret.algorithms.{family}.{stem}"
+    words = [family, learner, module, json.dumps({"family": family, **common, **changes})]
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], capture_output=True, text=True, check=True)
+    streams = [FAMILIES[family].streams[name].__module__ for name in changes.get("streams", changes.get("risks"))]
+    counted = set(fingerprint.play_files(family, module, streams))
+    loaded = {name: fingerprint.module_file(name) for name in json.loads(done.stdout)}
+    others = {name for name, file in loaded.items() if file and file not in counted and file.name != "__init__.py"}
+    left = {name for name in others if not any(re.fullmatch(f"dpregret.({each})", name) for each in EXPLAINED)}
+    assert left == set()
+    assert fingerprint.module_file(module) in counted
