@@ -1,11 +1,11 @@
 """What a learner is, what it is told, and the one loop that plays it against a stream of losses."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 from time import process_time
 from typing import Any, ClassVar, Protocol
@@ -14,21 +14,19 @@ import numpy as np
 
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
-from dpregret.algorithms.rounds import CompiledRounds, Step
+from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.domains import Domain as Domain
 from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
-from dpregret.core.losses import Rounds, one_by_one
+from dpregret.core.losses import Rounds, one_by_one, together
 from dpregret.core.sums import vecdot
 
 REPORTED = 256  # rounds between two reports of progress
-COMPARED = 4  # first rounds of a play in compiled code that are played by the definition too
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set
 HELD = 2048  # most numbers of a point, of all settings and runs, where rounds between are looked at too:
 HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
-AGREEMENT = 1e-9  # largest distance between the two, in diameters
 
 
 @dataclass(frozen=True)
@@ -132,17 +130,20 @@ class BaseLearner(ABC):
 
 
 class Learner(BaseLearner):
-    """Plays `point`, then observes the round's loss. All settings and runs advance together.
+    """Plays `point`, then learns from the round's loss. All settings and runs advance together.
 
-    State arrays have shape (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings
-    and runs together; `regularisation` is the lambda that a learner was tuned to, one a setting; `kernel` names
-    the compiled form of `observe` (algorithms/rounds.py), where it has one.
+    A round is written in one of two ways. Either as plain loops: `state` gives what the learner keeps of some runs of a
+    setting as a NamedTuple, whose class has a `step` (core/oracles.py); it is compiled, and asks the set `calls` times
+    for its `oracle`, 'project', 'vertex' or 'local'. Or as `observe`, on whole batches: state arrays have shape (settings, runs, d).
+    `solves` counts linear systems or eigenvalue problems, of all settings and runs together; `regularisation` is the
+    lambda that a learner was tuned to, one a setting.
     """
 
     noise_plan: NoisePlan | None = None
     solves: int = 0
     regularisation: Array | None = None
-    kernel: ClassVar[Step | None] = None
+    oracle: ClassVar[str] = "project"
+    calls: ClassVar[int] = 1
 
     @property
     def most_calls(self) -> float:
@@ -167,9 +168,24 @@ class Learner(BaseLearner):
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
         """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""
 
-    @abstractmethod
+    def state(self, setting: int, runs: int) -> Any:
+        """What the learner keeps of `runs` runs of a setting, before the first round."""
+        raise NotImplementedError(f"{type(self).__name__} has neither `state` nor `observe`")
+
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
         """Learn from the round's loss: its gradient at `point`, and the mechanism's noise of this round."""
+        self.compiled.observe(loss, gradient, noise)
+        self.point = self.compiled.points()
+
+    @cached_property
+    def compiled(self) -> CompiledRounds:
+        """The rounds of a learner with a `state`."""
+        return CompiledRounds(self)
+
+    @classmethod
+    def is_compiled(cls) -> bool:
+        """Whether the round is written as plain loops; the class that defines either way decides."""
+        return next("state" in vars(kind) for kind in cls.__mro__ if {"state", "observe"} & vars(kind).keys())
 
     def displacement(self, rounds: int) -> Array:
         """Expected distance (an upper bound) by which the noise of rounds 1..rounds moves the point, if unconstrained.
@@ -242,43 +258,38 @@ def play(
     recorded = np.empty((settings, runs, len(checkpoints)))
     noise_norms = np.empty_like(recorded)
     learner.begin(noise_generators)
-    rounds = CompiledRounds.of(learner)
+    rounds = learner.compiled if learner.is_compiled() else None
     violation, now = np.zeros(settings), 0
     where = {checkpoint: index for index, checkpoint in enumerate(checkpoints)}
     coming = losses if isinstance(losses, Rounds) else one_by_one(losses)
     started = process_time()
     for noise in _noise(learner, noise_generators):
-        for some in _parts(now, noise.rounds, checkpoints):
-            chunk = coming.take(some)
-            if not chunk:
-                break
-            begun, before = now % noise.rounds, now
-            now += len(chunk)
-            check_shape(learner.point, shape)
-            if now in where:
-                violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
-            arrays = rounds.packed(chunk) if rounds is not None else None
-            if rounds is not None and arrays is not None:
-                defined = None
-                if before < COMPARED:  # so that a file that was edited is never passed over
-                    defined = deepcopy(learner)
-                    _plain(defined, chunk, noise.scaled(begun, len(chunk)), np.zeros_like(norms), np.zeros_like(norms))
-                rounds.play(arrays, np.arange(before + 1.0, now + 1), noise.units, cumulative, norms)
-                learner.round = now
-                if defined is not None:
-                    _compare(learner, defined)
-            else:
-                looked = before // BLOCK < HELD_FIRST or before // BLOCK % HELD_OF == 0
-                _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms, looked)
-            if now in where:
-                recorded[:, :, where[now]] = cumulative
-                noise_norms[:, :, where[now]] = norms / now
+        first, more = now, True
+        for end in _ends(now, noise.rounds, checkpoints):
+            while now < end and (chunk := coming.take(end - now)):
+                begun, now = now - first, now + len(chunk)
+                check_shape(learner.point, shape)
+                if now in where:
+                    violation = np.maximum(violation, check_inside(learner.point, domain).max(axis=1))
+                alike = together(chunk) if rounds is not None else None
+                if rounds is not None and alike is not None:
+                    sums = np.stack([cumulative, norms])
+                    rounds.play(alike, first + begun, noise.units, noise.scales or [0.0] * settings, begun, sums)
+                    cumulative, norms = sums
+                    learner.round, learner.point = now, rounds.points()
+                else:
+                    looked = first // BLOCK < HELD_FIRST or first // BLOCK % HELD_OF == 0
+                    _plain(learner, chunk, noise.scaled(begun, len(chunk)), cumulative, norms, looked)
+                if now in where:
+                    recorded[:, :, where[now]] = cumulative
+                    noise_norms[:, :, where[now]] = norms / now
+            more = now == end
         if now % REPORTED == 0:
             advance(REPORTED)
         if now % LOOKED_AFTER == 0:
             check_shape(learner.point, shape)
             check_inside(learner.point, domain)
-        if now >= max(checkpoints) or not chunk:
+        if now >= max(checkpoints) or not more:
             break
     if rounds is not None:
         rounds.finish()
@@ -314,23 +325,11 @@ def _plain(
         check_near(held, domain.center(), domain)
 
 
-def _compare(compiled: Learner, defined: Learner) -> None:
-    """Raise RuntimeError where compiled rounds left another point than `observe` did."""
-    apart = float(np.abs(compiled.point - defined.point).max()) / compiled.domain.diameter
-    if apart > AGREEMENT:
-        raise RuntimeError(
-            f"{compiled.card.name} ({compiled.variant}): its compiled rounds do not do what its file says: after "
-            f"{compiled.round} rounds the points are {apart:.3g} diameters apart"
-        )
-
-
-def _parts(done: int, most: int, checkpoints: Sequence[int]) -> Iterator[int]:
-    """Lengths that make up the next `most` rounds: a checkpoint is a part of its own, so are the first `COMPARED`."""
+def _ends(done: int, most: int, checkpoints: Sequence[int]) -> list[int]:
+    """Where parts of the next `most` rounds end: a checkpoint is a part of its own."""
     near = checkpoints[bisect(checkpoints, done) : bisect(checkpoints, done + most + 1)]
-    ends = {COMPARED, done + most, *near, *(each - 1 for each in near)}
-    for end in sorted(each for each in ends if done < each <= done + most):
-        yield end - done
-        done = end
+    ends = {done + most, *near, *(each - 1 for each in near)}
+    return sorted(each for each in ends if done < each <= done + most)
 
 
 @dataclass

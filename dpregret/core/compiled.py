@@ -1,42 +1,43 @@
 """Compiled loops: IEEE arithmetic in the order written, so that a kernel gives the same bits on every processor.
 
 numba keeps compiled code on disk and asks for the age of one file alone: an edited helper in another would go unseen.
-So the folder that it keeps is named after the text of every module that holds kernels: stale code is never found.
-Within it, code lies by its place in the package: copies of one tree that are given one folder compile once.
+So the folder of a module's code is named after the text of all that the module imports, and code that is compiled for
+certain classes after the text of these, too: stale code is never found, and an edit compiles anew only what uses it.
+Copies of one tree that are given one folder compile once.
 """
 
 import contextlib
+import functools
 import hashlib
 import os
+import re
 import stat
+import sys
+import sysconfig
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from types import FunctionType
+from typing import Any, ClassVar, TypeVar, cast
 
 import numba
-from llvmlite.ir import FunctionType, IntType, VectorType
+from llvmlite import ir
 from numba import types
 from numba.core.caching import UserProvidedCacheLocator
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
+from dpregret.core.generic import GENERICS
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 PACKAGE = Path(__file__).resolve().parents[1]
+_INSTALLED = {Path(each).resolve() for each in (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"))}
 _KERNELS: list[Any] = []
+_SPECIAL: dict[tuple[Any, ...], Any] = {}
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
-_MARKS = ("from dpregret.core.compiled import ", "from numba.extending import ")
-
-
-def kernel_modules() -> Iterator[str]:
-    """Names of the modules that hold kernels, or parts of them, told by what they import."""
-    for folder in ("core", "algorithms", "datasets", "workflows", "paper_figs"):
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            text = path.read_text(encoding="utf-8") if path.name != Path(__file__).name else ""
-            if any(mark in text for mark in _MARKS):
-                yield ".".join([PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts])
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., ]+))", re.MULTILINE)
 
 
 def warm() -> None:
@@ -59,18 +60,14 @@ def _load(kernel: Any) -> None:
 
 
 def _cache() -> Path:
-    """The folder of today's kernels: that of the user's choice, the checkout's, or the user's own."""
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for name in kernel_modules():
-        digest.update((PACKAGE.parent / Path(*name.split("."))).with_suffix(".py").read_bytes())
+    """The folder of kernels: that of the user's choice, the checkout's, or the user's own."""
     chosen, checkout = os.environ.get("NUMBA_CACHE_DIR"), PACKAGE.parent
     if chosen:
-        root = Path(chosen)
+        folder = Path(chosen)
     elif (checkout / "pyproject.toml").is_file() and os.access(checkout, os.W_OK):
-        root = checkout / ".cache" / "kernels"
+        folder = checkout / ".cache" / "kernels"
     else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / PACKAGE.name
-    folder = root / digest.hexdigest()[:16]
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / PACKAGE.name
     if _open_to_others(folder):
         warnings.warn(f"{folder} is open to others than the code is: nothing is read from there or kept", stacklevel=2)
         return Path(tempfile.mkdtemp(prefix="kernels-"))
@@ -89,16 +86,61 @@ def _open_to_others(folder: Path) -> bool:
     return False
 
 
+@functools.cache
+def imports_of(path: Path) -> frozenset[Path]:
+    """The files that a file imports: of the package, and of whoever is neither installed nor Python's own."""
+    found: set[Path] = set()
+    for base, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
+        members = [base, *(f"{base}.{each}" for each in re.findall(r"\w+", names))] if base else re.split(r"[ ,]+", plain)
+        found |= {file for file in map(_file_of, members) if file is not None}
+    return frozenset(found)
+
+
+def _file_of(module: str) -> Path | None:
+    """Where a module of ours, or of a user's, lies; None for what is installed."""
+    if module.partition(".")[0] == PACKAGE.name:
+        path = PACKAGE.parent.joinpath(*module.split("."))
+        return next((each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file()), None)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    if file is None or not file.endswith(".py") or any(Path(file).is_relative_to(each) for each in _INSTALLED):
+        return None
+    return Path(file).resolve()
+
+
+@functools.cache
+def _texts_of(path: Path) -> frozenset[Path]:
+    """A file, and all that it imports, however indirectly."""
+    found, todo = {path}, [path]
+    while todo:
+        new = imports_of(todo.pop()) - found
+        found |= new
+        todo += new
+    return frozenset(found)
+
+
+def _digest(*paths: Path) -> str:
+    """Of the text that decides what code of these files does."""
+    digest = hashlib.sha256()
+    for path in sorted(set().union(*map(_texts_of, paths))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
-    """Where numba keeps the code of a file: in `_cache`, by the file's folder within the package."""
+    """Where numba keeps the code of a file: in `_cache`, in a folder named after its text."""
+
+    beside: ClassVar[tuple[Path, ...]] = ()
+    """Files of the classes that code is being compiled for."""
 
     @classmethod
     def get_suitable_cache_subpath(cls, py_file: str) -> str:
         """The name of the folder; numba's own takes the absolute path."""
-        folder = Path(py_file).resolve().parent
-        if not folder.is_relative_to(PACKAGE.parent):
-            return str(super().get_suitable_cache_subpath(py_file))
-        return ".".join(folder.relative_to(PACKAGE.parent).parts)
+        path = Path(py_file).resolve()
+        return f"{path.stem}-{_digest(path, *cls.beside)}"
+
+    def get_source_stamp(self) -> Any:
+        """Nothing further: the folder's name tells the text."""
+        return 0
 
 
 numba.config.CACHE_DIR = str(_cache())
@@ -115,6 +157,20 @@ def compiled(function: Function) -> Function:
     return cast(Function, kernel)
 
 
+def specialised(function: Any, *kinds: Any) -> Any:
+    """The function, compiled for arguments of these classes, whose texts (core.generic) are part of it."""
+    if (found := _SPECIAL.get((function, *kinds))) is not None:
+        return found
+    texts = [text for each in GENERICS for kind, text in each.kinds.items() if kind in kinds]
+    modules = {each.__module__ for each in (*kinds, *texts)}
+    Locator.beside = tuple(sorted(file for file in map(_file_of, modules) if file is not None))
+    try:
+        found = compiled(FunctionType(function.__code__, function.__globals__, function.__name__))
+    finally:
+        Locator.beside = ()
+    return _SPECIAL.setdefault((function, *kinds), found)
+
+
 def inlined(function: Function) -> Function:
     """The same for a small function that kernels call once a row: it becomes part of them."""
     return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))
@@ -123,8 +179,8 @@ def inlined(function: Function) -> Function:
 def call_llvm(name: str, builder: Any, values: Any) -> Any:
     """A function of LLVM's, of numbers or of several side by side."""
     kind = values[0].type
-    suffix = f"v{kind.count}f64" if isinstance(kind, VectorType) else "f64"
-    function = FunctionType(kind, [kind] * len(values))
+    suffix = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
+    function = ir.FunctionType(kind, [kind] * len(values))
     return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), values)
 
 
@@ -137,7 +193,7 @@ def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
 def _as_bits(context: Any, number: Any) -> Any:
     """The 64 bits of a number, as an integer."""
     return types.int64(types.float64), lambda target, builder, signature, values: builder.bitcast(
-        values[0], IntType(64)
+        values[0], ir.IntType(64)
     )
 
 

@@ -1,12 +1,20 @@
-"""Losses of one round as learners see them, batched over settings and runs."""
+"""Losses of one round as learners see them, batched over settings and runs.
 
+A loss is a NamedTuple: first the fields that are a run's own (`PerRun`), then what all runs share. Its text is written
+once, as plain loops over (d, runs): `slope_at`, and `prox_at` where there is a closed form (dpregret.core.oracles).
+Decorated with `loss` it also answers whole NumPy batches, by the same text.
+"""
+
+import typing
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, overload
+from typing import Annotated, Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import inlined, specialised
+from dpregret.core.oracles import SCRATCH, prox_at, slope_at
 
 
 class Loss(Protocol):
@@ -25,32 +33,180 @@ class Loss(Protocol):
         """argmin over R^d of step * f(x) + |x - point|^2 / 2, shape (..., d)."""
 
 
-class Series(Sequence[Loss]):
-    """Losses of consecutive rounds, `kind(*rows[t], *fixed)` in round t, none of which is made before it is asked for.
+PerRun = Annotated[Array, "a vector of each run"]
+"""A field of a loss: (..., d) where losses are made, normally (runs, d) or (d,); (d, runs) in its text."""
+PerRunNumber = Annotated[Array, "a number of each run"]
+"""A field of a loss: (...,) where losses are made, normally (runs,) or (); (1, runs) in its text."""
 
-    rows: arrays (rounds, ...), the first of the attributes of a loss. fixed: the others, the same in all rounds.
+TILE = 64  # columns that are evaluated together
+
+
+def loss(kind: type[Any]) -> Any:
+    """Let a NamedTuple that has a `slope_at` answer `value`, `value_and_gradient`, `gradient` and `prox` of a `Loss`.
+
+    own: names of its fields that are a run's own; they come first. vectors: whether each of these is a vector.
+    """
+    hints = typing.get_type_hints(kind, include_extras=True)
+    own = [name for name in kind._fields if hints[name] in (PerRun, PerRunNumber)]
+    if own != list(kind._fields[: len(own)]):
+        raise TypeError(f"{kind.__name__}: fields of each run come first")
+    kind.own, kind.vectors = tuple(own), tuple(hints[name] == PerRun for name in own)
+    for method in (value, value_and_gradient, gradient, prox):
+        setattr(kind, method.__name__, method)
+    return kind
+
+
+def value(self: Any, points: Array) -> Array:
+    """f at the points."""
+    return value_and_gradient(self, points)[0]
+
+
+def gradient(self: Any, points: Array) -> Array:
+    """A subgradient at the points."""
+    return value_and_gradient(self, points)[1]
+
+
+def value_and_gradient(self: Any, points: Array) -> tuple[Array, Array]:
+    """f and a subgradient at the points."""
+    shape, columns = _columns(self, points)
+    found, slopes = np.empty(columns.shape[1]), np.empty_like(columns)
+    specialised(_slopes, type(self))(*_arguments(self, shape), columns, found, slopes)
+    return found.reshape(shape), _rows(slopes, shape)
+
+
+def prox(self: Any, points: Array, step: float) -> Array:
+    """argmin over R^d of step * f(x) + |x - point|^2 / 2."""
+    shape, columns = _columns(self, points)
+    specialised(_proxes, type(self))(*_arguments(self, shape), float(step), columns)
+    return _rows(columns, shape)
+
+
+def _columns(self: Any, points: Array) -> tuple[tuple[int, ...], Array]:
+    """The shape (...,) that points and the loss broadcast to, and the points as columns (d, n), a copy."""
+    own = [np.shape(each)[: -1 if vector else None] for each, vector in zip(self, self.vectors, strict=False)]
+    shape = np.broadcast_shapes(np.shape(points)[:-1], *own)
+    spread = np.broadcast_to(points, (*shape, np.shape(points)[-1]))
+    return shape, spread.reshape(-1, spread.shape[-1]).T.astype(np.float64, order="C")
+
+
+def _arguments(self: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The loss, and its own fields for as many columns, to be laid out in the loss."""
+    own = [
+        np.broadcast_to(each, (*shape, each.shape[-1]) if vector else shape).reshape(1, -1, each.shape[-1] if vector else 1)
+        for each, vector in zip(map(np.asarray, self), self.vectors, strict=False)
+    ]
+    rows = tuple(np.ascontiguousarray(each, dtype=np.float64) for each in own)
+    return laid_out(type(self), rows, self[len(rows) :], min(TILE, rows[0].shape[1] if rows else TILE))
+
+
+def _rows(columns: Array, shape: tuple[int, ...]) -> Array:
+    return np.ascontiguousarray(columns.T).reshape(*shape, len(columns))
+
+
+NO_ROWS = (np.zeros((1, 1, 1)),)
+
+
+def laid_out(
+    kind: type[Any], rows: Sequence[Array], shared: Sequence[Any], runs: int
+) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
+    """(loss, held, rows): a loss of `runs` columns, the arrays in it that rounds are laid out in, and what is laid out.
+
+    rows: one (rounds or 1, runs or 1, d or 1) for each field that is a run's own.
+    """
+    held = tuple(np.zeros((each.shape[2], runs)) for each in rows)
+    fixed = (np.ascontiguousarray(each, dtype=np.float64) if np.ndim(each) else float(each) for each in shared)
+    return kind(*held, *fixed), held or (np.zeros((1, runs)),), tuple(rows) or NO_ROWS
+
+
+@inlined
+def lay_out(rows, held, now, first):
+    """Write round `now` of the runs from `first` on to what a loss holds; the last run again where there are no more."""
+    for each in range(len(rows)):
+        row, into = rows[each], held[each]
+        last, apart = row.shape[1] - 1, now if row.shape[0] > 1 else 0
+        for r in range(into.shape[1]):
+            run = min(first + r, last)
+            for k in range(into.shape[0]):
+                into[k, r] = row[apart, run, k]
+
+
+def _slopes(loss, held, rows, points, found, slopes):
+    """f and its subgradient at columns (d, n)."""
+    d, n = points.shape
+    wide = held[0].shape[1]
+    x, slope, value, s = np.empty((d, wide)), np.empty((d, wide)), np.empty(wide), np.empty((SCRATCH, wide))
+    for first in range(0, n, wide):
+        lay_out(rows, held, 0, first)
+        for k in range(d):
+            for r in range(wide):
+                x[k, r] = points[k, min(first + r, n - 1)]
+        slope_at(loss, x, slope, value, s)
+        for r in range(min(wide, n - first)):
+            found[first + r] = value[r]
+        for k in range(d):
+            for r in range(min(wide, n - first)):
+                slopes[k, first + r] = slope[k, r]
+
+
+def _proxes(loss, held, rows, step, points):
+    """Proximal points of columns (d, n), in their place."""
+    d, n = points.shape
+    wide = held[0].shape[1]
+    x, s = np.empty((d, wide)), np.empty((SCRATCH, wide))
+    for first in range(0, n, wide):
+        lay_out(rows, held, 0, first)
+        for k in range(d):
+            for r in range(wide):
+                x[k, r] = points[k, min(first + r, n - 1)]
+        prox_at(loss, x, step, s)
+        for k in range(d):
+            for r in range(min(wide, n - first)):
+                points[k, first + r] = x[k, r]
+
+
+class Losses(Sequence[Loss]):
+    """Losses of consecutive rounds, `kind(*own[t], *shared)` in round t, none of which is made before it is asked for.
+
+    own: arrays (rounds, ...), or of one round if all are alike, one for each field that is a run's own. shared: the
+    others, the same in all rounds.
     """
 
-    __slots__ = ("fixed", "kind", "rows")
+    __slots__ = ("count", "kind", "own", "shared")
 
-    def __init__(self, kind: type[Any], rows: Sequence[Array], fixed: Sequence[Any]):
-        self.kind, self.rows, self.fixed = kind, tuple(rows), tuple(fixed)
+    def __init__(self, kind: type[Any], own: Sequence[Array], shared: Sequence[Any], count: int | None = None):
+        self.kind, self.own, self.shared = kind, tuple(own), tuple(shared)
+        self.count = len(self.own[0]) if count is None else count
+
+    @classmethod
+    def alike(cls, one: Any, count: int) -> "Losses":
+        """One loss in all rounds."""
+        own = [np.asarray(each)[None] for each in one[: len(one.own)]]
+        return cls(type(one), own, one[len(own) :], count)
 
     def __len__(self) -> int:
-        return len(self.rows[0])
+        return self.count
 
     @overload
     def __getitem__(self, place: int) -> Loss: ...
 
     @overload
-    def __getitem__(self, place: slice) -> "Series": ...
+    def __getitem__(self, place: slice) -> "Losses": ...
 
-    def __getitem__(self, place: int | slice) -> "Loss | Series":
-        rows = [each[place] for each in self.rows]
+    def __getitem__(self, place: int | slice) -> "Loss | Losses":
         if isinstance(place, slice):
-            return Series(self.kind, rows, self.fixed)
-        loss: Loss = self.kind(*rows, *self.fixed)
-        return loss
+            own = [each[place] if len(each) == self.count else each for each in self.own]
+            return Losses(self.kind, own, self.shared, len(range(self.count)[place]))
+        now = range(self.count)[place]
+        found: Loss = self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
+        return found
+
+    def rows(self) -> tuple[Array, ...]:
+        """The arrays as `laid_out` takes them."""
+        found = []
+        for each, vector in zip(self.own, self.kind.vectors, strict=True):
+            wide = each if vector else each[..., None]
+            found.append(np.ascontiguousarray(wide if wide.ndim == 3 else wide[:, None], dtype=np.float64))
+        return tuple(found)
 
 
 class Rounds(Iterator[Loss]):
@@ -71,26 +227,32 @@ class Rounds(Iterator[Loss]):
         return found[0]
 
     def take(self, count: int) -> Sequence[Loss]:
-        """The next `count` losses, fewer only at the end; a part of one block where they lie in one."""
-        parts: list[Sequence[Loss]] = []
-        wanted = count if self._left is None else min(count, self._left)
+        """Some of the next losses: `count` or fewer, part of one block; none at the end."""
+        count = count if self._left is None else min(count, self._left)
+        if self._done == len(self._held) and count:
+            self._held, self._done = next(self._blocks, ()), 0
+        part = self._held[self._done : self._done + count]
+        self._done += len(part)
         if self._left is not None:
-            self._left -= wanted
-        while wanted:
-            if self._done == len(self._held):
-                self._held, self._done = next(self._blocks, ()), 0
-                if not self._held:
-                    break
-            part = self._held[self._done : self._done + wanted]
-            parts.append(part)
-            self._done += len(part)
-            wanted -= len(part)
-        return parts[0] if len(parts) == 1 else [each for part in parts for each in part]
+            self._left -= len(part)
+        return part
 
 
 def one_by_one(losses: Iterable[Loss]) -> Rounds:
     """Losses that come one by one, of which no more are asked for than are taken."""
     return Rounds([each] for each in losses)
+
+
+def together(losses: Sequence[Loss]) -> Losses | None:
+    """The same losses for compiled rounds; None where they are of several kinds, or of one that has no such text."""
+    if isinstance(losses, Losses):
+        return losses if losses.kind in slope_at.kinds else None
+    first: Any = losses[0]
+    if type(first) not in slope_at.kinds:
+        return None
+    if all(each is first for each in losses):
+        return Losses.alike(first, len(losses))
+    return None
 
 
 CONE, AFFINE, ENTRY = range(3)

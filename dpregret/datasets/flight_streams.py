@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss, Series
+from dpregret.core.losses import Loss, Losses
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain
 from dpregret.datasets.bundled import Examples, unit_rows
@@ -63,7 +63,7 @@ class TimeOrdered(PoolStream):
             chosen = self._rounds(starts, first, first + BLOCK)
             if self.start == "january":
                 chosen = chosen[:, 0]
-            yield Series(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
+            yield Losses(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
 
     def _count(self, starts: np.ndarray, first: int, last: int) -> Array:
         """How often each example is seen in rounds first..last - 1, (sequences, pool)."""

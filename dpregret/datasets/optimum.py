@@ -7,13 +7,13 @@ import numpy as np
 from dpregret.core.arrays import Array
 from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.base import Domain
-from dpregret.datasets.losses import RidgeLinear
+
 
 _CHECK_EVERY = 4
 
 
 def minimise_pool(
-    family: type[RidgeLinear],
+    family: Any,
     features: Array,
     labels: Array,
     weights: Array,
@@ -49,7 +49,7 @@ def minimise_pool(
         result: Array = losses + 0.5 * strong_convexity * vecdot(points, points)
         return result
 
-    smoothness = strong_convexity + family.bend * _largest_eigenvalues(features, weights)[:, None]
+    smoothness = strong_convexity + family.bend() * _largest_eigenvalues(features, weights)[:, None]
     condition = np.sqrt(smoothness / strong_convexity)
     momentum = (condition - 1.0) / (condition + 1.0)
     points = ahead = domain.project(start)

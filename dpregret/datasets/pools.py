@@ -9,11 +9,11 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss, Series
+from dpregret.core.losses import Loss, Losses
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
-from dpregret.datasets.losses import RidgeLinear, RidgeLogistic, RidgeSquared
+from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.
@@ -39,7 +39,7 @@ class PoolStream(Stream):
         domain: Domain,
         strong_convexity: float,
         examples: Examples,
-        family: type[RidgeLinear],
+        family: Any,
     ) -> None:
         if examples.features.shape[1] != domain.dimension:
             columns = examples.features.shape[1]
@@ -49,7 +49,7 @@ class PoolStream(Stream):
             domain,
             strong_convexity=strong_convexity,
             lipschitz=family.steepest(reach) + strong_convexity * reach,
-            smoothness=family.bend + strong_convexity,
+            smoothness=family.bend() + strong_convexity,
         )
         self.features = examples.features
         self.labels = examples.labels
@@ -59,7 +59,7 @@ class PoolStream(Stream):
         for order in self._orders(generators):
             for first in range(0, len(order), BLOCK):
                 chosen = order[first : first + BLOCK]
-                yield Series(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
+                yield Losses(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
 
     def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray]:
         """Endless passes: example numbers (pool, runs)."""

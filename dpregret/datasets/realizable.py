@@ -9,85 +9,15 @@ is not told to learners: ``strong_convexity`` is 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.kernels import DIRECTION_SQUARE, HALF_SPACE, LossKernel
-from dpregret.core.losses import Loss, Series
-from dpregret.core.sums import vecdot
+from dpregret.core.losses import Loss, Losses
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, sphere_blocks
-from dpregret.datasets.losses import Quadratic
-
-
-@dataclass(frozen=True, slots=True)
-class DirectionSquare:
-    """f(x) = (smoothness/2) <direction, x - anchor>^2."""
-
-    kernel: ClassVar[LossKernel] = LossKernel(DIRECTION_SQUARE, "direction", "anchor", constants=("smoothness",))
-    direction: Array
-    anchor: Array
-    smoothness: float
-
-    def value(self, points: Array) -> Array:
-        """f at the points."""
-        value: Array = 0.5 * self.smoothness * vecdot(self.direction, points - self.anchor) ** 2
-        return value
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """f and smoothness <direction, x - anchor> direction."""
-        offset = vecdot(self.direction, points - self.anchor)
-        return 0.5 * self.smoothness * offset**2, self.smoothness * offset[..., None] * self.direction
-
-    def gradient(self, points: Array) -> Array:
-        """Gradient alone."""
-        return self.value_and_gradient(points)[1]
-
-    def prox(self, points: Array, step: float) -> Array:
-        """Point - step smoothness <direction, point - anchor> direction / (1 + step smoothness |direction|^2)."""
-        weight = step * self.smoothness
-        offset = vecdot(self.direction, points - self.anchor) / (1 + weight * vecdot(self.direction, self.direction))
-        moved: Array = points - weight * offset[..., None] * self.direction
-        return moved
-
-    def quadratic_form(self) -> tuple[Array, Array, Array]:
-        """(A, b, c) with f(x) = <x, A x>/2 - <b, x> + c; shapes (runs, d, d), (runs, d), (runs,)."""
-        matrix = self.smoothness * self.direction[..., :, None] * self.direction[..., None, :]
-        linear = matrix @ self.anchor
-        return matrix, linear, 0.5 * linear @ self.anchor
-
-
-@dataclass(frozen=True, slots=True)
-class HalfSpace:
-    """f(x) = max(0, <direction, x - anchor>) / 2."""
-
-    kernel: ClassVar[LossKernel] = LossKernel(HALF_SPACE, "direction", "anchor")
-    direction: Array
-    anchor: Array
-
-    def value(self, points: Array) -> Array:
-        """f at the points."""
-        value: Array = 0.5 * np.maximum(vecdot(self.direction, points - self.anchor), 0.0)
-        return value
-
-    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """f and a subgradient: half the direction beyond the border, 0 on it and before it."""
-        value = self.value(points)
-        return value, 0.5 * (value > 0)[..., None] * self.direction
-
-    def gradient(self, points: Array) -> Array:
-        """Subgradient alone."""
-        return self.value_and_gradient(points)[1]
-
-    def prox(self, points: Array, step: float) -> Array:
-        """The point moved against the direction by step/2, but not beyond the border."""
-        square = vecdot(self.direction, self.direction)
-        beyond = np.maximum(vecdot(self.direction, points - self.anchor), 0.0) / square
-        moved: Array = points - np.minimum(beyond, step / 2)[..., None] * self.direction
-        return moved
+from dpregret.datasets.losses import DirectionSquare, HalfSpace, Quadratic
 
 
 class Realizable(Stream):
@@ -114,7 +44,7 @@ class RealizableQuadratic(Realizable):
         _positive(smoothness)
         reach = domain.reach(domain.target())
         super().__init__(domain, smoothness * reach, smoothness)
-        self.loss = Quadratic(self.anchor, smoothness)
+        self.loss: Any = Quadratic(self.anchor, smoothness)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         yield from repeat([self.loss] * BLOCK)
@@ -128,7 +58,7 @@ class RealizableQuadratic(Realizable):
 class Directions(Realizable):
     """Losses `kind(u_t, *fixed)`, u_t uniform on the unit sphere."""
 
-    kind: ClassVar[type[DirectionSquare | HalfSpace]]
+    kind: ClassVar[Any]
     stochastic = True
 
     @property
@@ -138,7 +68,7 @@ class Directions(Realizable):
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension):
-            yield Series(self.kind, [block], self.fixed)
+            yield Losses(self.kind, [block], self.fixed)
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         wanted, total, done = np.asarray(checkpoints), np.zeros((1, len(generators))), 0

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.losses import Loss, Series
+from dpregret.core.losses import Loss, Losses
 from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
@@ -74,7 +74,7 @@ class SmoothQuadratic(_QuadraticStream):
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension, self.spread):
             block += self.anchor
-            yield Series(Quadratic, [block], [self.strong_convexity])
+            yield Losses(Quadratic, [block], [self.strong_convexity])
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         blocks = sphere_blocks(generators, self.dimension, self.spread)
@@ -103,7 +103,7 @@ class Drift(_QuadraticStream):
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         segment = self.period // DRIFT_CENTERS
-        cycle = [Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)]
+        cycle: list[Any] = [Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)]
         while True:
             for loss in cycle:
                 yield [loss] * segment
@@ -140,7 +140,7 @@ class RandomKink(Stream):
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension):
-            yield Series(DirectionKink, [block], [self.anchor, self.strong_convexity])
+            yield Losses(DirectionKink, [block], [self.anchor, self.strong_convexity])
 
     def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         shift = self.domain.center() - self.anchor
@@ -174,7 +174,7 @@ class FixedNormKink(Stream):
                 raise ValueError(f"option lipschitz must be above mu reach(x0) = {bend:g}, got {lipschitz}")
             weight = lipschitz - bend
         _positive(weight=weight)
-        self.loss = NormKink(weight, anchor, strong_convexity, self.radius)
+        self.loss: Any = NormKink(weight, anchor, strong_convexity, self.radius)
         super().__init__(
             domain,
             strong_convexity=strong_convexity,

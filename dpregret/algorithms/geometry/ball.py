@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,43 @@ from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import BALL, SetKernel
+from dpregret.core.oracles import inner, project, vertex
 from dpregret.core.sums import vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
+
+
+class BallData(NamedTuple):
+    """The ball, for compiled rounds."""
+
+    radius: float
+
+
+@project.add
+def _(ball: BallData, x, s):
+    """Scale to the sphere by radius / max(|x|_2, radius)."""
+    inner(x, x, s[8], s)
+    for r in range(x.shape[1]):
+        s[8, r] = ball.radius / max(np.sqrt(s[8, r]), ball.radius)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] *= s[8, r]
+
+
+@vertex.add
+def _(ball: BallData, cost, x, s):
+    """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
+    inner(cost, cost, s[8], s)
+    for r in range(x.shape[1]):
+        norm = np.sqrt(s[8, r])
+        s[8, r] = -ball.radius / norm if norm > 0.0 else 0.0
+        s[0, r] = ball.radius if norm == 0.0 else 0.0
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = cost[k, r] * s[8, r]
+    for r in range(x.shape[1]):
+        x[0, r] += s[0, r]
 
 
 class Ball(NormBall):
@@ -30,6 +63,11 @@ class Ball(NormBall):
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
+
+    @property
+    def data(self) -> BallData:
+        """The radius."""
+        return BallData(self.radius)
 
     @property
     def vertex_count(self) -> int | float:

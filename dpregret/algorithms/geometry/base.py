@@ -72,6 +72,11 @@ class ConstraintSet(ABC):
             cls.vertex_rule = ConstraintSet.vertex_rule  # type: ignore[method-assign]  # a parent's does what its oracle does
 
     @property
+    def data(self) -> Any:
+        """The set as a NamedTuple, for compiled rounds (dpregret.core.oracles); None where these ask the methods."""
+        return None
+
+    @property
     @abstractmethod
     def vertex_count(self) -> int | float:
         """Number of extreme points; `math.inf` for a curved set."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,40 @@ from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checke
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import BOX, SetKernel
+from dpregret.core.oracles import local_step, project, vertex
+
+
+class BoxData(NamedTuple):
+    """The box, for compiled rounds."""
+
+    lower: float
+    upper: float
+
+
+@project.add
+def _(box: BoxData, x, s):
+    """Clip every coordinate."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = min(max(x[k, r], box.lower), box.upper)
+
+
+@vertex.add
+def _(box: BoxData, cost, x, s):
+    """Lower where the cost is positive, else upper."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = box.lower if cost[k, r] > 0.0 else box.upper
+
+
+@local_step.add
+def _(box: BoxData, weights, radius, length, cost, x, s):
+    """Towards clip(x - radius sign(c)); points are their own weights."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            moved = min(max(weights[k, r] - radius * np.sign(cost[k, r]), box.lower), box.upper)
+            weights[k, r] += length * (moved - weights[k, r])
+            x[k, r] = weights[k, r]
 
 
 class Box(ConstraintSet):
@@ -26,6 +60,11 @@ class Box(ConstraintSet):
         if not (np.isfinite(self.lower) and np.isfinite(self.upper) and self.lower < self.upper):
             raise ValueError(f"the box needs finite lower < upper, not lower={self.lower}, upper={self.upper}")
         self.diameter = (self.upper - self.lower) * float(np.sqrt(self.dimension))
+
+    @property
+    def data(self) -> BoxData:
+        """Its bounds."""
+        return BoxData(self.lower, self.upper)
 
     @property
     def vertex_count(self) -> int | float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,14 +11,62 @@ from dpregret.algorithms.geometry.base import (
     LocalOracle,
     checked_dimension,
 )
-from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.algorithms.geometry.simplex import threshold_from_largest
+from dpregret.algorithms.geometry.simplex import threshold, threshold_from_largest
 from dpregret.core.arrays import Array
 from dpregret.core.kernels import L1_BALL, SetKernel
+from dpregret.core.oracles import local_step, project, vertex
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
+
+
+class L1BallData(NamedTuple):
+    """The l1 ball, for compiled rounds."""
+
+    radius: float
+
+
+@project.add
+def _(ball: L1BallData, x, s):
+    """Soft-threshold by the threshold that makes the l1 norm equal the radius."""
+    sizes, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
+    for r in range(x.shape[1]):
+        norm = 0.0
+        for k in range(x.shape[0]):
+            sizes[k] = abs(x[k, r])
+            norm += sizes[k]
+        if norm > ball.radius:
+            largest, shift = threshold(sizes, ball.radius, kept)
+            for k in range(x.shape[0]):
+                left = min(max((sizes[k] - largest) - shift, 0.0), sizes[k])
+                x[k, r] = left if x[k, r] > 0.0 else -left
+
+
+@vertex.add
+def _(ball: L1BallData, cost, x, s):
+    """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
+    for r in range(x.shape[1]):
+        best = 0
+        for k in range(x.shape[0]):
+            x[k, r] = 0.0
+            best = k if abs(cost[k, r]) > abs(cost[best, r]) else best
+        x[best, r] = np.copysign(ball.radius, -cost[best, r])
+
+
+@local_step.add
+def _(ball: L1BallData, weights, radius, length, cost, x, s):
+    """Towards the weights (2 d, runs) of the signed vertices with mass sqrt(d) radius / R moved to the best one."""
+    d = x.shape[0]
+    scores = np.empty((2 * d, x.shape[1]))
+    for k in range(d):
+        for r in range(x.shape[1]):
+            scores[k, r], scores[d + k, r] = cost[k, r], -cost[k, r]
+    move_towards(weights, scores, min(np.sqrt(float(d)) / ball.radius * radius, 1.0), length)
+    for k in range(d):
+        for r in range(x.shape[1]):
+            x[k, r] = (weights[k, r] - weights[d + k, r]) * ball.radius
 
 
 class L1Ball(NormBall):
@@ -30,6 +78,11 @@ class L1Ball(NormBall):
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
         self._counts = np.arange(1.0, self.dimension + 1.0)
+
+    @property
+    def data(self) -> L1BallData:
+        """The radius."""
+        return L1BallData(self.radius)
 
     @property
     def vertex_count(self) -> int | float:

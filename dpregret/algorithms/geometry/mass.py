@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import inlined
+
+FLOOR = 1e-150  # of weights
 
 
 def move_mass(weights: Array, scores: Array, mass: float | Array) -> Array:
@@ -55,3 +58,59 @@ def _undo_order(ordered: Array, order: np.ndarray[tuple[int, ...], np.dtype[np.i
     result = np.empty_like(ordered)
     np.put_along_axis(result, order, ordered, axis=-1)
     return result
+
+
+@inlined
+def _sift(scores, heap, top, size):
+    """Let the atom at `top` sink in the heap of largest scores, equal ones by their number."""
+    atom = heap[top]
+    while True:
+        child = 2 * top + 1
+        if child >= size:
+            break
+        if child + 1 < size:
+            left, right = heap[child], heap[child + 1]
+            if scores[right] > scores[left] or (scores[right] == scores[left] and right < left):
+                child += 1
+        other = heap[child]
+        if scores[other] < scores[atom] or (scores[other] == scores[atom] and other > atom):
+            break
+        heap[top] = other
+        top = child
+    heap[top] = atom
+
+
+@inlined
+def move_towards(weights, scores, most, step):
+    """weights + step (answer - weights) in columns, the answer with mass `most` moved as in `move_mass`."""
+    atoms = weights.shape[0]
+    column, taken, heap = np.empty(atoms), np.empty(atoms), np.empty(atoms, np.int64)
+    for r in range(weights.shape[1]):
+        best, size, moved, mass = 0, 0, 0.0, most
+        for k in range(atoms):
+            column[k] = scores[k, r]
+            best = k if column[k] <= column[best] else best
+            taken[k] = 0.0
+        if mass < 1.0:
+            for k in range(atoms):
+                if weights[k, r] > 0.0:
+                    heap[size] = k
+                    size += 1
+            for top in range(size // 2 - 1, -1, -1):
+                _sift(column, heap, top, size)
+        else:  # all of it
+            for k in range(atoms):
+                taken[k] = weights[k, r]
+                moved += weights[k, r]
+        while size and mass > 0.0:
+            atom = heap[0]
+            size -= 1
+            heap[0] = heap[size]
+            _sift(column, heap, 0, size)
+            taken[atom] = min(mass, weights[atom, r])
+            moved += taken[atom]
+            mass -= taken[atom]
+        taken[best] -= moved
+        for k in range(atoms):  # none decays to denormal numbers, which cost a processor a hundred times as much
+            left = weights[k, r] - step * taken[k]
+            weights[k, r] = left if left >= FLOOR else 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from dpregret.algorithms.geometry.base import (
     reach_of_binary,
 )
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
-from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.core.arrays import Array
+from dpregret.core.compiled import inlined
 from dpregret.core.kernels import SIMPLEX, SetKernel
+from dpregret.core.oracles import local_step, project, vertex
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -36,6 +38,70 @@ def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[
     return largest, shift
 
 
+class SimplexData(NamedTuple):
+    """The simplex, for compiled rounds."""
+
+    total: float
+
+
+@inlined
+def threshold(sizes, total, kept):
+    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
+    largest = sizes[0]
+    for k in range(1, len(sizes)):
+        largest = max(largest, sizes[k])
+    count, height = 0, 0.0
+    for k in range(len(sizes)):
+        above = sizes[k] - largest
+        if above > -total:
+            kept[count] = above
+            count += 1
+            height += above
+    while True:
+        shift = (height - total) / count
+        before, count, height = count, 0, 0.0
+        for k in range(before):
+            if kept[k] > shift:
+                kept[count] = kept[k]
+                count += 1
+                height += kept[count - 1]
+        if count == before:
+            return largest, shift
+
+
+@project.add
+def _(simplex: SimplexData, x, s):
+    """max(x - threshold, 0) with the threshold that makes the sum one."""
+    column, kept = np.empty(x.shape[0]), np.empty(x.shape[0])
+    for r in range(x.shape[1]):
+        for k in range(x.shape[0]):
+            column[k] = x[k, r]
+        largest, shift = threshold(column, simplex.total, kept)
+        for k in range(x.shape[0]):
+            x[k, r] = max((column[k] - largest) - shift, 0.0)
+
+
+@vertex.add
+def _(simplex: SimplexData, cost, x, s):
+    """The first coordinate of smallest cost."""
+    for r in range(x.shape[1]):
+        best = 0
+        for k in range(x.shape[0]):
+            x[k, r] = 0.0
+            best = k if cost[k, r] < cost[best, r] else best
+        x[best, r] = simplex.total
+
+
+@local_step.add
+def _(simplex: SimplexData, weights, radius, length, cost, x, s):
+    """Towards the point with mass sqrt(d) radius / 2 moved to the best coordinate; points are their own weights."""
+    mass = min(0.5 * np.sqrt(float(x.shape[0])) * radius, 1.0)
+    move_towards(weights, cost, mass, length)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = weights[k, r]
+
+
 class Simplex(FixedSum):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
@@ -46,6 +112,11 @@ class Simplex(FixedSum):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.diameter = float(np.sqrt(2.0))
         self._counts = np.arange(1.0, self.dimension + 1.0)
+
+    @property
+    def data(self) -> SimplexData:
+        """Its sum, 1."""
+        return SimplexData(1.0)
 
     @property
     def vertex_count(self) -> int | float:

@@ -39,21 +39,31 @@ class Terms:
 
 
 class Schedule(ABC):
-    """Step `alpha`, regulariser C0 and gap constant K; the last two are (settings, 1)."""
+    """Step `alpha`, regulariser C0 and gap constant K; the last two are (settings, 1).
+
+    The radius of round t, not yet capped by the diameter, is outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t)
+    with S_t = t + C0; inner and growing are (settings, 1).
+    """
 
     text: str
     alpha: float
     regulariser: Array
     gap: Array
+    inner: Array
+    growing: Array
+    outer: float
     proven = False
     """Whether (*) holds, so that the guarantee does."""
 
     def __init__(self, terms: Terms):
         self.terms, self.square = terms, terms.ratio**2
 
-    @abstractmethod
     def radius(self, now: int) -> Array:
-        """r_t in round `now`, (settings, 1), not yet capped by the diameter."""
+        """r_t in round `now`, (settings, 1)."""
+        curvature = now + self.regulariser
+        growth = np.sqrt(curvature / (curvature - 1))
+        shrunk: Array = self.outer * (self.inner + self.growing * growth) / (self.terms.strong_convexity * curvature)
+        return shrunk
 
 
 class Unsquared(Schedule):
@@ -75,13 +85,17 @@ class Unsquared(Schedule):
         clean = np.where(terms.noise > 0, 35.4, 26.0) * self.square * terms.lipschitz
         self.gap = np.maximum(clean, 7.1 * (1 + terms.ratio) * terms.noise)
 
-    def radius(self, now: int) -> Array:
-        """sqrt(2) (sqrt(2) L + K sqrt(S_t / S_{t-1})) / (mu S_t)."""
-        curvature = now + self.regulariser
-        growth = np.sqrt(curvature / (curvature - 1))
-        reach = math.sqrt(2) * self.terms.lipschitz + self.gap * growth
-        shrunk: Array = math.sqrt(2) * reach / (self.terms.strong_convexity * curvature)
-        return shrunk
+    outer = math.sqrt(2)
+
+    @property
+    def inner(self) -> Array:  # type: ignore[override]
+        """Of sqrt(2) (sqrt(2) L + K sqrt(S_t / S_{t-1})) / (mu S_t)."""
+        return np.full_like(self.gap, math.sqrt(2) * self.terms.lipschitz)
+
+    @property
+    def growing(self) -> Array:  # type: ignore[override]
+        """K."""
+        return self.gap
 
 
 class Proved(Unsquared):
@@ -114,10 +128,8 @@ class Practical(Schedule):
         self.alpha = 1 / (2 * self.square)
         self.regulariser, self.gap = np.ones_like(terms.noise), np.zeros_like(terms.noise)
 
-    def radius(self, now: int) -> Array:
-        """(rho^2 L + N) / (mu (t + 1))."""
-        drift = self.square * self.terms.lipschitz + self.terms.noise
-        return drift / (self.terms.strong_convexity * (now + 1))
+        self.inner, self.growing = self.square * terms.lipschitz + terms.noise, np.zeros_like(terms.noise)
+        self.outer = 1.0  # the radius is (rho^2 L + N) / (mu (t + 1))
 
 
 class Paper(Schedule):
@@ -133,11 +145,8 @@ class Paper(Schedule):
         window = 2 * self.alpha / (1 - self.alpha) * terms.window_constant
         self.gap = 26 * self.square * self.surrogate * (1 + window)
 
-    def radius(self, now: int) -> Array:
-        """sqrt(4 eta_t / (mu (t + C0))) + 2 (L + mu D) / (mu (t + C0)) with eta_t = C1^2 / (mu (t + C0))."""
-        mu, lipschitz, diameter = self.terms.strong_convexity, self.terms.lipschitz, self.terms.diameter
-        shrunk: Array = 2 * (self.gap + lipschitz + mu * diameter) / (mu * (now + self.regulariser))
-        return shrunk
+        # sqrt(4 eta_t / (mu (t + C0))) + 2 (L + mu D) / (mu (t + C0)) with eta_t = C1^2 / (mu (t + C0))
+        self.inner, self.growing, self.outer = self.gap + self.surrogate, np.zeros_like(terms.noise), 2.0
 
 
 class Printed(Paper):

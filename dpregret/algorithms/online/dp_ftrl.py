@@ -25,14 +25,15 @@ Deviations  corrected: lambda = max(4 beta, (8 beta T V / D^2)^(1/3)), which min
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.algorithms.rounds import Regularised
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, step
 
 MULTIPLES = {
     "lambda-sixteenth": 1 / 16,
@@ -46,11 +47,29 @@ MULTIPLES = {
 """Variants that play a multiple of the corrected lambda: they tell whether it is the best one."""
 
 
+class Regularised(NamedTuple):
+    """total (d, runs): s_t; start (d,): x_0; regularisation: lambda."""
+
+    total: Array
+    start: Array
+    regularisation: float
+
+
+@step.add
+def _(leader: Regularised, loss, domain, t, x, gradient, noise, s):
+    """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            leader.total[k, r] += gradient[k, r]  # line 3
+            released = leader.total[k, r] + noise[k, r]  # line 4
+            x[k, r] = leader.start[k] - released / leader.regularisation  # line 5
+    project(domain, x, s)
+
+
 class FollowTheRegularisedLeader(Learner):
     """What both regularisations share (see dp_ftrl_lipschitz.py). `regularisation` is lambda, one a setting."""
 
     regularisation: Array
-    kernel = Regularised()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
@@ -59,8 +78,6 @@ class FollowTheRegularisedLeader(Learner):
         scales = [self.node_scale(setting.budget, sums.nodes_per_item) for setting in settings]
         dimension = problem.domain.dimension
         self.noise_plan = NoisePlan("gaussian", [sums] * len(settings), scales, 2 * self.lipschitz, dimension)
-        self.start = self.point.copy()
-        self.gradient_sum = np.zeros_like(self.point)
 
     def node_scale(self, budget: Budget, nodes: float) -> float:
         """Standard deviation of a node's noise."""
@@ -72,12 +89,10 @@ class FollowTheRegularisedLeader(Learner):
         after = np.square(self.noise_plan.expected_norm(rounds))
         return np.concatenate([np.zeros((len(after), 1)), after[:, :-1]], axis=1)
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 2
-        """x_(t+1) = Proj(x_0 - (s_t + b_t) / lambda)."""
-        assert noise is not None
-        self.gradient_sum += gradient  # line 3
-        released = self.gradient_sum + noise  # line 4
-        self.point = self.domain.project(self.start - released / self.regularisation[:, None, None])  # line 5
+    def state(self, setting: int, runs: int) -> Any:
+        """No gradient yet."""
+        start = self.point[setting, 0].copy()
+        return Regularised(np.zeros((len(start), runs)), start, float(self.regularisation[setting]))
 
     def displacement(self, rounds: int) -> Array:
         """sqrt(V_t) / lambda."""

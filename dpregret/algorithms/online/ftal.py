@@ -10,13 +10,32 @@ Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{
             noise in G_t: be-the-leader with gradients at the played points, and a projection is a contraction.
 """
 
-from typing import ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss
-from dpregret.algorithms.rounds import Leader, Step
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, step
+
+
+class Leader(NamedTuple):
+    """total (d, runs): sum of points and of -gradients / mu. averaged: False where a box is printed without 1/t."""
+
+    total: Array
+    mu: float
+    averaged: bool
+
+
+@step.add
+def _(leader: Leader, loss, domain, t, x, gradient, noise, s):
+    """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t ); lines of Lou & Cheung 2020, Alg. 1."""
+    mu, total, over = leader.mu, leader.total, t if leader.averaged else 1.0
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            total[k, r] = (total[k, r] + x[k, r]) - gradient[k, r] / mu  # line 2, and the sum of line 3
+            x[k, r] = (total[k, r] - noise[k, r] / mu) / over  # line 3
+    project(domain, x, s)  # lines 3, 4
 
 
 class FollowTheApproximateLeader(Learner):
@@ -30,19 +49,10 @@ class FollowTheApproximateLeader(Learner):
         variants={"plain": "as published"},
         private=False,
     )
-    kernel: ClassVar[Step] = Leader()
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
-        self.point = self.domain.project(self.leader(gradient, noise) / self.round)
-
-    def leader(self, gradient: Array, noise: Array | None) -> Array:
-        """sum_{s<=t} x_s - (G_t + z_t) / mu: t times the leader of the whole space."""
-        if self.round == 1:
-            self.total = np.zeros_like(self.point)
-        self.total += self.point
-        self.total -= gradient / self.strong_convexity
-        return self.total if noise is None else self.total - noise / self.strong_convexity
+    def state(self, setting: int, runs: int) -> Any:
+        """Nothing summed yet."""
+        return Leader(np.zeros((self.domain.dimension, runs)), self.strong_convexity, True)
 
     def bound(self, rounds: int) -> Array:
         """The guarantee of the module."""

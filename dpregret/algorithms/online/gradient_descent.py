@@ -8,11 +8,52 @@ Guarantee   Gradient descent: regret <= (L^2 / (2 mu)) (1 + ln T). Frank-Wolfe: 
             knows the horizon, not mu: eta = D / (2 L T^(3/4)).
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss
-from dpregret.algorithms.rounds import ConditionalGradient, Descent
+from dpregret.algorithms.learner import Card, Learner
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, step, vertex
+
+
+class Descent(NamedTuple):
+    """Steps of size 1 / (mu t)."""
+
+    mu: float
+
+
+@step.add
+def _(learner: Descent, loss, domain, t, x, gradient, noise, s):
+    """x_{t+1} = Proj(x_t - g_t / (mu t))."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] -= gradient[k, r] / (learner.mu * t)
+    project(domain, x, s)
+
+
+class ConditionalGradient(NamedTuple):
+    """total (d, runs): G_t; slope, corner (d, runs): room; start (d,): x_1; eta."""
+
+    total: Array
+    slope: Array
+    corner: Array
+    start: Array
+    eta: float
+
+
+@step.add
+def _(learner: ConditionalGradient, loss, domain, t, x, gradient, noise, s):
+    """v_t = LO(eta G_t + 2 (x_t - x_1)), then min(1, 2 / sqrt(t)) of the way to it."""
+    length = min(1.0, 2.0 / np.sqrt(t))
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            learner.total[k, r] += gradient[k, r]
+            learner.slope[k, r] = learner.eta * learner.total[k, r] + 2.0 * (x[k, r] - learner.start[k])
+    vertex(domain, learner.slope, learner.corner, s)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] += length * (learner.corner[k, r] - x[k, r])
 
 
 class OnlineGradientDescent(Learner):
@@ -26,11 +67,10 @@ class OnlineGradientDescent(Learner):
         variants={"plain": "as published"},
         private=False,
     )
-    kernel = Descent()
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """One projected gradient step of size 1 / (mu t)."""
-        self.point = self.domain.project(self.point - gradient / (self.strong_convexity * self.round))
+    def state(self, setting: int, runs: int) -> Any:
+        """The point is all."""
+        return Descent(self.strong_convexity)
 
     def bound(self, rounds: int) -> Array:
         """(L^2 / (2 mu)) (1 + ln t)."""
@@ -51,14 +91,10 @@ class OnlineFrankWolfe(Learner):
         private=False,
         anytime=False,
     )
-    kernel = ConditionalGradient()
+    oracle = "vertex"
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """One conditional gradient step."""
-        if self.round == 1:
-            self.start, self.gradient_sum = self.point, np.zeros_like(self.point)
-        self.gradient_sum += gradient
+    def state(self, setting: int, runs: int) -> Any:
+        """No gradient yet."""
         eta = self.domain.diameter / (2 * self.lipschitz * self.horizon**0.75)
-        slope = eta * self.gradient_sum + 2 * (self.point - self.start)
-        step = min(1.0, 2 / np.sqrt(self.round))
-        self.point = self.point + step * (self.domain.linear_oracle(slope) - self.point)
+        room = np.zeros((3, self.domain.dimension, runs))
+        return ConditionalGradient(room[0], room[1], room[2], self.point[setting, 0].copy(), float(eta))

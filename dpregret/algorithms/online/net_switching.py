@@ -16,12 +16,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Domain, Loss, Problem, Setting
-from dpregret.algorithms.online.net_kernels import ALONG, add_losses
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.arrays import Array
-from dpregret.core.kernels import packed
+from dpregret.core.compiled import specialised
+from dpregret.core.losses import Losses, laid_out, lay_out
+from dpregret.core.oracles import SCRATCH, slope_at
 
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""
@@ -62,20 +63,16 @@ class NetExperts(SwitchingLearner):
         self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
 
     def count(self, loss: Loss) -> Array:
-        """Losses of all points of the net, once for all settings; compiled where they have a kernel."""
-        told = packed([loss], self.net.shape[1])
-        if told is not None and told.code in ALONG:
-            vectors = np.broadcast_to(told.vectors[0], (self.sums.shape[1], self.net.shape[1]))
-            add_losses(told.code, vectors.T.copy(), told.anchor, told.constants[0], self.unit, self.net, self.sums)
+        """Losses of all points of the net, once for all settings."""
+        if type(loss) in slope_at.kinds:
+            alike = Losses.alike(loss, 1)
+            told = laid_out(alike.kind, alike.rows(), alike.shared, self.sums.shape[1])
+            specialised(add_losses, alike.kind)(*told, self.unit, self.net, self.sums)
         else:
-            self.count_plainly(loss)
+            for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
+                losses = loss.value(self.net[first : first + self.some, None]) / self.unit
+                self.sums[first : first + self.some] += np.clip(losses, 0.0, 1.0, out=losses)
         return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
-
-    def count_plainly(self, loss: Loss) -> None:
-        """The definition."""
-        for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
-            losses = loss.value(self.net[first : first + self.some, None]) / self.unit
-            self.sums[first : first + self.some] += np.clip(losses, 0.0, 1.0, out=losses)
 
     def move(self, setting: int, run: int) -> None:
         """The exponential mechanism over the net."""
@@ -88,6 +85,20 @@ class NetExperts(SwitchingLearner):
     def bound(self, rounds: int) -> Array:
         """L D times the bound of Algorithm 1 over the net, at the horizon."""
         return np.array([[self.unit * plan.bound()] * rounds for plan in self.plans])
+
+
+def add_losses(loss, held, rows, unit, net, sums):
+    """sums (N, runs) += f(net) / unit, clipped to [0, 1]; net (N, d). See core.losses.laid_out."""
+    runs, d = sums.shape[1], net.shape[1]
+    x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    lay_out(rows, held, 0, 0)
+    for each in range(len(net)):
+        for k in range(d):
+            for r in range(runs):
+                x[k, r] = net[each, k]
+        slope_at(loss, x, gradient, value, s)
+        for r in range(runs):
+            sums[each, r] += min(max(value[r] / unit, 0.0), 1.0)
 
 
 def covering(domain: Domain, radius: float) -> Array:

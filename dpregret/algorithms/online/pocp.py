@@ -24,15 +24,59 @@ Deviations  The implicit step is the projection of the proximal point, not the p
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
-from dpregret.algorithms.rounds import Explicit, Implicit
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, prox_at, slope_at, step
 
 VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
+
+
+class Implicit(NamedTuple):
+    """hidden (d, runs): the point that is kept."""
+
+    hidden: Array
+    mu: float
+
+
+class Explicit(NamedTuple):
+    """hidden, gradient (d, runs), value (runs,): the point that is kept, and room for the loss there."""
+
+    hidden: Array
+    gradient: Array
+    value: Array
+    mu: float
+    delay: float
+
+
+@step.add
+def _(learner: Implicit, loss, domain, t, x, gradient, noise, s):
+    """A hidden proximal step, then one release with standard deviation beta / t."""
+    prox_at(loss, learner.hidden, 1.0 / (learner.mu * t), s)
+    project(domain, learner.hidden, s)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = learner.hidden[k, r] + noise[k, r] / t
+    project(domain, x, s)
+
+
+@step.add
+def _(learner: Explicit, loss, domain, t, x, gradient, noise, s):
+    """A hidden gradient step, then the same release."""
+    slope_at(loss, learner.hidden, learner.gradient, learner.value, s)
+    eta = 1.0 / (learner.mu * (t + learner.delay))
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            learner.hidden[k, r] -= learner.gradient[k, r] * eta
+    project(domain, learner.hidden, s)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = learner.hidden[k, r] + noise[k, r] / t
+    project(domain, x, s)
 
 
 class PocpIgd(Learner):
@@ -46,11 +90,10 @@ class PocpIgd(Learner):
         variants=VARIANTS,
         anytime=False,
     )
-    kernel = Implicit()
+    calls = 2
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        self.hidden = self.point
         sensitivity = 2 * problem.lipschitz / problem.strong_convexity
         mechanisms = [NoisePerPrefix(problem.horizon)] * len(settings)
         if variant == "printed":
@@ -59,18 +102,13 @@ class PocpIgd(Learner):
             scales = [calibrate("gaussian", setting.budget, sensitivity, problem.horizon) for setting in settings]
         self.noise_plan = NoisePlan("gaussian", mechanisms, scales, sensitivity, problem.domain.dimension)
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """Hidden step, then one release with standard deviation beta / t."""
-        self.hidden = self._step(loss)
-        released = self.hidden if noise is None else self.hidden + noise / self.round
-        self.point = self.domain.project(released)
+    def state(self, setting: int, runs: int) -> Any:
+        """The first point."""
+        return Implicit(np.tile(self.point[setting, 0][:, None], (1, runs)), self.strong_convexity)
 
     def displacement(self, rounds: int) -> Array:
         """beta sqrt(d) / t: the noise is added to the point itself."""
         return self.strong_convexity * super().displacement(rounds)
-
-    def _step(self, loss: Loss) -> Array:
-        return self.domain.project(loss.prox(self.hidden, 1 / (self.strong_convexity * self.round)))
 
 
 class PocpGiga(PocpIgd):
@@ -83,12 +121,12 @@ class PocpGiga(PocpIgd):
         reference="Generalised infinitesimal gradient ascent",
         needs=frozenset({"smooth"}),
     )
-    kernel = Explicit()
 
-    def _step(self, loss: Loss) -> Array:
-        delay = math.ceil(self.problem.smoothness / self.strong_convexity) - 1
-        eta = 1 / (self.strong_convexity * (self.round + delay))
-        return self.domain.project(self.hidden - eta * loss.gradient(self.hidden))
+    def state(self, setting: int, runs: int) -> Any:
+        """The first point."""
+        hidden = super().state(setting, runs).hidden
+        delay = float(math.ceil(self.problem.smoothness / self.strong_convexity) - 1)
+        return Explicit(hidden, np.zeros_like(hidden), np.zeros(runs), self.strong_convexity, delay)
 
 
 def printed_factor(horizon: int, budget: Budget) -> float:

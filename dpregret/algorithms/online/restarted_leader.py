@@ -15,23 +15,48 @@ Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
-from dpregret.algorithms.rounds import Restarted, Step
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, step
+
+
+class Restarted(NamedTuple):
+    """total, begun (d, runs): sum of the block's points and -gradients / mu, the noise when it began; start (d,)."""
+
+    total: Array
+    begun: Array
+    start: Array
+    mu: float
+    length: float
+
+
+@step.add
+def _(leader: Restarted, loss, domain, t, x, gradient, noise, s):
+    """One round of a block."""
+    mu, total, begun = leader.mu, leader.total, leader.begun
+    position = (t - 1.0) % leader.length + 1.0  # line 3
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            total[k, r] += x[k, r] - gradient[k, r] / mu  # line 2
+            x[k, r] = (total[k, r] - (noise[k, r] - begun[k, r]) / mu) / position
+    project(domain, x, s)  # line 5
+    if position == leader.length:  # line 4
+        for k in range(x.shape[0]):
+            for r in range(x.shape[1]):
+                total[k, r], begun[k, r], x[k, r] = 0.0, noise[k, r], leader.start[k]
 
 
 class RestartedLeader(FollowTheApproximateLeader):
-    """State of a block: the sum of its points and gradients, the noise when it began, its rounds so far."""
+    """FTAL that starts anew."""
 
-    kernel: ClassVar[Step] = Restarted()
     card = Card(
         name="restarted-ftal",
         title="restarted FTAL",
@@ -46,21 +71,11 @@ class RestartedLeader(FollowTheApproximateLeader):
         self.blocks = [BlockTrees(setting.window) for setting in settings]
         self.noise_plan = gradient_sums("gaussian", self.blocks, problem, settings)
         self.lengths = np.array([setting.window for setting in settings])
-        self.start = self.point.copy()
-        self.total = np.zeros_like(self.point)
-        self.begun = np.zeros_like(self.point)
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 1
-        """One round of every block length."""
-        assert noise is not None
-        position = (self.round - 1) % self.lengths + 1  # line 3
-        self.total += self.point - gradient / self.strong_convexity  # line 2
-        leader = self.total - (noise - self.begun) / self.strong_convexity
-        self.point = self.domain.project(leader / position[:, None, None])  # line 5
-        for setting in np.flatnonzero(position == self.lengths):  # line 4
-            self.total[setting] = 0.0
-            self.begun[setting] = noise[setting]
-            self.point[setting] = self.start[setting]
+    def state(self, setting: int, runs: int) -> Any:
+        """A block that begins."""
+        total, begun = np.zeros((2, self.domain.dimension, runs))
+        return Restarted(total, begun, self.point[setting, 0].copy(), self.strong_convexity, float(self.lengths[setting]))
 
     def block_noise(self, rounds: int) -> Array:
         """Root of E|z_t - z_b|^2 in rounds 1..rounds, (settings, rounds)."""

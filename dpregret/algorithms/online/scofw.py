@@ -12,18 +12,52 @@ Guarantee   Without noise that of Wan & Zhang; none is proved for the private ve
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.algorithms.rounds import FrankWolfe
 from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.core.oracles import inner, step, vertex
+
+TINY = float(np.finfo(float).tiny)
 
 VARIANTS = {"corrected": "tight calibration"}
+
+
+class FrankWolfe(NamedTuple):
+    """gradients, points (d, runs): sums over rounds; slope, direction (d, runs), descent (runs,): room."""
+
+    gradients: Array
+    points: Array
+    slope: Array
+    direction: Array
+    descent: Array
+    mu: float
+
+
+@step.add
+def _(learner: FrankWolfe, loss, domain, t, x, gradient, noise, s):
+    """One Frank-Wolfe step with exact line search on the (private) F_t."""
+    mu, slope, direction, descent = learner.mu, learner.slope, learner.direction, learner.descent
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            learner.gradients[k, r] += gradient[k, r]
+            learner.points[k, r] += x[k, r]
+            slope[k, r] = (learner.gradients[k, r] + noise[k, r]) + mu * (t * x[k, r] - learner.points[k, r])
+    vertex(domain, slope, direction, s)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            direction[k, r] -= x[k, r]
+    inner(slope, direction, descent, s)
+    inner(direction, direction, s[8], s)
+    for r in range(x.shape[1]):
+        s[8, r] = min(max(-descent[r] / max(mu * t * s[8, r], TINY), 0.0), 1.0)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] += s[8, r] * direction[k, r]
 
 
 class StronglyConvexFrankWolfe(Learner):
@@ -37,25 +71,12 @@ class StronglyConvexFrankWolfe(Learner):
         variants={"plain": "as published"},
         private=False,
     )
-    kernel = FrankWolfe()
+    oracle = "vertex"
 
-    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
-        super().__init__(problem, settings, runs, variant)
-        self.gradient_sum = np.zeros_like(self.point)
-        self.point_sum = np.zeros_like(self.point)
-
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """One Frank-Wolfe step with exact line search on the (private) F_t."""
-        self.gradient_sum += gradient
-        self.point_sum += self.point
-        slope = self.gradient_sum + self.strong_convexity * (self.round * self.point - self.point_sum)
-        if noise is not None:
-            slope += noise
-        direction = self.domain.linear_oracle(slope) - self.point
-        descent = -vecdot(slope, direction)
-        curvature = self.strong_convexity * self.round * vecdot(direction, direction)
-        step = np.clip(descent / np.maximum(curvature, np.finfo(float).tiny), 0.0, 1.0)
-        self.point = self.point + step[..., None] * direction
+    def state(self, setting: int, runs: int) -> Any:
+        """Nothing summed yet."""
+        sums = np.zeros((4, self.domain.dimension, runs))
+        return FrankWolfe(sums[0], sums[1], sums[2], sums[3], np.zeros(runs), self.strong_convexity)
 
 
 class WdpScofwGaussian(StronglyConvexFrankWolfe):

@@ -8,12 +8,28 @@ Guarantee   Srebro, Sridharan & Tewari 2010, with constants: |g|^2 <= 2 beta l f
 
 import math
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.algorithms.rounds import ConstantDescent
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import project, step
+
+
+class ConstantDescent(NamedTuple):
+    """Steps of one size."""
+
+    eta: float
+
+
+@step.add
+def _(learner: ConstantDescent, loss, domain, t, x, gradient, noise, s):
+    """x_(t+1) = Proj(x_t - eta g_t)."""
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] -= gradient[k, r] * learner.eta
+    project(domain, x, s)
 
 
 class SmallLossDescent(Learner):
@@ -29,7 +45,6 @@ class SmallLossDescent(Learner):
         needs=frozenset({"smooth", "best-loss"}),
         convex=True,
     )
-    kernel = ConstantDescent()
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
@@ -37,9 +52,9 @@ class SmallLossDescent(Learner):
         self.best_loss = problem.best_loss or 0.0
         self.eta = 1 / (beta + math.sqrt(beta**2 + 2 * beta * self.best_loss / problem.domain.diameter**2))
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
-        """One projected step."""
-        self.point = self.domain.project(self.point - self.eta * gradient)
+    def state(self, setting: int, runs: int) -> Any:
+        """The point is all."""
+        return ConstantDescent(self.eta)
 
     def bound(self, rounds: int) -> Array:
         """(L* + D^2/(2 eta)) / (1 - eta beta) - L*, the same for every number of rounds."""

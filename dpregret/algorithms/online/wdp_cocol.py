@@ -32,25 +32,67 @@ Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.algorithms.rounds import Local
 from dpregret.core.arrays import Array
+from dpregret.core.oracles import local_step, step
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
+
+
+class Local(NamedTuple):
+    """gradients, points, cost (d, runs): sums over rounds, and room; weights (k, runs): of the oracle; start (d,).
+
+    alpha, regulariser: step and C0. inner, gap, outer: the radius is outer (inner + gap sqrt(S_t / S_{t-1})) / (mu S_t)
+    with S_t = t + C0, and at most the diameter. printed: whether line 7 is as printed.
+    """
+
+    gradients: Array
+    points: Array
+    cost: Array
+    weights: Array
+    start: Array
+    mu: float
+    diameter: float
+    alpha: float
+    regulariser: float
+    inner: float
+    gap: float
+    outer: float
+    printed: bool
+
+
+@step.add
+def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
+    """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
+    mu, regulariser, cost = learner.mu, learner.regulariser, learner.cost
+    curvature = t + regulariser
+    growth = np.sqrt(curvature / (curvature - 1.0))
+    radius = min(learner.diameter, learner.outer * (learner.inner + learner.gap * growth) / (mu * curvature))  # line 6
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            learner.gradients[k, r] += gradient[k, r]
+            learner.points[k, r] += x[k, r]
+            private_sum = learner.gradients[k, r] + noise[k, r]  # line 5
+            anchors = learner.points[k, r] + regulariser * learner.start[k]
+            if learner.printed:
+                cost[k, r] = anchors - private_sum / mu
+            else:  # the gradient at x_t of the private F_t
+                cost[k, r] = private_sum + mu * (curvature * x[k, r] - anchors)
+    local_step(domain, learner.weights, radius, learner.alpha, cost, x, s)  # lines 7, 8, 9
 
 
 class LocalOracleFtal(Learner):
     """LLOO-FTAL of Garber & Hazan 2016, without privacy; subclasses add a noise plan."""
 
     distribution: ClassVar[NoiseDistribution] = "gaussian"
-    kernel = Local()
+    oracle = "local"
     card = Card(
         name="lloo-ftal",
         title="LLOO-FTAL",
@@ -63,35 +105,25 @@ class LocalOracleFtal(Learner):
 
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
-        self.oracle = problem.domain.local_oracle()
-        self.start = self.point
-        self.weights = self.oracle.lift(self.point)
-        self.gradient_sum = np.zeros_like(self.point)
-        self.point_sum = np.zeros_like(self.point)
+        self.local = problem.domain.local_oracle()
         self.schedule = SCHEDULES.get(variant, Practical)(self._terms())  # lines 1, 2, 3
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
-        """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
-        self.gradient_sum += gradient
-        self.point_sum += self.point
-        private_sum = self.gradient_sum if noise is None else self.gradient_sum + noise  # line 5
-        radius = np.minimum(self.domain.diameter, self.schedule.radius(self.round))  # line 6
-        answer = self.oracle.answer(self.weights, radius, self._cost(private_sum))  # line 7
-        self.weights = self.weights + self.schedule.alpha * (answer - self.weights)  # line 8
-        self.point = self.oracle.point(self.weights)  # line 9
-
-    def _cost(self, private_sum: Array) -> Array:
-        """Gradient at x_t of the private F_t, or what line 7 prints in its place."""
-        regulariser = self.schedule.regulariser[..., None]
-        anchors = self.point_sum + regulariser * self.start
-        if self.variant == "printed":
-            return anchors - private_sum / self.strong_convexity
-        return private_sum + self.strong_convexity * ((self.round + regulariser) * self.point - anchors)
+    def state(self, setting: int, runs: int) -> Any:
+        """Nothing summed yet."""
+        start, schedule = self.point[setting, 0].copy(), self.schedule
+        sums = np.zeros((3, len(start), runs))
+        weights = np.tile(self.local.lift(start[None])[0][:, None], (1, runs))
+        radius = (float(each[setting, 0]) for each in (schedule.regulariser, schedule.inner, schedule.growing))
+        regulariser, inner, growing = radius
+        return Local(
+            sums[0], sums[1], sums[2], weights, start, self.strong_convexity, float(self.domain.diameter), float(schedule.alpha),
+            regulariser, inner, growing, schedule.outer, self.variant == "printed",
+        )  # fmt: skip
 
     def _terms(self) -> Terms:
         """N is the root mean square of |z_t| at its largest over all rounds."""
         lipschitz, mu, diameter = self.lipschitz, self.strong_convexity, self.domain.diameter
-        plan, ratio = self.noise_plan, self.oracle.ratio
+        plan, ratio = self.noise_plan, self.local.ratio
         if plan is None:
             nothing = np.zeros((len(self.settings), 1))
             return Terms(lipschitz, mu, diameter, ratio, noise=nothing, window_constant=nothing)

@@ -20,15 +20,14 @@ Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.algorithms.rounds import Leader
 from dpregret.core.arrays import Array
 
 VARIANTS = {
@@ -42,7 +41,6 @@ class WdpCocopGamma(FollowTheApproximateLeader):
     """Option I: norm-Gamma noise, pure window epsilon-DP."""
 
     distribution: ClassVar[NoiseDistribution] = "gamma"
-    kernel = Leader()
     card = Card(
         name="wdp-cocop-gamma",
         title="WDP-COCOP (Gamma)",
@@ -58,10 +56,9 @@ class WdpCocopGamma(FollowTheApproximateLeader):
         printed = variant.startswith("printed")
         self.noise_plan = gradient_sums(self.distribution, sums, problem, settings, printed)
 
-    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 1
-        """One round of Alg. 1."""
-        leader = self.leader(gradient, noise)  # line 2, and the sum of line 3
-        self.point = self.domain.project(leader if self.variant == "printed" else leader / self.round)  # lines 3, 4
+    def state(self, setting: int, runs: int) -> Any:
+        """That of FTAL, whose round is that of Alg. 1."""
+        return super().state(setting, runs)._replace(averaged=self.variant != "printed")
 
     def bound(self, rounds: int) -> Array:
         """That of ftal.py; NaN for the printed step."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from types import MappingProxyType
 
 import numpy as np
@@ -22,8 +23,7 @@ from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
-from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeSquared
-from dpregret.datasets.realizable import DirectionSquare
+from dpregret.datasets.losses import DirectionKink, DirectionSquare, Quadratic, RidgeSquared
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audits.switching import restless
 
@@ -33,24 +33,24 @@ SOME_WINDOWS = 3 * WINDOW - 5
 """Rounds of learners that forget: an item's window ends in another one than it began in, and not where that ends."""
 
 
-def _kink(side: float) -> Loss:
+def _kink(side: float) -> Any:
     return DirectionKink(np.ones(1), np.full(1, side), MU)
 
 
-def _quadratic(side: float) -> Loss:
+def _quadratic(side: float) -> Any:
     return Quadratic(np.full(1, side), 1.0)
 
 
-def _flat(side: float) -> Loss:
+def _flat(side: float) -> Any:
     return Quadratic(np.full(1, side / FLAT), FLAT)
 
 
-def _squared(side: float) -> Loss:
+def _squared(side: float) -> Any:
     """Features beside the label decide: (v, y) = (1, +-1), and (0, 0) between them."""
     return RidgeSquared(np.full(1, abs(side)), np.array(side), MU)
 
 
-def _square(side: float) -> Loss:
+def _square(side: float) -> Any:
     """Its sums are quadratic forms, run by run."""
     return DirectionSquare(np.ones((1, 1)), np.full(1, side), 1.0)
 

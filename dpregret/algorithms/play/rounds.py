@@ -1,0 +1,156 @@
+"""Learners whose round is written as plain loops, at play: tiles of runs, each with its part of the learner's state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from dpregret.algorithms.geometry import CountedSet
+from dpregret.algorithms.play import kernel
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import specialised
+from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
+from dpregret.core.oracles import asked, local_step, project, vertex
+
+NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
+FEWEST, MOST = 16, 128  # runs of a tile
+PRICED = 0.002  # CPU seconds spent on pricing an oracle
+ASKED = {
+    "project": (project, kernel.ask_project, "projections"),
+    "vertex": (vertex, kernel.ask_vertex, "linear_oracles"),
+    "local": (local_step, kernel.ask_local, "local_oracles"),
+}
+"""What a learner's `oracle` names: the function, what prices it, and its tally of a counted set."""
+ORACLES = {"project", "linear_oracle", "local_oracle"}
+
+
+@dataclass
+class Tile:
+    """Some runs of a setting. state: the learner's; x (d, runs): their points; sums (2, runs): see `play_rounds`."""
+
+    setting: int
+    first: int
+    state: Any
+    x: Array
+    sums: Array
+
+
+class _Part:
+    """A loss without a text of its own, for some of its runs."""
+
+    def __init__(self, loss: Loss, first: int, runs: int):
+        self.loss, self.first, self.runs = loss, first, runs
+
+    def prox(self, points: Array, step: float) -> Array:
+        """That of the whole loss, of the points of these runs."""
+        every = np.zeros((self.runs, points.shape[1]))
+        every[self.first : self.first + len(points)] = points
+        return self.loss.prox(every, step)[self.first : self.first + len(points)]
+
+
+class CompiledRounds:
+    """The rounds of one learner."""
+
+    def __init__(self, learner: Any):
+        self.learner = learner
+        domain = learner.domain
+        inner: Any = data_of(domain.inner) if type(domain) is CountedSet else None
+        self.oracle, self.serve, tally = ASKED[learner.oracle]
+        self.tally: Any = getattr(domain, tally, None)
+        self.counted = inner is not None and type(inner) in self.oracle.kinds
+        self.held = learner.local if learner.oracle == "local" else domain
+        self.domain = inner if self.counted else asked(self.held)
+        settings, runs, d = learner.point.shape
+        wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d)))
+        self.tiles = []
+        for setting in range(settings):
+            for first in range(0, runs, wide):
+                x = np.ascontiguousarray(learner.point[setting, first : first + wide].T)
+                state = learner.state(setting, x.shape[1])
+                self.tiles.append(Tile(setting, first, state, x, np.zeros((2, x.shape[1]))))
+        self.rows, self.pricing = 0, 0.0
+
+    def play(
+        self, losses: Losses, done: int, units: Sequence[Array], scales: Sequence[float], begun: int, sums: Array
+    ) -> None:
+        """Play some rounds after the first `done`.
+
+        units: noise before scaling, (runs, rounds, d) a setting, from round `begun` on; sums (2, settings, runs): of
+        losses and of |noise|, added to.
+        """
+        rows = losses.rows() or NO_ROWS
+        for tile in self.tiles:
+            loss, held, _ = laid_out(losses.kind, rows if losses.own else (), losses.shared, tile.x.shape[1])
+            own = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
+            tile.sums[...] = own
+            specialised(kernel.play_rounds, type(tile.state), losses.kind, type(self.domain))(
+                tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting]), begun,
+                tile.first, done, len(losses), tile.x, tile.sums[0], tile.sums[1],
+            )  # fmt: skip
+            own[...] = tile.sums
+        self._count(len(losses))
+
+    def observe(self, loss: Any, gradient: Array, noise: Array | None) -> None:
+        """Play one round with the gradients and the noise of all settings and runs."""
+        shape = self.learner.point.shape
+        slopes = np.ascontiguousarray(np.broadcast_to(gradient, shape), dtype=np.float64)
+        noises = np.zeros(shape) if noise is None else np.ascontiguousarray(np.broadcast_to(noise, shape), dtype=np.float64)
+        alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
+        for tile in self.tiles:
+            if alike is not None:
+                made, held, rows = laid_out(alike.kind, alike.rows(), alike.shared, tile.x.shape[1])
+            else:
+                part = _Part(loss, tile.first, shape[1])
+                made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
+            specialised(kernel.play_round, type(tile.state), type(made), type(self.domain))(
+                tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,
+                slopes[tile.setting], noises[tile.setting],
+            )  # fmt: skip
+        self._count(1)
+
+    def points(self) -> Array:
+        """Where the learner is, (settings, runs, d)."""
+        found = np.empty(self.learner.point.shape)
+        for tile in self.tiles:
+            found[tile.setting, tile.first : tile.first + tile.x.shape[1]] = tile.x.T
+        return found
+
+    def finish(self) -> None:
+        """Tell the set's tally how many points its oracle served, at a price measured apart, on the last points."""
+        if not self.rows:
+            return
+        began = process_time()
+        tile, serve = self.tiles[0], specialised(self.serve, type(self.domain))
+        weights = getattr(tile.state, "weights", tile.x)
+        repeats, seconds = 1, 0.0
+        serve(self.domain, tile.x, weights, 1)
+        while seconds < PRICED:
+            repeats *= 4
+            started = process_time()
+            serve(self.domain, tile.x, weights, repeats)
+            seconds = process_time() - started
+        self.tally.rows += self.rows
+        self.tally.seconds += self.rows * seconds / (repeats * tile.x.shape[1])
+        self.rows, self.pricing = 0, self.pricing + process_time() - began
+
+    def _count(self, rounds: int) -> None:
+        if self.counted:
+            settings, runs, _ = self.learner.point.shape
+            self.tally.calls += self.learner.calls * rounds
+            self.rows += self.learner.calls * rounds * settings * runs
+
+
+def data_of(domain: Any) -> Any:
+    """The set as compiled rounds know it; None where a class has changed an oracle below the one that says so."""
+    for kind in type(domain).__mro__:
+        if "data" in vars(kind):
+            return domain.data
+        if ORACLES & vars(kind).keys():
+            return None
+    return None
+
+

@@ -1,0 +1,108 @@
+"""What compiled rounds ask of a loss, a set and a learner: functions chosen by class, and the order of inner products.
+
+Points, gradients and noise are (d, runs), runs innermost; numbers of runs are (runs,). `s` is scratch, (9, runs) at
+least: rows 0 to 7 belong to `inner`, row 8 to whoever calls it. Results go into the arrays that are handed over.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numba import objmode
+
+from dpregret.core.arrays import Array
+from dpregret.core.compiled import inlined
+from dpregret.core.generic import generic
+
+slope_at = generic("slope_at")
+"""slope_at(loss, x, gradient, value, s): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
+prox_at = generic("prox_at")
+"""prox_at(loss, x, step, s): move x to argmin step f(y) + |y - x|^2 / 2, over the whole space."""
+project = generic("project")
+"""project(domain, x, s): move x to the nearest point of the set."""
+vertex = generic("vertex")
+"""vertex(domain, cost, x, s): write a point of the set of least <cost, x>, an extreme one."""
+local_step = generic("local_step")
+"""local_step(domain, weights, radius, length, cost, x, s): one step of that length, in the weights (k, runs), towards
+the answer of the local linear oracle; x becomes the point that they stand for."""
+step = generic("step")
+"""step(learner, loss, domain, t, x, gradient, noise, s): the learner's round t; x becomes what is released next."""
+
+LANES = 8
+SCRATCH = LANES + 1
+
+
+@inlined
+def inner(a: Array, b: Array, total: Array, s: Array) -> None:
+    """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `core.sums.dot`."""
+    d, runs = a.shape
+    whole = d // LANES * LANES
+    for k in range(LANES):
+        for r in range(runs):
+            s[k, r] = 0.0
+    for k in range(whole):
+        for r in range(runs):
+            s[k % LANES, r] += a[k, r] * b[k, r]
+    for r in range(runs):
+        total[r] = ((s[0, r] + s[4, r]) + (s[2, r] + s[6, r])) + ((s[1, r] + s[5, r]) + (s[3, r] + s[7, r]))
+    for k in range(whole, d):
+        for r in range(runs):
+            total[r] += a[k, r] * b[k, r]
+
+
+class Asked(NamedTuple):
+    """A loss or a set without a text of its own: compiled rounds ask the Python object of that number."""
+
+    number: int
+
+
+_OBJECTS: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def asked(thing: Any) -> Asked:
+    """The number of a Python object, good as long as somebody holds the object."""
+    _OBJECTS[id(thing)] = thing
+    return Asked(id(thing))
+
+
+def _ask(number: int, oracle: str, points: Array, *further: Any) -> Array:
+    """The answer of a method of the object, for columns of points."""
+    answer: Array = getattr(_OBJECTS[number], oracle)(np.ascontiguousarray(points.T), *further)
+    return answer.T
+
+
+def _ask_locally(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
+    """One step of the local oracle of that number, for columns."""
+    oracle, held = _OBJECTS[number], np.ascontiguousarray(weights.T)
+    held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)) - held)
+    weights[...], x[...] = held.T, oracle.point(held).T
+
+
+@project.add
+def _(domain: Asked, x, s):
+    number = domain.number
+    with objmode():
+        x[...] = _ask(number, "project", x)
+
+
+@vertex.add
+def _(domain: Asked, cost, x, s):
+    number = domain.number
+    with objmode():
+        x[...] = _ask(number, "linear_oracle", cost)
+
+
+@prox_at.add
+def _(loss: Asked, x, step, s):
+    number = loss.number
+    with objmode():
+        x[...] = _ask(number, "prox", x, step)
+
+
+@local_step.add
+def _(oracle: Asked, weights, radius, length, cost, x, s):
+    number = oracle.number
+    with objmode():
+        _ask_locally(number, weights, radius, length, cost, x)

@@ -1,0 +1,21 @@
+"""Losses of one round, one file a loss: its data and its text."""
+
+from dpregret.datasets.losses.direction_kink import DirectionKink
+from dpregret.datasets.losses.direction_square import DirectionSquare
+from dpregret.datasets.losses.half_space import HalfSpace
+from dpregret.datasets.losses.norm_kink import NormKink
+from dpregret.datasets.losses.quadratic import Quadratic
+from dpregret.datasets.losses.ridge import RidgeLinear
+from dpregret.datasets.losses.ridge_logistic import RidgeLogistic
+from dpregret.datasets.losses.ridge_squared import RidgeSquared
+
+__all__ = [
+    "DirectionKink",
+    "DirectionSquare",
+    "HalfSpace",
+    "NormKink",
+    "Quadratic",
+    "RidgeLinear",
+    "RidgeLogistic",
+    "RidgeSquared",
+]

@@ -1,0 +1,66 @@
+"""The steepest kink there is, and its smooth form."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dpregret.core.arrays import Array
+from dpregret.core.losses import loss
+from dpregret.core.oracles import inner, prox_at, slope_at
+
+FLOOR = 1e-150  # distances below are the kink itself: their squares underflow, and weight / FLOOR must stay finite
+
+
+@loss
+class NormKink(NamedTuple):
+    """f(x) = weight h(|x - anchor|_2) + (mu/2) |x - anchor|^2 with h(s) = s.
+
+    With a ``radius`` r > 0 the kink is Huber's: h(s) = s - r/2 from r on and s^2 / (2 r) below, which has the slope
+    1 of the kink outside the radius and is smooth with constant weight / r.
+    """
+
+    weight: float
+    anchor: Array
+    strong_convexity: float
+    radius: float = 0.0
+
+
+@slope_at.add
+def _(loss: NormKink, x, gradient, value, s):
+    """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
+    weight, radius, bend = loss.weight, loss.radius, 0.5 * loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] = x[k, r] - loss.anchor[k]
+    inner(gradient, gradient, value, s)
+    for r in range(x.shape[1]):
+        distance = np.sqrt(value[r])
+        value[r] = distance * (weight + bend * distance)
+        if radius > 0.0:  # s - h(s) = r/2 - (r - s)^2 / (2 r) below r
+            inside = max(radius - distance, 0.0)
+            value[r] -= 0.5 * weight / radius * (radius * radius - inside * inside)
+        s[8, r] = weight / max(distance, max(radius, FLOOR)) + loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] *= s[8, r]
+
+
+@prox_at.add
+def _(loss: NormKink, x, step, s):
+    """Shrink the distance from the anchor by step weight, then divide it by 1 + step mu.
+
+    Where that would end within the radius: divide it by 1 + step (mu + weight / radius).
+    """
+    weight, radius, mu = loss.weight, loss.radius, loss.strong_convexity
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] -= loss.anchor[k]
+    inner(x, x, s[8], s)
+    for r in range(x.shape[1]):
+        distance = np.sqrt(s[8, r])
+        s[8, r] = max(1.0 - step * weight / max(distance, FLOOR), 0.0) / (1.0 + step * mu)
+        if radius > 0.0 and s[8, r] * distance < radius:
+            s[8, r] = 1.0 / (1.0 + step * (mu + weight / radius))
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = s[8, r] * x[k, r] + loss.anchor[k]
