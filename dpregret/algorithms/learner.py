@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
-from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.domains import Domain as Domain

@@ -37,7 +37,9 @@ _INSTALLED = {Path(each).resolve() for each in (sysconfig.get_path("stdlib"), sy
 _KERNELS: list[Any] = []
 _SPECIAL: dict[tuple[Any, ...], Any] = {}
 _READ: dict[str, int] = {}  # index of a kernel's code on disk -> its date when it was last read
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., ]+))", re.MULTILINE)
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w., ]+))", re.MULTILINE
+)
 
 
 def warm() -> None:
@@ -91,7 +93,9 @@ def imports_of(path: Path) -> frozenset[Path]:
     """The files that a file imports: of the package, and of whoever is neither installed nor Python's own."""
     found: set[Path] = set()
     for base, names, plain in _IMPORT.findall(path.read_text(encoding="utf-8")):
-        members = [base, *(f"{base}.{each}" for each in re.findall(r"\w+", names))] if base else re.split(r"[ ,]+", plain)
+        members = (
+            [base, *(f"{base}.{each}" for each in re.findall(r"\w+", names))] if base else re.split(r"[ ,]+", plain)
+        )
         found |= {file for file in map(_file_of, members) if file is not None}
     return frozenset(found)
 

@@ -13,6 +13,7 @@ from dpregret.core.arrays import Array
 
 BALL, SIMPLEX, L1_BALL, BOX = range(4)
 
+
 @dataclass(frozen=True)
 class SetKernel:
     """A set in rounds.py, and its constants: names of attributes, or numbers."""

@@ -92,7 +92,9 @@ def _columns(self: Any, points: Array) -> tuple[tuple[int, ...], Array]:
 def _arguments(self: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The loss, and its own fields for as many columns, to be laid out in the loss."""
     own = [
-        np.broadcast_to(each, (*shape, each.shape[-1]) if vector else shape).reshape(1, -1, each.shape[-1] if vector else 1)
+        np.broadcast_to(each, (*shape, each.shape[-1]) if vector else shape).reshape(
+            1, -1, each.shape[-1] if vector else 1
+        )
         for each, vector in zip(map(np.asarray, self), self.vectors, strict=False)
     ]
     rows = tuple(np.ascontiguousarray(each, dtype=np.float64) for each in own)

@@ -1,10 +1,10 @@
 """Projection of one vector for the compiled loops of bandits and descents."""
 
+import numpy as np
+
 from dpregret.core.compiled import inlined
 from dpregret.core.kernels import BALL, BOX, SIMPLEX
 from dpregret.core.sums import dot
-
-import numpy as np
 
 
 @inlined

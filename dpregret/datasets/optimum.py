@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dpregret.core.arrays import Array
 from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.base import Domain
-
 
 _CHECK_EVERY = 4
 

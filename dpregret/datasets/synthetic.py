@@ -103,7 +103,9 @@ class Drift(_QuadraticStream):
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
         segment = self.period // DRIFT_CENTERS
-        cycle: list[Any] = [Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)]
+        cycle: list[Any] = [
+            Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)
+        ]
         while True:
             for loss in cycle:
                 yield [loss] * segment

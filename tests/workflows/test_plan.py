@@ -264,7 +264,7 @@ EXPLAINED = (
     "datasets.*|core.uniforms",  # other streams, imported to be found by name; what is called see test_streams_of_plays
     "workflows.families.(bandits|erm|experts|online)",  # the other families, in the registry
     "workflows.(checks|config|experiments|grids|known|limits|profiles)",  # how a configuration is read and checked
-    "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, its rows are kept
+    "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.(row_limits|runs|report.provenance)",  # what refuses rows, and changes none; the machine's name
 )
 PROBE = """

@@ -67,7 +67,7 @@ def step(kind: int, numbers: Array, state: Array, gradient: Array, work: Array) 
     else:
         for j in range(len(state)):
             state[j] -= gradient[j]
-        project(kind, numbers, state, work[0], work[1])  # type: ignore[no-untyped-call]
+        project(kind, numbers, state, work[0], work[1])
 
 
 @compiled

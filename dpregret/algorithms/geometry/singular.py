@@ -54,7 +54,7 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
         _measure(rows[each], scales[each], lengths, kept)
         for i in range(side):
             norm += kept[i]
-        project(L1_BALL, size, kept, first, second)  # type: ignore[no-untyped-call]
+        project(L1_BALL, size, kept, first, second)
         if norm > radius:
             _recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
 

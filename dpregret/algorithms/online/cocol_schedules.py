@@ -15,7 +15,7 @@ and with M = (1 + r) N the invariant is kept where
 """
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import dataclass
 
 import numpy as np

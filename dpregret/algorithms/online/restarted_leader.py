@@ -75,7 +75,9 @@ class RestartedLeader(FollowTheApproximateLeader):
     def state(self, setting: int, runs: int) -> Any:
         """A block that begins."""
         total, begun = np.zeros((2, self.domain.dimension, runs))
-        return Restarted(total, begun, self.point[setting, 0].copy(), self.strong_convexity, float(self.lengths[setting]))
+        return Restarted(
+            total, begun, self.point[setting, 0].copy(), self.strong_convexity, float(self.lengths[setting])
+        )
 
     def block_noise(self, rounds: int) -> Array:
         """Root of E|z_t - z_b|^2 in rounds 1..rounds, (settings, rounds)."""

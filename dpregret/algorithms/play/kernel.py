@@ -6,9 +6,7 @@ from dpregret.core.losses import lay_out
 from dpregret.core.oracles import SCRATCH, inner, local_step, project, slope_at, step, vertex
 
 
-def play_rounds(
-    learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms
-):
+def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
     """Play `rounds` rounds after the first `done` of the runs first, first + 1, ... whose points are x (d, runs).
 
     held, rows: see `core.losses.laid_out`. units (runs in all, rounds, d) from round `begun` on, times scale: noise; no

@@ -98,7 +98,9 @@ class CompiledRounds:
         """Play one round with the gradients and the noise of all settings and runs."""
         shape = self.learner.point.shape
         slopes = np.ascontiguousarray(np.broadcast_to(gradient, shape), dtype=np.float64)
-        noises = np.zeros(shape) if noise is None else np.ascontiguousarray(np.broadcast_to(noise, shape), dtype=np.float64)
+        noises = (
+            np.zeros(shape) if noise is None else np.ascontiguousarray(np.broadcast_to(noise, shape), dtype=np.float64)
+        )
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
         for tile in self.tiles:
             if alike is not None:
@@ -152,5 +154,3 @@ def data_of(domain: Any) -> Any:
         if ORACLES & vars(kind).keys():
             return None
     return None
-
-
