@@ -73,12 +73,13 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
 
 def share(plan: Plan, part: Part) -> None:
     """Import what all children would import, and load its kernels: everything that their code shares but learners."""
-    for path in sorted({path for each in part.plays for path in plan.files_of(each.code)}):
+    rooms = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
+    for path in {path for each in part.plays for path in plan.files_of(each.code) if path.suffix == ".py"}:
         room, *below = path.relative_to(fingerprint.ROOT / fingerprint.PACKAGE).with_suffix("").parts
-        if path.suffix == ".py" and (
-            room in ("core", "datasets") or (room == "algorithms" and below[0] not in FAMILIES)
-        ):
-            importlib.import_module(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
+        if room in ("core", "datasets"):
+            rooms.add(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
+    for name in sorted(rooms):
+        importlib.import_module(name)
     importlib.import_module("dpregret.core.compiled").warm()
 
 
