@@ -9,6 +9,7 @@ Copies of one tree that are given one folder compile once.
 import contextlib
 import functools
 import hashlib
+import inspect
 import os
 import re
 import stat
@@ -16,7 +17,7 @@ import sys
 import sysconfig
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import Any, ClassVar, TypeVar, cast
@@ -26,6 +27,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.caching import UserProvidedCacheLocator
 from numba.core.cgutils import get_or_insert_function
+from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
 from dpregret.core.generic import GENERICS
@@ -65,7 +67,7 @@ def _cache() -> Path:
     """The folder of kernels: that of the user's choice, the checkout's, or the user's own."""
     chosen, checkout = os.environ.get("NUMBA_CACHE_DIR"), PACKAGE.parent
     if chosen:
-        folder = Path(chosen)
+        folder = Path(chosen) / PACKAGE.name
     elif (checkout / "pyproject.toml").is_file() and os.access(checkout, os.W_OK):
         folder = checkout / ".cache" / "kernels"
     else:
@@ -172,7 +174,42 @@ def specialised(function: Any, *kinds: Any) -> Any:
         found = compiled(FunctionType(function.__code__, function.__globals__, function.__name__))
     finally:
         Locator.beside = ()
-    return _SPECIAL.setdefault((function, *kinds), found)
+    return _SPECIAL.setdefault((function, *kinds), _Explained(found, texts))
+
+
+class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is one line with its place)
+    """Text that numba cannot compile: its file, its line and the reason."""
+
+
+class _Explained:
+    """A kernel whose texts may be anybody's: that one cannot be compiled is told in one line."""
+
+    def __init__(self, kernel: Any, texts: Sequence[Any]):
+        self.kernel, self.texts = kernel, texts
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self.kernel(*arguments)
+        except NumbaError as error:
+            raise Uncompilable(_in_one_line(str(error), self.texts)) from error
+
+
+def _in_one_line(said: str, texts: Sequence[Any]) -> str:
+    """The innermost place in one of the texts that numba names, and what it says of it."""
+    reasons = re.findall(
+        r"^ *(?:\w+Error: (?!Failed in)|Unknown attribute|Cannot unify|Use of unsupported|Invalid use).*$",
+        said,
+        re.MULTILINE,
+    )
+    reason = " ".join((reasons or said.splitlines())[-1].split())[:200]
+    files = {text.__code__.co_filename: text.__code__.co_firstlineno for text in texts}
+    places = [(file, int(line)) for file, line in re.findall(r"at (\S+\.py) \((\d+)\)", said) if file in files]
+    for word in re.findall(r"name '(\w+)'", reason):  # of which numba tells no line
+        for text in texts:
+            lines, first = inspect.getsourcelines(text)
+            places += [(text.__code__.co_filename, first + k) for k, line in enumerate(lines) if word in line]
+    where = "{}, line {}: ".format(*(places or list(files.items()))[-1]) if files else ""
+    return f"{where}numba cannot compile this: {reason}"
 
 
 def inlined(function: Function) -> Function:

@@ -6,8 +6,8 @@
     def _(ball: Ball, x, scratch):  # plain loops over (d, runs)
         ...
 
-Classes are NamedTuples of arrays and numbers. In Python a dictionary finds the text; numba finds it when it compiles the
-caller, so a loop over rounds is compiled once for each combination of classes, with no call left in it.
+Classes are NamedTuples of arrays and numbers. In Python a dictionary finds the text; numba finds it when it compiles
+the caller, so a loop over rounds is compiled once for each combination of classes, with no call left in it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def generic(name: str) -> Generic:
 
     chosen.__name__ = name
     overload(chosen, strict=False, jit_options={"error_model": "numpy"})(
-        lambda first, *rest: kinds.get(getattr(first, "instance_class", None))
+        lambda first, *rest: kinds.get(getattr(first, "instance_class", type(None)))
     )
     found: Any = chosen
     found.add, found.kinds = add, kinds

@@ -122,7 +122,7 @@ def laid_out(
 
 @inlined
 def lay_out(rows, held, now, first):
-    """Write round `now` of the runs from `first` on to what a loss holds; the last run again where there are no more."""
+    """Write round `now` of the runs from `first` on to what a loss holds; the last run again if there are no more."""
     for each in range(len(rows)):
         row, into = rows[each], held[each]
         last, apart = row.shape[1] - 1, now if row.shape[0] > 1 else 0
@@ -173,20 +173,20 @@ class Losses(Sequence[Loss]):
     others, the same in all rounds.
     """
 
-    __slots__ = ("count", "kind", "own", "shared")
+    __slots__ = ("kind", "own", "rounds", "shared")
 
-    def __init__(self, kind: type[Any], own: Sequence[Array], shared: Sequence[Any], count: int | None = None):
+    def __init__(self, kind: type[Any], own: Sequence[Array], shared: Sequence[Any], rounds: int | None = None):
         self.kind, self.own, self.shared = kind, tuple(own), tuple(shared)
-        self.count = len(self.own[0]) if count is None else count
+        self.rounds = len(self.own[0]) if rounds is None else rounds
 
     @classmethod
-    def alike(cls, one: Any, count: int) -> "Losses":
+    def alike(cls, one: Any, rounds: int) -> "Losses":
         """One loss in all rounds."""
         own = [np.asarray(each)[None] for each in one[: len(one.own)]]
-        return cls(type(one), own, one[len(own) :], count)
+        return cls(type(one), own, one[len(own) :], rounds)
 
     def __len__(self) -> int:
-        return self.count
+        return self.rounds
 
     @overload
     def __getitem__(self, place: int) -> Loss: ...
@@ -196,14 +196,14 @@ class Losses(Sequence[Loss]):
 
     def __getitem__(self, place: int | slice) -> "Loss | Losses":
         if isinstance(place, slice):
-            own = [each[place] if len(each) == self.count else each for each in self.own]
-            return Losses(self.kind, own, self.shared, len(range(self.count)[place]))
-        now = range(self.count)[place]
+            own = [each[place] if len(each) == self.rounds else each for each in self.own]
+            return Losses(self.kind, own, self.shared, len(range(self.rounds)[place]))
+        now = range(self.rounds)[place]
         found: Loss = self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
         return found
 
-    def rows(self) -> tuple[Array, ...]:
-        """The arrays as `laid_out` takes them."""
+    def laid(self) -> tuple[Array, ...]:
+        """Their own fields as `laid_out` takes them."""
         found = []
         for each, vector in zip(self.own, self.kind.vectors, strict=True):
             wide = each if vector else each[..., None]

@@ -69,15 +69,21 @@ def asked(thing: Any) -> Asked:
 
 def _ask(number: int, oracle: str, points: Array, *further: Any) -> Array:
     """The answer of a method of the object, for columns of points."""
-    answer: Array = getattr(_OBJECTS[number], oracle)(np.ascontiguousarray(points.T), *further)
+    answer: Array = getattr(_OBJECTS[number], oracle)(np.ascontiguousarray(points.T)[None], *further)[0]
     return answer.T
+
+
+def _ask_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
+    """f and its subgradient at columns, by the loss of that number."""
+    found, slopes = _OBJECTS[number].value_and_gradient(np.ascontiguousarray(x.T)[None])
+    value[...], gradient[...] = found[0], slopes[0].T
 
 
 def _ask_locally(number: int, weights: Array, radius: float, length: float, cost: Array, x: Array) -> None:
     """One step of the local oracle of that number, for columns."""
-    oracle, held = _OBJECTS[number], np.ascontiguousarray(weights.T)
-    held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)) - held)
-    weights[...], x[...] = held.T, oracle.point(held).T
+    oracle, held = _OBJECTS[number], np.ascontiguousarray(weights.T)[None]
+    held += length * (oracle.answer(held, radius, np.ascontiguousarray(cost.T)[None]) - held)
+    weights[...], x[...] = held[0].T, oracle.point(held)[0].T
 
 
 @project.add
@@ -92,6 +98,13 @@ def _(domain: Asked, cost, x, s):
     number = domain.number
     with objmode():
         x[...] = _ask(number, "linear_oracle", cost)
+
+
+@slope_at.add
+def _(loss: Asked, x, gradient, value, s):
+    number = loss.number
+    with objmode():
+        _ask_slope(number, x, gradient, value)
 
 
 @prox_at.add

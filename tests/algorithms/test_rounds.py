@@ -1,4 +1,4 @@
-"""Compiled rounds against their definition: the same noise to the bit, points and losses to rounding."""
+"""Online rounds: compiled and in Python, in tiles and whole, by an object's methods and by its text, the same bits."""
 
 import math
 
@@ -9,17 +9,17 @@ from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
+from dpregret.algorithms.play import rounds
+from dpregret.algorithms.play.rounds import data_of
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.rounds import CompiledRounds, named_step
-from dpregret.core import ball_rounds
+from dpregret.core.oracles import Asked
 from dpregret.datasets.streams import make_stream
 
-RUNS, ROUNDS = 3, 150
-CHECKPOINTS = [1, 2, 64, 65, 100, ROUNDS]
+RUNS, ROUNDS = 3, 20
 
 
 class Plain:
-    """A loss that names no kernel."""
+    """A loss without a text of its own."""
 
     def __init__(self, inner):
         self.inner = inner
@@ -32,190 +32,123 @@ def rngs(seed, runs=RUNS):
     return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
-def both(name, variant, place, stream, dimension, windows=(16,), runs=RUNS, mix=False, mu=0.7):
-    """(learner, record) by the definition and compiled, on the same losses and noise."""
-    found = []
-    for compiled in (False, True):
-        domain = make_set(place, dimension)
-        made = make_stream(stream, domain, strong_convexity=mu)
-        told = Problem(
-            CountedSet(domain), ROUNDS, made.lipschitz, made.strong_convexity, made.smoothness, best_loss=made.best_loss
+def played(name, variant, place, stream, dimension, runs=RUNS, length=ROUNDS, plain=(), mu=0.7, asked=False):
+    """(learner, record); `plain`: the rounds whose losses are asked by their methods, `asked`: whether the set is."""
+    domain = make_set(place, dimension)
+    if asked:
+        domain.__class__ = type(
+            "Other", (type(domain),), {"project": lambda self, x: super(type(self), self).project(x)}
         )
-        kind = learners("online")[name]
-        finite = kind.card.private
-        settings = [
-            Setting(window, Budget(epsilon if finite else math.inf, 1e-6))
-            for window in windows
-            for epsilon in (2.0, 900.0)
-        ]
-        learner = kind(told, settings, runs, variant)
-        losses = list(made.rounds(rngs(5, runs), ROUNDS))
-        if not compiled:
-            losses = [Plain(each) for each in losses]
-        elif mix:
-            losses[70:90] = [Plain(each) for each in losses[70:90]]
-        found.append((learner, play(learner, losses, rngs(9, runs), CHECKPOINTS)))
-    return found
+    made = make_stream(stream, domain, strong_convexity=mu)
+    told = Problem(
+        CountedSet(domain), length, made.lipschitz, made.strong_convexity, made.smoothness, best_loss=made.best_loss
+    )
+    kind = learners("online")[name]
+    windows = (1, 16) if kind.card.windowed else (16,)
+    epsilons = (2.0, 900.0) if kind.card.private else (math.inf,)
+    settings = [Setting(window, Budget(epsilon, 1e-6)) for window in windows for epsilon in epsilons]
+    learner = kind(told, settings, runs, variant)
+    losses = made.rounds(rngs(5, runs), length)
+    if plain:
+        losses = [Plain(each) if now in plain else each for now, each in enumerate(losses)]
+    return learner, play(learner, losses, rngs(9, runs), sorted({1, 2, length // 2, length}))
 
 
-def agree(found, tolerance=1e-12):
-    (first, plain), (second, fast) = found
-    assert CompiledRounds.of(second) is not None
-    size = max(1.0, float(np.abs(first.point).max()))
-    assert np.abs(first.point - second.point).max() <= tolerance * size
-    assert np.allclose(plain.losses, fast.losses, rtol=tolerance, atol=tolerance)
-    assert np.allclose(plain.noise_norms, fast.noise_norms, rtol=tolerance, atol=0)
+def equal(one, other):
+    (first, left), (second, right) = one, other
+    np.testing.assert_array_equal(first.point, second.point)
+    np.testing.assert_array_equal(left.losses, right.losses)
+    np.testing.assert_allclose(left.noise_norms, right.noise_norms, rtol=1e-13)
     for tally in ("projections", "linear_oracles", "local_oracles"):
         theirs, ours = getattr(first.domain, tally), getattr(second.domain, tally)
-        assert (theirs.calls, theirs.rows) == (ours.calls, ours.rows)
+        assert theirs.rows == ours.rows
         assert (ours.seconds > 0) == (ours.rows > 0)
 
 
-ON_THE_BALL = [
-    ("ftal", "plain"), ("wdp-cocop-gamma", "corrected"), ("wdp-cocop-gaussian", "printed-noise"),
-    ("wdp-cocop-gamma", "printed"), ("pftal", "corrected"), ("noise-per-gradient", "corrected"),
-    ("noise-per-prefix", "corrected"), ("ogd", "plain"), ("ofw", "plain"), ("pocp-igd", "corrected"),
-    ("restarted-ftal", "corrected"),
+# each learner, each loss and each set with closed forms; all that the ci profile combines are in tests/nightly
+COMBINED = [
+    ("ftal", "plain", "ball", "norm-kink"), ("wdp-cocop-gamma", "printed", "simplex", "random-kink"),
+    ("wdp-cocop-gaussian", "corrected", "l1-ball", "huber-kink"), ("wdp-cocop-gaussian", "root", "box", "drift"),
+    ("restarted-ftal", "corrected", "ball", "ridge-logistic"), ("ogd", "plain", "ball", "lasso"),
+    ("ofw", "plain", "box", "smooth-quadratic"), ("ogd-small-loss", "plain", "ball", "realizable-quadratic"),
+    ("pocp-igd", "corrected", "ball", "random-kink"), ("pocp-giga", "corrected", "simplex", "huber-kink"),
+    ("dp-ftrl", "corrected", "ball", "realizable-direction"), ("dp-ftrl-lipschitz", "root", "ball", "half-space"),
+    ("scofw", "plain", "l1-ball", "smooth-quadratic"), ("wdp-scofw-gamma", "corrected", "ball", "norm-kink"),
+    ("wdp-cocol-gaussian", "practical", "simplex", "norm-kink"), ("lloo-ftal", "proved", "box", "norm-kink"),
+    ("wdp-cocol-gaussian", "printed", "l1-ball", "norm-kink"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "variant"), ON_THE_BALL)
-def test_learners_on_the_ball(name, variant):
-    kind = learners("online")[name]
-    agree(both(name, variant, "ball", "norm-kink", 5, windows=(1, 16, 128) if kind.card.windowed else (16,)))
+@pytest.mark.parametrize(("name", "variant", "place", "stream"), COMBINED)
+def test_python_plays_what_is_compiled(monkeypatch, name, variant, place, stream):
+    found = played(name, variant, place, stream, 11)
+    monkeypatch.setattr(rounds, "specialised", lambda function, *kinds: function)
+    equal(found, played(name, variant, place, stream, 11))
 
 
-# off the ball, runs one by one, a loss, a set and a learner are compiled together, in code that is of one of them each:
-# so each loss, each oracle of each set and each learner is met, and not all of their products
-@pytest.mark.parametrize(
-    ("stream", "place"),
-    [
-        ("norm-kink", "simplex"),
-        ("norm-kink", "l1-ball"),
-        ("norm-kink", "box"),
-        ("huber-kink", "ball"),
-        ("drift", "ball"),
-    ],
-)
-def test_losses_on_sets(place, stream):
-    agree(both("wdp-cocop-gaussian", "corrected", place, stream, 7))
-
-
-@pytest.mark.parametrize("dimension", [2, 3, 9, 33])
-@pytest.mark.parametrize("place", ["simplex", "l1-ball", "box"])
-def test_local_oracles(place, dimension):
-    agree(both("wdp-cocol-gaussian", "practical", place, "norm-kink", dimension, windows=(1, 16)))
-
-
-@pytest.mark.parametrize(("name", "variant"), [("lloo-ftal", "proved"), ("wdp-cocol-gamma", "paper")])
-def test_schedules(name, variant):
-    agree(both(name, variant, "simplex", "norm-kink", 6))
+@pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17), (37, 3)])
+def test_runs_in_tiles_get_the_bits_of_all_together(monkeypatch, runs, dimension):
+    found = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 300)
+    monkeypatch.setattr(rounds, "FEWEST", 4)
+    monkeypatch.setattr(rounds, "MOST", 4)
+    cut = played("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, runs, 300)
+    assert max(tile.x.shape[1] for tile in cut[0].compiled.tiles) <= 4
+    equal(found, cut)
 
 
 @pytest.mark.parametrize(
     ("name", "place", "stream"),
     [
-        ("scofw", "simplex", "smooth-quadratic"), ("wdp-scofw-gamma", "l1-ball", "smooth-quadratic"),
-        ("ofw", "box", "smooth-quadratic"), ("ogd", "box", "lasso"),
+        ("ftal", "simplex", "norm-kink"), ("wdp-cocop-gamma", "box", "random-kink"),
+        ("pocp-igd", "ball", "random-kink"), ("pocp-giga", "ball", "huber-kink"), ("ofw", "box", "smooth-quadratic"),
     ],
 )  # fmt: skip
-def test_oracles(name, place, stream):
-    agree(both(name, "corrected" if "wdp" in name else "plain", place, stream, 11))
-
-
-@pytest.mark.parametrize(
-    ("name", "stream"),
-    [
-        ("pocp-igd", "smooth-quadratic"),
-        ("pocp-igd", "huber-kink"),
-        ("pocp-giga", "huber-kink"),
-        ("pocp-igd", "lasso"),
-        ("pocp-igd", "random-kink"),
-        ("pocp-giga", "lasso"),
-    ],
-)
-def test_proximal_and_explicit_steps(name, stream):
-    agree(both(name, "corrected", "ball", stream, 6))
-
-
-@pytest.mark.parametrize(
-    ("name", "stream"),
-    [
-        ("dp-ftrl", "realizable-quadratic"), ("dp-ftrl", "realizable-direction"), ("dp-ftrl-lipschitz", "half-space"),
-        ("ogd-small-loss", "realizable-direction"),
-    ],
-)  # fmt: skip
-def test_realizable_streams(name, stream):
-    kind = learners("online")[name]
-    agree(both(name, next(iter(kind.card.variants)), "ball", stream, 4))
-
-
-@pytest.mark.parametrize(("runs", "dimension"), [(1, 1), (1, 64), (5, 17)])
-def test_odd_sizes(runs, dimension):
-    agree(both("wdp-cocop-gamma", "corrected", "ball", "random-kink", dimension, windows=(2, 256), runs=runs))
-
-
-@pytest.mark.parametrize("runs", [3, 8, 13])
-@pytest.mark.parametrize(
-    ("name", "stream"),
-    [
-        ("wdp-cocop-gamma", "random-kink"), ("wdp-cocop-gaussian", "norm-kink"), ("pocp-igd", "huber-kink"),
-        ("restarted-ftal", "ridge-logistic"),
-    ],
-)  # fmt: skip
-def test_runs_side_by_side_get_the_bits_of_one_by_one(monkeypatch, name, stream, runs):
-    for dimension in (3, 9, 17):
-        found = []
-        for fewest in (3, 1000):
-            monkeypatch.setattr(ball_rounds, "FEWEST", fewest)
-            found.append(both(name, "corrected", "ball", stream, dimension, windows=(2, 64), runs=runs))
-        agree(found[0])
-        (_, (one, few)), (_, (other, many)) = found
-        np.testing.assert_array_equal(one.point, other.point)
-        np.testing.assert_array_equal(few.losses, many.losses)
-        np.testing.assert_array_equal(few.noise_norms, many.noise_norms)
-
-
-@pytest.mark.parametrize(
-    ("name", "place", "stream"),
-    [
-        ("ftal", "simplex", "norm-kink"), ("wdp-cocop-gaussian", "simplex", "norm-kink"),
-        ("pocp-igd", "simplex", "random-kink"), ("wdp-cocol-gaussian", "simplex", "norm-kink"),
-        ("ofw", "box", "smooth-quadratic"),
-    ],
-)  # fmt: skip
-def test_losses_without_kernels_come_and_go(name, place, stream):
-    """Rounds by the definition between compiled ones: the learner's arrays are handed over both ways."""
+def test_losses_without_a_text_come_and_go(name, place, stream):
+    """They are asked by their methods, which for these are the same text."""
     variant = next(iter(learners("online")[name].card.variants))
-    agree(both(name, variant, place, stream, 5, mix=True))
+    found = played(name, variant, place, stream, 5, length=60)
+    equal(found, played(name, variant, place, stream, 5, length=60, plain=range(20, 40)))
 
 
-def test_a_changed_method_is_not_passed_over():
-    class Changed(FollowTheApproximateLeader):
-        def leader(self, gradient, noise):
-            return super().leader(gradient, noise) * 0.5
-
-    problem = Problem(CountedSet(make_set("ball", 2)), 8, 1.0, 1.0)
-    settings = [Setting(8, Budget(math.inf))]
-    assert named_step(FollowTheApproximateLeader(problem, settings, 1, "plain")) is not None
-    assert named_step(Changed(problem, settings, 1, "plain")) is None
-    patched = FollowTheApproximateLeader(problem, settings, 1, "plain")
-    patched.observe = lambda *arguments: None
-    assert CompiledRounds.of(patched) is None
+@pytest.mark.parametrize(("name", "variant"), [("wdp-cocop-gaussian", "corrected"), ("scofw", "plain")])
+def test_a_changed_set_is_asked_by_its_methods(name, variant):
+    """A class that changes an oracle is not played by its parent's text."""
+    learner, _ = played(name, variant, "ball", "norm-kink", 4, asked=True)
+    assert isinstance(learner.compiled.domain, Asked)
+    assert data_of(make_set("ball", 4)) is not None
+    equal((learner, _), played(name, variant, "ball", "norm-kink", 4))
 
 
-def test_an_edited_method_is_not_passed_over(monkeypatch):
-    """The first rounds are played by the definition too: what is written in a learner's file is what is played."""
-    observe = FollowTheApproximateLeader.observe
+def test_the_class_that_defines_a_round_last_decides_how_it_is_played():
+    class Still(FollowTheApproximateLeader):
+        def observe(self, loss, gradient, noise):
+            """Nothing is learnt."""
 
-    def edited(self, loss, gradient, noise):
-        observe(self, loss, 1.01 * gradient, noise)
+    class Bare(FollowTheApproximateLeader):
+        pass
 
-    monkeypatch.setattr(FollowTheApproximateLeader, "observe", edited)
-    with pytest.raises(RuntimeError, match="do not do what its file says"):
-        both("ftal", "plain", "ball", "random-kink", 3)
+    assert not Still.is_compiled()
+    assert Bare.is_compiled()
+    domain = make_set("ball", 2)
+    stream = make_stream("norm-kink", domain)
+    learner = Still(Problem(CountedSet(domain), 8, 1.0, 1.0), [Setting(8, Budget(math.inf))], 1, "plain")
+    play(learner, stream.rounds(rngs(1, 1), 8), rngs(2, 1), [8])
+    assert not learner.point.any()
 
 
-@pytest.mark.parametrize("variant", ["corrected", "root", "buffers"])
-def test_mechanisms_with_unit_strong_convexity(variant):
-    agree(both("wdp-cocop-gaussian", variant, "ball", "random-kink", 5, windows=(1, 16, 128), mu=1.0))
+@pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "drift", "ridge-logistic"])
+def test_points_of_ftal_are_the_leaders_of_the_surrogates(stream):
+    """Proj( (sum x_s - G_t / mu) / t ), summed by NumPy."""
+    domain = make_set("ball", 6)
+    made = make_stream(stream, domain, strong_convexity=0.7)
+    learner = FollowTheApproximateLeader(
+        Problem(CountedSet(domain), 30, made.lipschitz, 0.7), [Setting(32, Budget(math.inf))], RUNS, "plain"
+    )
+    points, slopes = [], []
+    for now, loss in enumerate(made.rounds(rngs(5), 30), 1):
+        points.append(learner.point)
+        slopes.append(loss.gradient(learner.point))
+        learner.round = now
+        learner.observe(loss, slopes[-1], None)
+        leader = (np.sum(points, axis=0) - np.sum(slopes, axis=0) / 0.7) / now
+        np.testing.assert_allclose(learner.point, domain.project(leader), atol=1e-13)

@@ -15,7 +15,10 @@ import hashlib, numpy as np
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.play import kernel
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.compiled import specialised
+from dpregret.datasets.losses import DirectionKink
 from dpregret.datasets.streams import make_stream
 def rngs(seed): return [np.random.default_rng([seed, run]) for run in range(3)]
 found = hashlib.sha256()
@@ -29,8 +32,10 @@ for each in (learner.point, record.losses, record.noise_norms):
 print(found.hexdigest())
 """
 COUNT = """
-from dpregret.core import ball_rounds, drawing
-stats = [each.stats for each in (ball_rounds.play_on_ball, drawing.fill_normals)]
+from dpregret.core import drawing
+tile = learner.compiled.tiles[0]
+loops = specialised(kernel.play_rounds, type(tile.state), DirectionKink, type(learner.compiled.domain)).kernel
+stats = [each.stats for each in (loops, drawing.fill_normals)]
 print(*(sum(sum(getattr(it, kind).values()) for it in stats) for kind in ("cache_misses", "cache_hits")))
 """
 
@@ -82,18 +87,126 @@ def test_a_copy_of_the_tree_that_is_given_the_same_folder_compiles_nothing(tmp_p
     assert [counts for _, *counts in told] == [["1", "0"], ["0", "1"]]
 
 
-def test_the_folder_of_compiled_code_is_named_after_the_kernels(tmp_path):
-    code = (
-        "import dpregret.core.compiled as it, pathlib\n"
-        "print(it._cache().name)\n"
-        "names = list(it.kernel_modules())\n"
-        "assert 'dpregret.core.rounds' in names and 'dpregret.algorithms.privacy.noise' in names\n"
-        "it.kernel_modules = lambda: iter(names[1:])\n"
-        "print(it._cache().name)"
-    )
-    both = run(code)
-    assert both[0] != both[1]
-    assert len(both[0]) == 16
+STUDY = {
+    "helper": """
+from dpregret.core.compiled import inlined
+
+@inlined
+def bend(square, radius):
+    return (radius * radius) * ((1.0 + square / (radius * radius)) ** 0.5 - 1.0)
+""",
+    "pseudo_huber": """
+from typing import NamedTuple
+import numpy as np
+from dpregret.core.losses import PerRun, loss
+from dpregret.core.oracles import inner, slope_at
+from helper import bend
+
+@loss
+class PseudoHuber(NamedTuple):
+    center: PerRun
+    radius: float
+
+@slope_at.add
+def _(loss: PseudoHuber, x, gradient, value, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] = x[k, r] - loss.center[k, r]
+    inner(gradient, gradient, s[8], s)
+    for r in range(x.shape[1]):
+        value[r] = bend(s[8, r], loss.radius)
+        s[8, r] = 1.0 / np.sqrt(1.0 + s[8, r] / loss.radius**2)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            gradient[k, r] *= s[8, r]
+""",
+    "small_steps": """
+from typing import Any, NamedTuple
+from dpregret.algorithms.learner import Learner
+from dpregret.algorithms.online.gradient_descent import OnlineGradientDescent
+from dpregret.core.oracles import project, step
+from steps import length
+
+class Small(NamedTuple):
+    mu: float
+
+@step.add
+def _(learner: Small, loss, domain, t, x, gradient, noise, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] -= length(t, learner.mu) * gradient[k, r]
+    project(domain, x, s)
+
+class SmallSteps(OnlineGradientDescent):
+    def state(self, setting: int, runs: int) -> Any:
+        return Small(self.strong_convexity)
+""",
+    "steps": """
+from dpregret.core.compiled import inlined
+
+@inlined
+def length(t, mu):
+    return 1.0 / (mu * t)
+""",
+}
+STUDIED = """
+import math, sys
+import numpy as np
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.gradient_descent import OnlineGradientDescent
+from dpregret.algorithms.privacy import Budget
+from dpregret.core import compiled
+from dpregret.core.losses import Losses
+from dpregret.datasets.losses import Quadratic
+from pseudo_huber import PseudoHuber
+from small_steps import SmallSteps
+centers = np.random.default_rng(1).normal(size=(40, 3, 5))
+for kind, shared in ((SmallSteps, Quadratic), (OnlineGradientDescent, PseudoHuber), (OnlineGradientDescent, Quadratic)):
+    domain = CountedSet(make_set("ball", 5))
+    learner = kind(Problem(domain, 40, 1.0, 1.0), [Setting(64, Budget(math.inf))], 3, "plain")
+    record = play(learner, Losses(shared, [centers], [0.5]), [np.random.default_rng(0)] * 3, [40])
+    loops = compiled.specialised(learner.compiled.played, *learner.compiled.kinds(shared)).kernel
+    print(sum(loops.stats.cache_misses.values()), float(record.losses.sum()).hex())
+"""
+
+
+def test_an_edit_far_away_is_played_and_compiles_only_what_uses_it(tmp_path):
+    """A loss and a learner from outside of the package, each with a helper in a file of its own."""
+
+    def studied():
+        found = run(STUDIED, NUMBA_CACHE_DIR=str(tmp_path / "kernels"), PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
+        return [int(each) for each in found[::2]], found[1::2]
+
+    for name, text in STUDY.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    assert studied()[0] == [1, 1, 1]
+    missed, first = studied()
+    assert missed == [0, 0, 0]
+    (tmp_path / "helper.py").write_text(STUDY["helper"].replace("- 1.0)", "- 0.5)"))
+    missed, second = studied()
+    assert missed == [0, 1, 0]
+    assert [one == other for one, other in zip(first, second, strict=True)] == [True, False, True]
+    (tmp_path / "steps.py").write_text(STUDY["steps"].replace("1.0 /", "0.5 /"))
+    missed, third = studied()
+    assert missed == [1, 0, 0]
+    assert [one == other for one, other in zip(second, third, strict=True)] == [False, True, True]
+
+
+def test_text_that_cannot_be_compiled_is_named_with_its_line(tmp_path):
+    broken = STUDY["pseudo_huber"].replace("bend(s[8, r], loss.radius)", "nothing_of_that_name(s[8, r])")
+    for name, text in (STUDY | {"pseudo_huber": broken}).items():
+        (tmp_path / f"{name}.py").write_text(text)
+    line = 1 + broken.splitlines().index("        value[r] = nothing_of_that_name(s[8, r])")
+    done = subprocess.run(
+        [sys.executable, "-c", STUDIED], capture_output=True, text=True, check=False, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
+    )  # fmt: skip
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1
+    assert "Uncompilable" in last
+    assert f"pseudo_huber.py, line {line}" in last
+    assert "nothing_of_that_name" in last
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs permissions of POSIX")

@@ -52,7 +52,7 @@ def _total(losses: list[Loss], run: int, point: cp.Variable) -> cp.Expression:
         if isinstance(loss, Quadratic):
             terms.append(0.5 * loss.strong_convexity * cp.sum_squares(point - loss.center[run]))
             continue
-        assert isinstance(loss, RidgeLinear)
+        assert isinstance(loss, (RidgeLogistic, RidgeSquared))
         score = loss.features[run] @ point
         if isinstance(loss, RidgeLogistic):
             scalar = cp.logistic(-loss.labels[run] * score)

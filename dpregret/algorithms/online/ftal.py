@@ -3,7 +3,11 @@
 Problem     Losses f_t, L-Lipschitz and mu-strongly convex on a convex set of diameter D, arrive one by one.
 Algorithm   x_{t+1} = argmin over the set of sum_{s<=t} ( <g_s, x> + (mu/2) |x - x_s|^2 ), g_s = grad f_s(x_s),
             which is Proj( (sum_{s<=t} x_s - G_t / mu) / t ) with G_t = sum_{s<=t} g_s.
-            Hazan, Agarwal & Kale 2007; written so in Lou & Cheung 2020, eqs. (6)-(10).
+            Hazan, Agarwal & Kale 2007; written so in Lou & Cheung 2020, eqs. (6)-(10). In lines of their Alg. 1:
+            line 1  for t = 1..T
+            line 2    hat g_t = G_t + z_t, z_t the noise (none here)
+            line 3    x_{t+1} = Proj( (sum_{s<=t} x_s - hat g_t / mu) / t )
+            line 4    release x_{t+1}
 Privacy     The points are a function of the (noisy) sums G_t alone. Unit: one loss; neighbours: it is replaced by
             another, which moves one summand by at most 2 L, whatever the points played: the points are public.
 Guarantee   E[regret] <= L ( D + sum_{t=2}^T min( D, (L + mu D) / (mu t) + E|z_{t-1}| / (mu (t - 1)) ) ), z_t the
@@ -28,8 +32,8 @@ class Leader(NamedTuple):
 
 
 @step.add
-def _(leader: Leader, loss, domain, t, x, gradient, noise, s):
-    """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t ); lines of Lou & Cheung 2020, Alg. 1."""
+def _(leader: Leader, loss, domain, t, x, gradient, noise, s):  # line 1
+    """x_{t+1} = Proj( (sum x_s - (G_t + z_t) / mu) / t )."""
     mu, total, over = leader.mu, leader.total, t if leader.averaged else 1.0
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

@@ -113,12 +113,21 @@ class LocalOracleFtal(Learner):
         start, schedule = self.point[setting, 0].copy(), self.schedule
         sums = np.zeros((3, len(start), runs))
         weights = np.tile(self.local.lift(start[None])[0][:, None], (1, runs))
-        radius = (float(each[setting, 0]) for each in (schedule.regulariser, schedule.inner, schedule.growing))
-        regulariser, inner, growing = radius
         return Local(
-            sums[0], sums[1], sums[2], weights, start, self.strong_convexity, float(self.domain.diameter), float(schedule.alpha),
-            regulariser, inner, growing, schedule.outer, self.variant == "printed",
-        )  # fmt: skip
+            sums[0],
+            sums[1],
+            sums[2],
+            weights,
+            start,
+            mu=self.strong_convexity,
+            diameter=float(self.domain.diameter),
+            alpha=float(schedule.alpha),
+            regulariser=float(schedule.regulariser[setting, 0]),
+            inner=float(schedule.inner[setting, 0]),
+            gap=float(schedule.growing[setting, 0]),
+            outer=schedule.outer,
+            printed=self.variant == "printed",
+        )
 
     def _terms(self) -> Terms:
         """N is the root mean square of |z_t| at its largest over all rounds."""

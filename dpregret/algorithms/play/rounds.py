@@ -45,27 +45,40 @@ class _Part:
     def __init__(self, loss: Loss, first: int, runs: int):
         self.loss, self.first, self.runs = loss, first, runs
 
+    def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
+        """That of the whole loss, at the points of these runs."""
+        own, every = self._among_all(points)
+        value, gradient = self.loss.value_and_gradient(every)
+        return value[:, own], gradient[:, own]
+
     def prox(self, points: Array, step: float) -> Array:
         """That of the whole loss, of the points of these runs."""
-        every = np.zeros((self.runs, points.shape[1]))
-        every[self.first : self.first + len(points)] = points
-        return self.loss.prox(every, step)[self.first : self.first + len(points)]
+        own, every = self._among_all(points)
+        return self.loss.prox(every, step)[:, own]
+
+    def _among_all(self, points: Array) -> tuple[slice, Array]:
+        own = slice(self.first, self.first + points.shape[1])
+        every = np.zeros((1, self.runs, points.shape[2]))
+        every[:, own] = points
+        return own, every
 
 
 class CompiledRounds:
     """The rounds of one learner."""
 
+    played = staticmethod(kernel.play_rounds)
+
     def __init__(self, learner: Any):
         self.learner = learner
         domain = learner.domain
-        inner: Any = data_of(domain.inner) if type(domain) is CountedSet else None
+        inner = data_of(domain.inner if type(domain) is CountedSet else domain)
         self.oracle, self.serve, tally = ASKED[learner.oracle]
         self.tally: Any = getattr(domain, tally, None)
         self.counted = inner is not None and type(inner) in self.oracle.kinds
         self.held = learner.local if learner.oracle == "local" else domain
         self.domain = inner if self.counted else asked(self.held)
         settings, runs, d = learner.point.shape
-        wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d)))
+        wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
         self.tiles = []
         for setting in range(settings):
             for first in range(0, runs, wide):
@@ -73,6 +86,10 @@ class CompiledRounds:
                 state = learner.state(setting, x.shape[1])
                 self.tiles.append(Tile(setting, first, state, x, np.zeros((2, x.shape[1]))))
         self.rows, self.pricing = 0, 0.0
+
+    def kinds(self, loss: type[Any]) -> tuple[type[Any], ...]:
+        """What a loop over rounds with losses of a kind is compiled for."""
+        return type(self.tiles[0].state), loss, type(self.domain)
 
     def play(
         self, losses: Losses, done: int, units: Sequence[Array], scales: Sequence[float], begun: int, sums: Array
@@ -82,12 +99,12 @@ class CompiledRounds:
         units: noise before scaling, (runs, rounds, d) a setting, from round `begun` on; sums (2, settings, runs): of
         losses and of |noise|, added to.
         """
-        rows = losses.rows() or NO_ROWS
+        rows = losses.laid() or NO_ROWS
         for tile in self.tiles:
             loss, held, _ = laid_out(losses.kind, rows if losses.own else (), losses.shared, tile.x.shape[1])
             own = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = own
-            specialised(kernel.play_rounds, type(tile.state), losses.kind, type(self.domain))(
+            specialised(self.played, *self.kinds(losses.kind))(
                 tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting]), begun,
                 tile.first, done, len(losses), tile.x, tile.sums[0], tile.sums[1],
             )  # fmt: skip
@@ -104,11 +121,11 @@ class CompiledRounds:
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
         for tile in self.tiles:
             if alike is not None:
-                made, held, rows = laid_out(alike.kind, alike.rows(), alike.shared, tile.x.shape[1])
+                made, held, rows = laid_out(alike.kind, alike.laid(), alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.first, shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
-            specialised(kernel.play_round, type(tile.state), type(made), type(self.domain))(
+            specialised(kernel.play_round, *self.kinds(type(made)))(
                 tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,
                 slopes[tile.setting], noises[tile.setting],
             )  # fmt: skip
@@ -116,14 +133,22 @@ class CompiledRounds:
 
     def points(self) -> Array:
         """Where the learner is, (settings, runs, d)."""
-        found = np.empty(self.learner.point.shape)
-        for tile in self.tiles:
-            found[tile.setting, tile.first : tile.first + tile.x.shape[1]] = tile.x.T
+        return self._gathered([tile.x for tile in self.tiles])
+
+    def kept(self, name: str) -> Array:
+        """What its states keep under a name, (settings, runs, ...)."""
+        return self._gathered([getattr(tile.state, name) for tile in self.tiles])
+
+    def _gathered(self, columns: Sequence[Array]) -> Array:
+        settings, runs, _ = self.learner.point.shape
+        found = np.empty((settings, runs, len(columns[0])))
+        for tile, each in zip(self.tiles, columns, strict=True):
+            found[tile.setting, tile.first : tile.first + each.shape[1]] = each.T
         return found
 
     def finish(self) -> None:
         """Tell the set's tally how many points its oracle served, at a price measured apart, on the last points."""
-        if not self.rows:
+        if not self.rows or self.tally is None:
             return
         began = process_time()
         tile, serve = self.tiles[0], specialised(self.serve, type(self.domain))
@@ -140,7 +165,7 @@ class CompiledRounds:
         self.rows, self.pricing = 0, self.pricing + process_time() - began
 
     def _count(self, rounds: int) -> None:
-        if self.counted:
+        if self.counted and self.tally is not None:
             settings, runs, _ = self.learner.point.shape
             self.tally.calls += self.learner.calls * rounds
             self.rows += self.learner.calls * rounds * settings * runs

@@ -43,7 +43,7 @@ def test_every_point_minimises_the_regularised_noisy_sum() -> None:
         gradient = loss.gradient(learner.point)
         total += gradient
         learner.observe(loss, gradient, noise[now])
-        slope = total + noise[now] + learner.regularisation[:, None, None] * (learner.point - learner.start)
+        slope = total + noise[now] + learner.regularisation[:, None, None] * (learner.point - learner.domain.center())
         # first-order optimality on the ball: no direction into the set descends
         best = learner.domain.linear_oracle(slope)
         assert (np.vecdot(slope, best - learner.point) >= -1e-9).all()

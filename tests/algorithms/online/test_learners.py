@@ -180,11 +180,10 @@ def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
 
     def observe(learner, now):
         nonlocal violations
-        mu, start_point = losses.strong_convexity, learner.start
+        mu, start_point = losses.strong_convexity, learner.domain.center()
+        points, gradients = learner.compiled.kept("points"), learner.compiled.kept("gradients")
         regulariser = learner.schedule.regulariser[..., None]
-        leader = learner.domain.project(
-            (learner.point_sum + regulariser * start_point - learner.gradient_sum / mu) / (now + regulariser)
-        )
+        leader = learner.domain.project((points + regulariser * start_point - gradients / mu) / (now + regulariser))
         distance = np.linalg.norm(learner.point - leader, axis=-1)
         radius = np.minimum(learner.domain.diameter, learner.schedule.radius(now + 1))
         violations += int((distance > radius + 1e-12).sum())
@@ -221,7 +220,9 @@ def test_pocp_sensitivity(name):
                 learner.observe(loss, loss.gradient(learner.point), None)
                 other_loss = replacement if now == changed else loss
                 other.observe(other_loss, other_loss.gradient(other.point), None)
-                distance = np.linalg.norm(learner.hidden - other.hidden, axis=-1).max()
+                distance = np.linalg.norm(
+                    learner.compiled.kept("hidden") - other.compiled.kept("hidden"), axis=-1
+                ).max()
                 worst = max(worst, distance / (2 * losses.lipschitz / (losses.strong_convexity * now)))
     assert 0.05 < worst <= 1.0
 
