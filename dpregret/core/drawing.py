@@ -23,8 +23,7 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
-_STATE, _NEXT_UINT64, _NEXT_DOUBLE = 0, 1, 3  # places in bitgen_t
-_WORD = 64
+_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state
 
 KN, WN, FN = ziggurat.ki_double.astype(np.int64), ziggurat.wi_double, ziggurat.fi_double
 KE, WE, FE = ziggurat.ke_double.astype(np.int64), ziggurat.we_double, ziggurat.fe_double
@@ -49,7 +48,7 @@ def _call(place: int, answer: Any) -> Any:
     """Call the C function at the given place of a `bitgen_t` on its state."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(_WORD)
+        word = ir.IntType(64)
         table = builder.inttoptr(arguments[0], word.as_pointer())
         state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
         function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
