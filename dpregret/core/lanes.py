@@ -41,12 +41,12 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, _VECTOR)
 
 
-def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any) -> Any:
-    """Where eight numbers lie in an array without gaps, counted through all of its axes."""
+def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken: Any = _VECTOR) -> Any:
+    """Where eight numbers, or one, lie in an array without gaps, counted through all of its axes."""
     if kind.ndim > 1 and kind.layout != "C":
         raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
     first = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(first, [start]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(first, [start]), taken.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -60,14 +60,26 @@ def load(typing: Any, array: Any, start: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
-    """Write eight numbers there."""
+def take(typing: Any, array: Any, start: Any, like: Any) -> Any:
+    """The same where `like` is eight numbers; one number where it is one."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _place(context, builder, signature.args[0], *arguments[:2]), align=8)
+        array, start, like = arguments
+        return builder.load(_place(context, builder, signature.args[0], array, start, like.type), align=8)
+
+    return like(array, types.int64, like), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
+    """Write eight numbers there, or one."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, start, values = arguments
+        builder.store(values, _place(context, builder, signature.args[0], array, start, values.type), align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, lanes), code
+    return types.void(array, types.int64, values), code
 
 
 def _spread(builder: Any, number: Any) -> Any:
@@ -152,8 +164,8 @@ def collect(typing: Any, array: Any, places: Any, offset: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def roots(typing: Any, values: Any) -> Any:
-    """Square roots."""
-    return lanes(lanes), lambda context, builder, signature, arguments: call_llvm("sqrt", builder, arguments)
+    """Square roots, or that of one number."""
+    return values(values), lambda context, builder, signature, arguments: call_llvm("sqrt", builder, arguments)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -175,13 +187,16 @@ def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def any_less(typing: Any, one: Any, other: Any) -> Any:
-    """Whether one < other in any lane."""
+    """Whether one < other in any lane, or of numbers."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.bitcast(builder.fcmp_ordered("<", *arguments), ir.IntType(WIDTH))
-        return builder.icmp_unsigned("!=", found, ir.Constant(ir.IntType(WIDTH), 0))
+        found = builder.fcmp_ordered("<", *arguments)
+        if signature.args[0] is types.float64:
+            return found
+        together = builder.bitcast(found, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", together, ir.Constant(together.type, 0))
 
-    return types.boolean(lanes, lanes), code
+    return types.boolean(one, other), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]
