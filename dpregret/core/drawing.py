@@ -2,7 +2,7 @@
 
 A bit generator tells the address of its C functions (NumPy's `bitgen_t`: state, next_uint64, next_uint32, next_double),
 so that whole blocks of all runs are drawn in one call. NumPy's loop branches on each number's random sign, which a
-processor cannot foresee; here the sign is a product. Normal numbers of a PCG64 are drawn with its state in registers.
+processor cannot foresee; here the sign is a product.
 
 Laws: Marsaglia & Tsang 2000 (ziggurats, 256 layers) and 2000a (gamma), as NumPy has them. A number in some thousands
 asks libm for exp, log or log1p, which decides or gives its last bit.
@@ -10,7 +10,6 @@ asks libm for exp, log or log1p, which decides or gives its last bit.
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,9 +23,7 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
-_STATE, _NEXT_UINT64, _NEXT_DOUBLE = 0, 1, 3  # places in bitgen_t
-_WORD = 64
-_MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64 (O'Neill 2014)
+_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state
 
 KN, WN, FN = ziggurat.ki_double.astype(np.int64), ziggurat.wi_double, ziggurat.fi_double
 KE, WE, FE = ziggurat.ke_double.astype(np.int64), ziggurat.we_double, ziggurat.fe_double
@@ -35,43 +32,24 @@ EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 
 def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
-    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator.
-
-    They are even; one more stands for a PCG64 whose state stays in registers while rows are drawn.
-    """
+    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator."""
     distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
     if any(type(each) is not np.random.Generator for each in distinct.values()):
         return None
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    place = {
-        name: pointer(each.bit_generator.capsule, b"BitGenerator")
-        + (type(each.bit_generator) is np.random.PCG64 and _pcg64_is_known())
-        for name, each in distinct.items()
-    }
+    place = {name: pointer(each.bit_generator.capsule, b"BitGenerator") for name, each in distinct.items()}
     if len(place) == 1:
         return np.full(len(generators), next(iter(place.values())), dtype=np.int64)
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
-
-
-@cache
-def _pcg64_is_known() -> bool:
-    """Whether behind the state of a PCG64 lies the address of four words: state, increment, the lower word first."""
-    source = np.random.PCG64(0)
-    address = ctypes.c_void_p.from_address(source.ctypes.state_address).value
-    if not address:
-        return False
-    low, high, low_step, high_step = (ctypes.c_uint64 * 4).from_address(address)
-    state: Any = source.state["state"]
-    return (low | high << _WORD, low_step | high_step << _WORD) == (state["state"], state["inc"])
 
 
 def _call(place: int, answer: Any) -> Any:
     """Call the C function at the given place of a `bitgen_t` on its state."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(_WORD)
-        table = builder.inttoptr(builder.and_(arguments[0], ir.Constant(word, -2)), word.as_pointer())
+        word = ir.IntType(64)
+        table = builder.inttoptr(arguments[0], word.as_pointer())
         state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
         function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
         target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), place)]))
@@ -90,67 +68,6 @@ def next_word(typing: Any, generator: Any) -> Any:
 def next_double(typing: Any, generator: Any) -> Any:
     """The next number in [0, 1)."""
     return _call(_NEXT_DOUBLE, types.float64)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def peek(typing: Any, address: Any, place: Any) -> Any:
-    """The word at a place behind an address."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table = builder.inttoptr(arguments[0], ir.IntType(_WORD).as_pointer())
-        return builder.load(builder.gep(table, [arguments[1]]))
-
-    return types.uint64(types.int64, types.int64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def poke(typing: Any, address: Any, place: Any, value: Any) -> Any:
-    """Write a word there."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table = builder.inttoptr(arguments[0], ir.IntType(_WORD).as_pointer())
-        builder.store(arguments[2], builder.gep(table, [arguments[1]]))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64, types.uint64), code
-
-
-def _advancing(multiplier: int) -> Any:
-    """A step of PCG64, or several: state * multiplier + step of 128 bits, as two words each."""
-
-    @intrinsic  # type: ignore[untyped-decorator]
-    def advance(typing: Any, low: Any, high: Any, low_step: Any, high_step: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            word, wide = ir.IntType(_WORD), ir.IntType(2 * _WORD)
-            shift = ir.Constant(wide, _WORD)
-
-            def joined(low: Any, high: Any) -> Any:
-                return builder.or_(builder.zext(low, wide), builder.shl(builder.zext(high, wide), shift))
-
-            state = builder.mul(joined(*arguments[:2]), ir.Constant(wide, multiplier))
-            state = builder.add(state, joined(*arguments[2:]))
-            parts = [builder.trunc(each, word) for each in (state, builder.lshr(state, shift))]
-            return context.make_tuple(builder, signature.return_type, parts)
-
-        return types.UniTuple(types.uint64, 2)(*[types.uint64] * 4), code
-
-    return advance
-
-
-advance, advance_two = _advancing(_MULTIPLIER), _advancing(_MULTIPLIER**2 % 2 ** (2 * _WORD))
-
-
-@inlined
-def mixed(low: Any, high: Any) -> Any:
-    """The word that a state of PCG64 stands for."""
-    turn, both = high >> np.uint64(58), high ^ low
-    return (both >> turn) | (both << ((np.uint64(64) - turn) & np.uint64(63)))
-
-
-@inlined
-def place_of(generator: int) -> Any:
-    """Where the four words of a PCG64 lie."""
-    return np.int64(peek(np.int64(peek(generator - 1, _STATE)), 0))
 
 
 @inlined
@@ -221,27 +138,10 @@ def _law(core: Any, beyond: Any) -> Any:
     @inlined
     def fill_rows(generator: int, out: Array, less: bool) -> None:
         rounds, dimension = out.shape
-        if generator & 1:
-            place = place_of(generator)
-            low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
-            for now in range(rounds):
-                for each in range(dimension):
-                    low, high = advance(low, high, low_step, high_step)
-                    word = mixed(low, high)
-                    number, inside = core(word)
-                    if not inside:
-                        poke(place, 0, low)
-                        poke(place, 1, high)
-                        number = beyond(generator, word)
-                        low, high = peek(place, 0), peek(place, 1)
-                    out[now, each] = out[now, each] - number if less else number
-            poke(place, 0, low)
-            poke(place, 1, high)
-        else:
-            for now in range(rounds):
-                for each in range(dimension):
-                    number = draw(generator)
-                    out[now, each] = out[now, each] - number if less else number
+        for now in range(rounds):
+            for each in range(dimension):
+                number = draw(generator)
+                out[now, each] = out[now, each] - number if less else number
 
     return draw, fill_rows
 

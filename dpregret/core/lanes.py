@@ -41,12 +41,12 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
         super().__init__(manager, kind, _VECTOR)
 
 
-def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any) -> Any:
-    """Where eight numbers lie in an array without gaps, counted through all of its axes."""
+def _place(context: Any, builder: Any, kind: Any, array: Any, start: Any, taken: Any = _VECTOR) -> Any:
+    """Where eight numbers, or one, lie in an array without gaps, counted through all of its axes."""
     if kind.ndim > 1 and kind.layout != "C":
         raise TypingError(f"lanes lie in arrays without gaps, not in {kind}")
     first = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(first, [start]), _VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(first, [start]), taken.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -60,14 +60,26 @@ def load(typing: Any, array: Any, start: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
-    """Write eight numbers there."""
+def take(typing: Any, array: Any, start: Any, like: Any) -> Any:
+    """The same where `like` is eight numbers; one number where it is one."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        builder.store(arguments[2], _place(context, builder, signature.args[0], *arguments[:2]), align=8)
+        array, start, like = arguments
+        return builder.load(_place(context, builder, signature.args[0], array, start, like.type), align=8)
+
+    return like(array, types.int64, like), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, array: Any, start: Any, values: Any) -> Any:
+    """Write eight numbers there, or one."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, start, values = arguments
+        builder.store(values, _place(context, builder, signature.args[0], array, start, values.type), align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.int64, lanes), code
+    return types.void(array, types.int64, values), code
 
 
 def _spread(builder: Any, number: Any) -> Any:
@@ -89,77 +101,9 @@ def spread(typing: Any, number: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def load_one(typing: Any, array: Any, place: Any) -> Any:
-    """The number at a place of an array without gaps, eight times."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        first = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        return _spread(builder, builder.load(builder.gep(first, [arguments[1]])))
-
-    return lanes(array, types.int64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def turn(typing: Any, rows: Any, places: Any, offset: Any, factor: Any, into: Any, start: Any) -> Any:
-    """Write eight numbers from each of eight places (8,) plus an offset on as columns, times eight factors."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind, kinds = signature.args[0], signature.args[1]
-        array, where, shift, times, out, begun = arguments
-        first = context.make_array(kinds)(context, builder, where).data
-        word = ir.IntType(32)
-        held = []
-        for each in range(WIDTH):
-            place = builder.add(builder.load(builder.gep(first, [ir.Constant(word, each)])), shift)
-            held.append(builder.fmul(times, builder.load(_place(context, builder, kind, array, place), align=8)))
-        for size in (1, 2, 4):  # blocks of that size change places across the diagonal
-            low = ir.Constant(ir.VectorType(word, WIDTH), [j + (WIDTH - size) * bool(j & size) for j in range(WIDTH)])
-            high = ir.Constant(
-                ir.VectorType(word, WIDTH), [j + (size if not j & size else WIDTH) for j in range(WIDTH)]
-            )
-            for each in range(WIDTH):
-                if not each & size:
-                    pair = held[each], held[each | size]
-                    held[each], held[each | size] = (builder.shuffle_vector(*pair, mask) for mask in (low, high))
-        for each, column in enumerate(held):
-            place = builder.add(begun, ir.Constant(begun.type, each * WIDTH))
-            builder.store(column, _place(context, builder, signature.args[4], out, place), align=8)
-        return context.get_dummy_value()
-
-    return types.void(rows, places, types.int64, lanes, into, types.int64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def collect(typing: Any, array: Any, places: Any, offset: Any) -> Any:
-    """The numbers of an array without gaps at eight places (8,), plus an offset."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind, indices = signature.args[:2]
-        rows, where = (
-            context.make_array(each)(context, builder, value)
-            for each, value in zip((kind, indices), arguments[:2], strict=True)
-        )
-        found, word = ir.Constant(_VECTOR, ir.Undefined), ir.IntType(32)
-        for lane in range(WIDTH):
-            place = builder.add(builder.load(builder.gep(where.data, [ir.Constant(word, lane)])), arguments[2])
-            found = builder.insert_element(
-                found, builder.load(builder.gep(rows.data, [place])), ir.Constant(word, lane)
-            )
-        return found
-
-    return lanes(array, places, types.int64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
 def roots(typing: Any, values: Any) -> Any:
-    """Square roots."""
-    return lanes(lanes), lambda context, builder, signature, arguments: call_llvm("sqrt", builder, arguments)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def signed_like(typing: Any, sizes: Any, signs: Any) -> Any:
-    """|size| with the other's sign."""
-    return lanes(lanes, lanes), lambda context, builder, signature, arguments: call_llvm("copysign", builder, arguments)
+    """Square roots, or that of one number."""
+    return values(values), lambda context, builder, signature, arguments: call_llvm("sqrt", builder, arguments)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -175,13 +119,16 @@ def where_less(typing: Any, one: Any, other: Any, yes: Any, no: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def any_less(typing: Any, one: Any, other: Any) -> Any:
-    """Whether one < other in any lane."""
+    """Whether one < other in any lane, or of numbers."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        found = builder.bitcast(builder.fcmp_ordered("<", *arguments), ir.IntType(WIDTH))
-        return builder.icmp_unsigned("!=", found, ir.Constant(ir.IntType(WIDTH), 0))
+        found = builder.fcmp_ordered("<", *arguments)
+        if signature.args[0] is types.float64:
+            return found
+        together = builder.bitcast(found, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", together, ir.Constant(together.type, 0))
 
-    return types.boolean(lanes, lanes), code
+    return types.boolean(one, other), code
 
 
 @intrinsic  # type: ignore[untyped-decorator]

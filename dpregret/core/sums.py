@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, load, load_one, spread, store
+from dpregret.core.lanes import WIDTH, load, spread, store
 
 LANES = 8
 
@@ -41,82 +41,29 @@ def dot(first: Array, second: Array) -> float:
 
 
 @inlined
-def inners(numbers: Array, points: int, center: int, other: int, d: int) -> Any:
-    """<x - c, y> of eight points side by side, in that order too; they lie from places of an array on, (d, 8) each."""
-    return _inners(numbers, points, numbers, center, numbers, other, d, False)
-
-
-@inlined
 def squares(points: Array, centers: Array) -> Any:
-    """|x - c|^2 of eight points side by side, (d, 8)."""
-    return _inners(points, 0, centers, 0, points, 0, len(points), True)
-
-
-@inlined
-def squares_around(numbers: Array, points: int, center: int, d: int) -> Any:
-    """The same, of points that lie from places of an array on."""
-    return _inners(numbers, points, numbers, center, numbers, points, d, True)
-
-
-@inlined
-def _inners(points: Array, p: int, centers: Array, c: int, others: Array, o: int, count: int, own: bool) -> Any:
-    whole = count // LANES * LANES * WIDTH
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
+    """|x - c|^2 of eight points side by side, (d, 8), in that order too."""
+    whole = len(points) // LANES * LANES * WIDTH
+    a = b = c = d = e = f = g = h = spread(0.0)
     for k in range(0, whole, LANES * WIDTH):
-        s0 = _more(points, p + k, centers, c + k, others, o + k, own, s0)
-        s1 = _more(points, p + k + 8, centers, c + k + 8, others, o + k + 8, own, s1)
-        s2 = _more(points, p + k + 16, centers, c + k + 16, others, o + k + 16, own, s2)
-        s3 = _more(points, p + k + 24, centers, c + k + 24, others, o + k + 24, own, s3)
-        s4 = _more(points, p + k + 32, centers, c + k + 32, others, o + k + 32, own, s4)
-        s5 = _more(points, p + k + 40, centers, c + k + 40, others, o + k + 40, own, s5)
-        s6 = _more(points, p + k + 48, centers, c + k + 48, others, o + k + 48, own, s6)
-        s7 = _more(points, p + k + 56, centers, c + k + 56, others, o + k + 56, own, s7)
-    total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-    for k in range(whole, count * WIDTH, WIDTH):
-        total = _more(points, p + k, centers, c + k, others, o + k, own, total)
+        a = _and_square(points, centers, k, a)
+        b = _and_square(points, centers, k + WIDTH, b)
+        c = _and_square(points, centers, k + 2 * WIDTH, c)
+        d = _and_square(points, centers, k + 3 * WIDTH, d)
+        e = _and_square(points, centers, k + 4 * WIDTH, e)
+        f = _and_square(points, centers, k + 5 * WIDTH, f)
+        g = _and_square(points, centers, k + 6 * WIDTH, g)
+        h = _and_square(points, centers, k + 7 * WIDTH, h)
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for k in range(whole, len(points) * WIDTH, WIDTH):
+        total = _and_square(points, centers, k, total)
     return total
 
 
 @inlined
-def _more(points: Array, p: int, centers: Array, c: int, others: Array, o: int, own: bool, total: Any) -> Any:
-    apart = load(points, p) - load(centers, c)
-    return total + apart * (apart if own else load(others, o))
-
-
-@inlined
-def own_squares(numbers: Array, points: int, d: int) -> Any:
-    """|x|^2 of eight points that lie from a place on."""
-    return _squares(numbers, points, points, d, False)
-
-
-@inlined
-def squares_from(numbers: Array, points: int, center: int, d: int) -> Any:
-    """|x - c|^2 of the same; c, one for all, lies from another place on."""
-    return _squares(numbers, points, center, d, True)
-
-
-@inlined
-def _squares(numbers: Array, points: int, center: int, d: int, apart: bool) -> Any:
-    whole = d // LANES * LANES
-    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = spread(0.0)
-    for k in range(0, whole, LANES):
-        at, c = points + k * WIDTH, center + k
-        s0, s1 = _and_square(numbers, at, c, apart, s0), _and_square(numbers, at + 8, c + 1, apart, s1)
-        s2, s3 = _and_square(numbers, at + 16, c + 2, apart, s2), _and_square(numbers, at + 24, c + 3, apart, s3)
-        s4, s5 = _and_square(numbers, at + 32, c + 4, apart, s4), _and_square(numbers, at + 40, c + 5, apart, s5)
-        s6, s7 = _and_square(numbers, at + 48, c + 6, apart, s6), _and_square(numbers, at + 56, c + 7, apart, s7)
-    total = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
-    for k in range(whole, d):
-        total = _and_square(numbers, points + k * WIDTH, center + k, apart, total)
-    return total
-
-
-@inlined
-def _and_square(numbers: Array, point: int, center: int, apart: bool, total: Any) -> Any:
-    found = load(numbers, point)
-    if apart:
-        found = found - load_one(numbers, center)
-    return total + found * found
+def _and_square(points: Array, centers: Array, place: int, total: Any) -> Any:
+    apart = load(points, place) - load(centers, place)
+    return total + apart * apart
 
 
 @numba.guvectorize(["void(float64[::1], float64[::1], float64[:])"], "(n),(n)->()", cache=True)  # type: ignore[untyped-decorator]

@@ -2,29 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.drawing import (
-    Addresses,
-    addresses,
-    advance,
-    advance_two,
-    mixed,
-    next_double,
-    peek,
-    place_of,
-    poke,
-)
-
-
-@inlined
-def _uniform(word: Any) -> float:
-    """In [0, 1), a multiple of 2^-53."""
-    return np.int64(word >> np.uint64(11)) * 2.0**-53
+from dpregret.core.compiled import compiled
+from dpregret.core.drawing import Addresses, addresses, next_double
 
 
 @compiled
@@ -32,18 +15,8 @@ def _fill_uniforms(generators: Addresses, out: Array) -> None:
     """out (runs, rounds): independent, uniform on [0, 1)."""
     runs, rounds = out.shape
     for run in range(runs):
-        generator, own = generators[run], out[run]
-        if generator & 1:
-            place = place_of(generator)
-            low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
-            for now in range(rounds):
-                low, high = advance(low, high, low_step, high_step)
-                own[now] = _uniform(mixed(low, high))
-            poke(place, 0, low)
-            poke(place, 1, high)
-        else:
-            for now in range(rounds):
-                own[now] = next_double(generator)
+        for now in range(rounds):
+            out[run, now] = next_double(generators[run])
 
 
 class Uniforms:
@@ -66,25 +39,13 @@ class Uniforms:
 def _fill_coins(generators: Addresses, chances: Array, heads: float, tails: float, out: Array) -> None:
     """As `Coins.draw`: out (settings, runs, numbers)."""
     settings, runs, count = out.shape
+    numbers = np.empty(count)
     for run in range(runs):
-        generator, pairs = generators[run], 0
-        if generator & 1:
-            pairs, place = count - count % 2, place_of(generator)
-            low, high, low_step, high_step = peek(place, 0), peek(place, 1), peek(place, 2), peek(place, 3)
-            low_two, high_two = advance(low_step, high_step, low_step, high_step)
-            for each in range(0, pairs, 2):  # the second state does not wait for the first
-                one = _uniform(mixed(*advance(low, high, low_step, high_step)))
-                low, high = advance_two(low, high, low_two, high_two)
-                other = _uniform(mixed(low, high))
-                for setting in range(settings):
-                    out[setting, run, each] = heads if one < chances[setting] else tails
-                    out[setting, run, each + 1] = heads if other < chances[setting] else tails
-            poke(place, 0, low)
-            poke(place, 1, high)
-        for each in range(pairs, count):
-            number = next_double(generator)
-            for setting in range(settings):
-                out[setting, run, each] = heads if number < chances[setting] else tails
+        for each in range(count):
+            numbers[each] = next_double(generators[run])
+        for setting in range(settings):
+            for each in range(count):
+                out[setting, run, each] = heads if numbers[each] < chances[setting] else tails
 
 
 class Coins:

@@ -63,6 +63,7 @@ def fingerprints() -> dict[str, str]:
         ("algorithms/online/noise.py", {"cocop", "audit"}),
         ("algorithms/learner.py", {"cocop", "pocp", "audit"}),
         ("algorithms/privacy/noise.py", {"cocop", "pocp", "audit", "expiry"}),
+        ("algorithms/privacy/buffers.json", {"cocop", "pocp", "audit"}),
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
         ("datasets/synthetic.py", {"cocop", "pocp"}),
         ("workflows/run/play.py", {"cocop", "pocp"}),

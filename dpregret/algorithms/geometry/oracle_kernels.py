@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
-from dpregret.core.spectral import diagonalise, orthogonalise
+from dpregret.core.spectral import orthogonalise
 
 Whole = NDArray[np.int64]
 BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)
@@ -214,45 +214,50 @@ def _path(graph: Whole, cost: Array, out: Array, places: Whole, work: Array) -> 
         node = graph[heads + places[node]]
 
 
+@inlined
+def _rows_and_values(side: int, work: Array) -> tuple[Array, Array]:
+    """Room (1, m, 2 m) for a matrix with the identity at its right, and (1, m)."""
+    room = 2 * side * side
+    rows, values = work[:room].reshape(1, side, 2 * side), work[room : room + side].reshape(1, side)
+    for i in range(side):
+        for j in range(side):
+            rows[0, i, side + j] = 1.0 if i == j else 0.0
+    return rows, values
+
+
 @compiled
 def _bottom_projector(side: int, cost: Array, out: Array, work: Array) -> None:
-    """v v^T, v the bottom eigenvector of the symmetric part; work: images, basis and values of `diagonalise`."""
-    square = side * side
-    images, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
-    values = work[2 * square : 2 * square + side]
+    """v v^T, v the bottom eigenvector of the symmetric part; work: rows and values of `orthogonalise`."""
+    rows, values = _rows_and_values(side, work)
     for i in range(side):
         for j in range(side):
-            images[i, j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
-    diagonalise(images, basis, values)
-    best = 0
-    for k in range(1, side):
-        best = k if values[k] < values[best] else best
+            rows[0, i, j] = 0.5 * (cost[i * side + j] + cost[j * side + i])
+    orthogonalise(rows, values, True)
+    best = np.argmin(values[0])
+    basis = rows[0, best, side:]
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = basis[best, i] * basis[best, j]
+            out[i * side + j] = basis[i] * basis[j]
 
 
 @compiled
 def _top_pair(side: int, radius: float, cost: Array, out: Array, work: Array) -> None:
-    """-radius u v^T of the top singular pair; work: rows, basis and squares of `orthogonalise`.
+    """-radius u v^T of the top singular pair; work: rows and values of `orthogonalise`.
 
     A zero matrix has u = v = e_1.
     """
-    square = side * side
-    rows, basis = work[:square].reshape(side, side), work[square : 2 * square].reshape(side, side)
+    rows, squares = _rows_and_values(side, work)
     for i in range(side):
         for j in range(side):
-            rows[i, j] = cost[i * side + j]
-    squares = work[2 * square : 2 * square + side]
-    orthogonalise(rows, basis, squares)
-    best = 0
-    for p in range(1, side):
-        best = p if squares[p] > squares[best] else best
-    if squares[best] <= 0.0:
+            rows[0, i, j] = cost[i * side + j]
+    orthogonalise(rows, squares, False)
+    best = np.argmax(squares[0])
+    if squares[0, best] <= 0.0:
         out[:] = 0.0
         out[0] = -radius
         return
-    scale = -radius / np.sqrt(squares[best])
+    scale = -radius / np.sqrt(squares[0, best])
+    top = rows[0, best]
     for i in range(side):
         for j in range(side):
-            out[i * side + j] = scale * basis[best, i] * rows[best, j]
+            out[i * side + j] = scale * top[side + i] * top[j]

@@ -1,4 +1,4 @@
-"""Matrices whose singular values are changed, by one-sided Jacobi in a fixed order, eight matrices side by side.
+"""Matrices whose singular values are changed, by one-sided Jacobi in a fixed order.
 
 LAPACK's last bits depend on the processor. Here rows are rotated in pairs until they are orthogonal (Hestenes 1958):
 B = U' A, whose rows are s_i v_i. Then U f(S) V' = A sum_i f_i / s_i v_i v_i'; U itself is not needed.
@@ -13,13 +13,9 @@ from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 from dpregret.core.elementary import power_of
 from dpregret.core.kernels import L1_BALL
-from dpregret.core.lanes import WIDTH, any_less, load, roots, spread, store, where_less
 from dpregret.core.rounds import project
-from dpregret.core.spectral_lanes import SWEEPS, lay_side_by_side, take_apart, turn_rows
+from dpregret.core.spectral import orthogonalise
 from dpregret.core.sums import add_product, dot
-
-CLOSE = 1e-16  # squared cosine: cosines fall quadratically, so a sweep that met no larger one leaves rounding only
-NOTHING = 1e-34  # and one that is rounding
 
 
 def onto_ball(points: Array, radius: float) -> Array:
@@ -98,49 +94,7 @@ def _orthogonalise(matrices: Array) -> Array:
             for row in matrices[each]:
                 for k in range(len(row)):
                     row[k] /= scales[each]
-    count, side = matrices.shape[:2]
-    length = side * WIDTH
-    rows, squares = np.empty((side, side, WIDTH)), np.empty((side, WIDTH))
-    active, turned = np.empty(WIDTH), np.empty(WIDTH)
-    zero, one, two = spread(0.0), spread(1.0), spread(2.0)
-    for first in range(0, count, WIDTH):
-        lay_side_by_side(matrices, first, rows)
-        store(active, 0, one)
-        for _ in range(SWEEPS):
-            for i in range(side):
-                total = zero
-                for k in range(i * length, (i + 1) * length, WIDTH):
-                    total = total + load(rows, k) * load(rows, k)
-                store(squares, i * WIDTH, total)
-            store(turned, 0, zero)
-            still = load(active, 0)
-            for p in range(side - 1):
-                for q in range(p + 1, side):
-                    shift, even, odd = (q - p) * length, zero, zero
-                    for k in range(p * length, (p + 1) * length - WIDTH, 2 * WIDTH):
-                        even = even + load(rows, k) * load(rows, k + shift)
-                        odd = odd + load(rows, k + WIDTH) * load(rows, k + WIDTH + shift)
-                    if side % 2:
-                        last = (p + 1) * length - WIDTH
-                        even = even + load(rows, last) * load(rows, last + shift)
-                    both, low, high = even + odd, load(squares, p * WIDTH), load(squares, q * WIDTH)
-                    square, size = both * both, low * high
-                    if not any_less(spread(NOTHING) * size, square):
-                        continue
-                    apart = high - low
-                    root = roots(apart * apart + (two * both) * (two * both))
-                    below = apart + where_less(apart, zero, zero - root, root)
-                    tangent = where_less(spread(NOTHING) * size, square, still * (two * both) / below, zero)
-                    cosine = one / roots(one + tangent * tangent)
-                    sine = tangent * cosine
-                    store(squares, p * WIDTH, low - tangent * both)
-                    store(squares, q * WIDTH, high + tangent * both)
-                    store(turned, 0, where_less(spread(CLOSE) * size, square, one, load(turned, 0)))
-                    turn_rows(rows, p * length, q * length, length, cosine, sine)
-            store(active, 0, still * load(turned, 0))
-            if not any_less(zero, load(active, 0)):
-                break
-        take_apart(rows, first, matrices)
+    orthogonalise(matrices, np.empty(matrices.shape[:2]), False)
     return scales
 
 

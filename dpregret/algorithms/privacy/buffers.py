@@ -4,15 +4,16 @@
   BufferedToeplitz  C(x) = prod(1 - zeros_i x) / prod(1 - decays_i x) (Dvijotham, McMahan, Pillutla, Steinke & Thakurta
                     2024), h = 1 / ((1 - x) C): one pole of h is 1, so k + 1 vectors.
 
-The parameters (`buffers.yaml`, made by `fit_buffers.py`) make the largest error small for powers of two. They are
+The parameters (`buffers.json`, made by `fit_buffers.py`) make the largest error small for powers of two. They are
 taken from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters are
 private, only the error depends on the fit.
 """
 
+import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +22,18 @@ from dpregret.algorithms.privacy.prefix_sums import Arrange
 from dpregret.algorithms.privacy.series import Rational
 from dpregret.algorithms.privacy.toeplitz import OverHorizon, Toeplitz
 from dpregret.core.arrays import Array
-from dpregret.core.yaml_source import read_source
 
-PARAMETERS = Path(__file__).with_name("buffers.yaml")
+PARAMETERS = Path(__file__).with_name("buffers.json")
 Decays = tuple[float, ...]
 
 
-@lru_cache(maxsize=1)
+@cache
 def stored() -> dict[str, dict[int, dict[int, Any]]]:
     """kind (`windows`, `horizons`) -> size -> number of buffers -> {decays, zeros}."""
-    return cast(dict[str, dict[int, dict[int, Any]]], read_source(PARAMETERS).data)
+    table: dict[str, dict[int, dict[int, Any]]] = {}
+    for row in json.loads(PARAMETERS.read_text(encoding="utf-8")):
+        table.setdefault(row["kind"], {}).setdefault(row["size"], {})[row["buffers"]] = row
+    return table
 
 
 def parameters(kind: str, size: int, buffers: int) -> tuple[Decays, Decays]:

@@ -6,22 +6,22 @@ window ends is taken out again: y <- a y + eps_(t+1-FIRST) - a^(length-FIRST) ep
 numbers.
 """
 
-from functools import lru_cache
+import json
+from functools import cache
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
 from dpregret.core.arrays import Array
-from dpregret.core.yaml_source import read_source
 
-PARAMETERS = Path(__file__).with_name("root_decays.yaml")
+PARAMETERS = Path(__file__).with_name("root_decays.json")
 FIRST = 8  # coefficients that are taken as they are
 
 
-@lru_cache(maxsize=1)
+@cache
 def _stored() -> dict[int, dict[str, list[float]]]:
-    return cast(dict[int, dict[str, list[float]]], read_source(PARAMETERS).data)
+    """length -> {decays, weights}."""
+    return {row.pop("length"): row for row in json.loads(PARAMETERS.read_text(encoding="utf-8"))}
 
 
 def longest() -> int:

@@ -1,4 +1,4 @@
-"""Derive the parameters of `buffers.yaml` anew: `python -m dpregret.workflows.mechanisms.fit_buffers [--check]`.
+"""Derive the parameters of `buffers.json` anew: `python -m dpregret.workflows.mechanisms.fit_buffers [--check]`.
 
 Windows minimise (sum over all j of h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with
 n = T - 1. Both are smooth in ln(-ln decay) of the interlacing decays and zeros, all sums are geometric. A fit starts
@@ -6,11 +6,12 @@ from that of half the size; --check derives a few again and compares the errors.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-import yaml
 from scipy.optimize import minimize
 
 from dpregret.algorithms.privacy.buffers import PARAMETERS, stored
@@ -90,12 +91,12 @@ def fit(kind: str, size: int, buffers: int, start: Array | None = None) -> tuple
     return decays, zeros, float(np.exp(cost(best)))
 
 
-def derive(kind: str, sizes: Sequence[int]) -> dict[int, dict[int, dict[str, list[float]]]]:
-    """All parameters of a kind, rounded to `DIGITS` digits after the point; useless buffers are left out."""
-    table: dict[int, dict[int, dict[str, list[float]]]] = {}
+def derive(kind: str, sizes: Sequence[int]) -> list[dict[str, Any]]:
+    """A row for each size and number of buffers, rounded to `DIGITS` digits; useless buffers are left out."""
+    rows = []
     starts: dict[int, Array] = {}
     for size in sizes:
-        table[size], least = {}, np.inf
+        least = np.inf
         for buffers in BUFFERS[kind]:
             decays, zeros, error = fit(kind, size, buffers, starts.get(buffers))
             if not error < least * (1 - GAIN):
@@ -104,12 +105,12 @@ def derive(kind: str, sizes: Sequence[int]) -> dict[int, dict[int, dict[str, lis
             starts[buffers] = np.log(-np.log(np.stack([decays, zeros], axis=1).ravel())) - np.log(2) * np.linspace(
                 1, 0, 2 * buffers
             )
-            table[size][buffers] = {
-                name: [round(float(each), DIGITS) for each in values]
-                for name, values in (("decays", decays), ("zeros", zeros))
-            }
+            row = {"kind": kind, "size": size, "buffers": buffers}
+            for name, values in (("decays", decays), ("zeros", zeros)):
+                row[name] = [round(float(each), DIGITS) for each in values]
+            rows.append(row)
             print(kind, size, buffers, error, file=sys.stderr)
-    return table
+    return rows
 
 
 def check(sizes: Sequence[int] = (16, 256)) -> bool:
@@ -130,9 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="derive a few entries again and compare their errors")
     if parser.parse_args(arguments).check:
         return 0 if check() else 1
-    tables = {"windows": derive("windows", WINDOWS), "horizons": derive("horizons", HORIZONS)}
-    head = "# Decays and zeros of buffered mechanisms by size and number of buffers; made by fit_buffers.py.\n"
-    PARAMETERS.write_text(head + yaml.safe_dump(tables, sort_keys=False, width=110), encoding="utf-8")
+    rows = derive("windows", WINDOWS) + derive("horizons", HORIZONS)
+    PARAMETERS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Derive `root_decays.yaml` anew: `python -m dpregret.workflows.mechanisms.fit_root` (minutes).
+"""Derive `root_decays.json` anew: `python -m dpregret.workflows.mechanisms.fit_root` (minutes).
 
 f_j is the integral of e^(-s j) over a positive measure, here summed with s = e^(u - e^(-u)) / length at even steps of
 u; some 70 rates are as good as all. A symmetric system of that many states is cut down to k (balanced truncation over
@@ -6,12 +6,12 @@ u; some 70 rates are as good as all. A symmetric system of that many states is c
 The number of decays is the least multiple of 4 that keeps the error of every coefficient below `ERROR`.
 """
 
+import json
 import sys
 from collections.abc import Sequence
 
 import mpmath as mp
 import numpy as np
-import yaml
 
 from dpregret.algorithms.privacy.root_sums import FIRST, PARAMETERS
 from dpregret.algorithms.privacy.series import root_coefficients
@@ -77,13 +77,12 @@ def fit(length: int) -> tuple[Array, Array]:
 
 def main(lengths: Sequence[int] = LENGTHS) -> int:
     """Write the table."""
-    table = {}
+    rows = []
     for length in lengths:
         decays, weights = fit(length)
-        table[length] = {"decays": decays.tolist(), "weights": weights.tolist()}
+        rows.append({"length": length, "decays": decays.tolist(), "weights": weights.tolist()})
         print(length, len(decays), error(decays, weights, length), file=sys.stderr, flush=True)
-    head = "# The root as a sum of decays, by length; made by fit_root.py.\n"
-    PARAMETERS.write_text(head + yaml.safe_dump(table, sort_keys=False, width=110), encoding="utf-8")
+    PARAMETERS.write_text("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n", encoding="utf-8")
     return 0
 
 

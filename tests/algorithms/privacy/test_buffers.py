@@ -110,13 +110,13 @@ def test_a_fit_finds_the_stored_parameters_again() -> None:
 
 
 def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_buffers, "PARAMETERS", tmp_path / "buffers.yaml")
+    for module in (fit_buffers, buffers_module):
+        monkeypatch.setattr(module, "PARAMETERS", tmp_path / "buffers.json")
     monkeypatch.setattr(fit_buffers, "WINDOWS", (2, 4))
     monkeypatch.setattr(fit_buffers, "HORIZONS", (8,))
     monkeypatch.setattr(fit_buffers, "BUFFERS", {"windows": (1, 2), "horizons": (1,)})
     assert fit_buffers.main([]) == 0
-    kept = buffers_module.read_source(tmp_path / "buffers.yaml").data
-    assert isinstance(kept, dict)
+    kept = stored.__wrapped__()
     for kind, size in (("windows", 2), ("windows", 4), ("horizons", 8)):
         for name in ("decays", "zeros"):
             assert kept[kind][size][1][name] == pytest.approx(stored()[kind][size][1][name], abs=1e-5)

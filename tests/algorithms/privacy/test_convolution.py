@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -93,9 +94,10 @@ def test_the_stored_decays_are_the_root(length: int) -> None:
 
 
 def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_root, "PARAMETERS", tmp_path / "decays.yaml")
+    monkeypatch.setattr(fit_root, "PARAMETERS", tmp_path / "decays.json")
     assert fit_root.main((32,)) == 0
-    made = fit_root.yaml.safe_load((tmp_path / "decays.yaml").read_text(encoding="utf-8"))[32]
+    [made] = json.loads((tmp_path / "decays.json").read_text(encoding="utf-8"))
+    assert made["length"] == 32
     assert made["decays"] == pytest.approx(root_decays(32)[0], rel=1e-13)
     assert made["weights"] == pytest.approx(root_decays(32)[1], rel=1e-13)
 
