@@ -16,15 +16,19 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 PACKAGE = ROOT / "dpregret"
 MODULES = sorted(path for folder in ("core", *FOLDERS) for path in (PACKAGE / folder).rglob("*.py"))
-FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init__.py")} - {"privacy", "geometry"}
-LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "rounds", "privacy", "geometry")))
+FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init__.py")} - {
+    "privacy",
+    "geometry",
+    "play",
+}
+LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "play", "privacy", "geometry")))
 MAY_IMPORT = {
     "core": (),
     "algorithms": (),
     "algorithms.privacy": ("core",),
     "algorithms.geometry": ("core",),
-    "algorithms.rounds": ("core", "algorithms.privacy", "algorithms.geometry"),
-    "algorithms.learner": ("core", "algorithms.rounds", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.play": ("core", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.learner": ("core", "algorithms.play", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": ("core", "algorithms.learner"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
     "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch

@@ -135,8 +135,8 @@ class Learner(BaseLearner):
     A round is written in one of two ways. Either as plain loops: `state` gives what the learner keeps of some runs of a
     setting as a NamedTuple, whose class has a `step` (core/oracles.py); it is compiled, and asks the set `calls` times
     for its `oracle`, 'project', 'vertex' or 'local'. Or as `observe`, on whole batches: state arrays have shape
-    (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings and runs together; `regularisation` is the
-    lambda that a learner was tuned to, one a setting.
+    (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings and runs together;
+    `regularisation` is the lambda that a learner was tuned to, one a setting.
     """
 
     noise_plan: NoisePlan | None = None

@@ -178,7 +178,7 @@ LIES: dict[str, tuple[str, dict[str, Any], str]] = {
     "a gradient written": ("online", {"observe": late(lambda self: self.given[1].fill(0))}, "read-only"),
     "a loss written": (
         "online", {"observe": late(lambda self: setattr(self.given[0], "strong_convexity", 0.0))},
-        "assign",
+        "set attribute",
     ),
     "a set widened": (
         "online", {"observe": late(lambda s: vars(s.domain.inner).update(radius=1e9))},
