@@ -293,7 +293,7 @@ def play(
             break
     if rounds is not None:
         rounds.finish()
-    seconds = process_time() - started - (rounds.pricing if rounds is not None else 0.0)
+    seconds = process_time() - started - (rounds.apart if rounds is not None else 0.0)
     if not np.isfinite(recorded).all():
         raise FloatingPointError(f"{learner.card.name} ({learner.variant}) reached a loss that is not finite")
     return Record(recorded, noise_norms, violation, seconds)

@@ -64,7 +64,7 @@ class _Part:
 
 
 class CompiledRounds:
-    """The rounds of one learner."""
+    """The rounds of one learner. apart: CPU seconds that were no part of them, for compiling and for prices."""
 
     played = staticmethod(kernel.play_rounds)
 
@@ -85,7 +85,8 @@ class CompiledRounds:
                 x = np.ascontiguousarray(learner.point[setting, first : first + wide].T)
                 state = learner.state(setting, x.shape[1])
                 self.tiles.append(Tile(setting, first, state, x, np.zeros((2, x.shape[1]))))
-        self.rows, self.pricing = 0, 0.0
+        self.ready: set[Any] = set()
+        self.rows, self.apart = 0, 0.0
 
     def kinds(self, loss: type[Any]) -> tuple[type[Any], ...]:
         """What a loop over rounds with losses of a kind is compiled for."""
@@ -99,15 +100,24 @@ class CompiledRounds:
         units: noise before scaling, (runs, rounds, d) a setting, from round `begun` on; sums (2, settings, runs): of
         losses and of |noise|, added to.
         """
-        rows = losses.laid() or NO_ROWS
+        rows, loops = losses.laid() or NO_ROWS, specialised(self.played, *self.kinds(losses.kind))
         for tile in self.tiles:
             loss, held, _ = laid_out(losses.kind, rows if losses.own else (), losses.shared, tile.x.shape[1])
             own = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = own
-            specialised(self.played, *self.kinds(losses.kind))(
-                tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting]), begun,
-                tile.first, done, len(losses), tile.x, tile.sums[0], tile.sums[1],
-            )  # fmt: skip
+
+            def play(rounds: int, tile: Tile = tile, told: Any = (loss, self.domain, held, rows)) -> None:
+                loops(
+                    tile.state, *told, units[tile.setting], float(scales[tile.setting]), begun, tile.first, done,
+                    rounds, tile.x, tile.sums[0], tile.sums[1],
+                )  # fmt: skip
+
+            if losses.kind not in self.ready:  # no rounds: what it takes to compile is no part of what a round costs
+                started = process_time()
+                play(0)
+                self.ready.add(losses.kind)
+                self.apart += process_time() - started
+            play(len(losses))
             own[...] = tile.sums
         self._count(len(losses))
 
@@ -162,7 +172,7 @@ class CompiledRounds:
             seconds = process_time() - started
         self.tally.rows += self.rows
         self.tally.seconds += self.rows * seconds / (repeats * tile.x.shape[1])
-        self.rows, self.pricing = 0, self.pricing + process_time() - began
+        self.rows, self.apart = 0, self.apart + process_time() - began
 
     def _count(self, rounds: int) -> None:
         if self.counted and self.tally is not None:

@@ -127,7 +127,7 @@ class AuditedOnline:
 
 
 class _Watched:
-    """A loss that remembers where it was asked for its value and gradient: at the point played."""
+    """A loss of one round that remembers where it was asked first: at the point played."""
 
     def __init__(self, loss: Loss):
         self.loss = loss
@@ -149,6 +149,7 @@ class _Watched:
         return self.loss.prox(points, step)
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """As the loss; the points are kept."""
-        self.points = points.copy()
+        """As the loss; the first points are kept."""
+        if not self.points.size:
+            self.points = points.copy()
         return self.loss.value_and_gradient(points)
