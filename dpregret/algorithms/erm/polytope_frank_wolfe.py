@@ -35,10 +35,9 @@ from dpregret.algorithms.privacy.selection import (
     SelectionNoise,
     calibrate_selection,
     largest_rho,
-    selection_draws,
+    selection_noise,
 )
 from dpregret.core.arrays import Array
-from dpregret.core.elementary import log
 
 
 @runtime_checkable
@@ -139,5 +138,5 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         """Noise (runs, corners) of round 1, 2, ..., drawn in blocks."""
         block = max(1, min(rounds - 1, BLOCK_DRAWS // self.corners.count))
         while True:
-            for draws in selection_draws(self.distribution, generators, block, self.corners.count):
-                yield scale * (log(draws) if self.distribution == "gumbel" else draws)
+            for noise in selection_noise(self.distribution, generators, block, self.corners.count):
+                yield scale * noise
