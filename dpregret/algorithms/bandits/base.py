@@ -56,10 +56,12 @@ class Record:
     violation: float
 
 
-def affine_rule(losses: LossBatch) -> LossRule | None:
-    """The rule of linear losses; None of others, and of losses that have none."""
+def affine_rule(losses: LossBatch, name: str) -> LossRule:
+    """The rule of linear losses, for the learner of that name; ValueError for losses that have none."""
     rule: LossRule | None = getattr(losses, "rule", None)
-    return rule if rule is not None and rule.kind == AFFINE else None
+    if rule is None or rule.kind != AFFINE:
+        raise ValueError(f"{name} needs losses with a rule, a LossRule of kind AFFINE; the stream gives none")
+    return rule
 
 
 class BanditLearner(BaseLearner):

@@ -13,13 +13,14 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.garber_kretzu import GarberKretzu
-from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.losses import AFFINE, LossRule
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
 EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
@@ -46,14 +47,19 @@ class Losses:
     def rounds(self) -> int:
         return len(self.costs)
 
+    @property
+    def rule(self) -> LossRule | None:
+        return LossRule(AFFINE, np.arange(self.rounds)[None], self.costs, self.offsets)
+
     def value(self, points: np.ndarray) -> np.ndarray:
         return np.vecdot(self.costs, points) + self.offsets
 
 
 class Observed(Losses):
-    """Keeps what it answered."""
+    """Has to be asked, and keeps what it answered."""
 
     answered: list[np.ndarray]
+    rule = None
 
     def __call__(self, rounds: int) -> Observed:
         part = super().__call__(rounds)
@@ -98,7 +104,17 @@ def test_charged_is_what_was_observed_one_number_a_round(name: str, variant: str
     learner = start(name, variant, [FREE, PRIVATE], horizon=horizon, size=2)
     losses = Observed(generator.normal(size=(horizon, 2)), generator.random(horizon))
     losses.answered = []
-    record = learner.play(losses, generators(2, 1), generators(2, 2))
+    if isinstance(learner, (BatchedArms, PrivateLinearBandit)):  # which compute losses by themselves, round by round
+        learner.ahead, rounds = 1, iter(range(horizon))
+
+        def watched(rounds_done: int) -> None:
+            now = next(rounds)
+            points = np.eye(2)[learner.arms] if isinstance(learner, BatchedArms) else learner.played
+            losses.answered.append((points @ losses.costs[now] + losses.offsets[now])[..., None])
+
+        record = learner.play(Losses(losses.costs, losses.offsets), generators(2, 1), generators(2, 2), watched)
+    else:
+        record = learner.play(losses, generators(2, 1), generators(2, 2))
     observed = np.concatenate(losses.answered, axis=-1)
     assert observed.shape[-1] == horizon
     assert record.losses == pytest.approx(observed.sum(axis=-1), rel=1e-12)
@@ -317,7 +333,10 @@ def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
     sums = np.random.default_rng(50).standard_normal((2, 300, 4)) * 50
     axes = unit_sphere(generators(300), 1, 4)[:, 0]
     radial = np.random.default_rng(1).random(300) < 0.25
-    inner, axis, eigenvalue = learner._dikin(sums, axes, radial)
+    inner, axis, eigenvalue = np.empty((2, 300, 4)), np.empty((2, 300, 4)), np.empty((2, 300))
+    for setting, run in np.ndindex(2, 300):
+        vectors = inner[setting, run], axis[setting, run]
+        eigenvalue[setting, run] = dikin(learner.eta[setting], sums[setting, run], axes[run], radial[run], *vectors)
     for sign in (1, -1):
         ends = inner + sign * axis / np.sqrt(eigenvalue)[..., None]
         assert np.linalg.norm(ends, axis=-1).max() <= 1 + 1e-9  # the Dikin ellipsoid lies in the ball
