@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
@@ -126,7 +126,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
                 continue
             played += 1
             losses = by_rule(np.full(rounds, number), domain.dimension)
-            found = learner.play(losses, generators((1,), 1), generators((2,), 1))
+            found = learner.play(Given(losses, generators((1,), 1), generators((2,), 1)))
             assert np.isfinite(found.losses).all()
             assert found.violation < 1e-9
             if isinstance(learner, NoisyLeader) and variant != "printed":  # whose bound nobody knows

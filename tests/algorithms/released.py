@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
@@ -217,7 +217,7 @@ def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> t
         if not noisy:
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
-    learner.play(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS)
+    learner.play(Given(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS))
     return learner, handed
 
 
@@ -289,7 +289,7 @@ def linear_bandit() -> Released:
     learner.ahead, learner.eta = 1, np.zeros(1)
     scale, losses = float(learner.scales[0]), by_rule(np.zeros(horizon), 1)
     draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
-    learner.play(losses, *draws, lambda rounds: handed.append(learner.sums[0].copy()))
+    learner.play(Given(losses, *draws, lambda rounds: handed.append(learner.sums[0].copy())))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
     return Released(np.array(handed[:-1]), law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
 
@@ -306,7 +306,7 @@ def batched_arms(variant: str) -> Released:
             learner.scales = np.zeros(1)
         draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
         watched = lambda rounds, own=learner, into=handed: into.append(0.5 * own.sums[0].sum(axis=-1)[:, None])  # noqa: E731
-        learner.play(by_rule(np.full(horizon, 0.5), 2), *draws, watched)
+        learner.play(Given(by_rule(np.full(horizon, 0.5), 2), *draws, watched))
         found.append(np.array(handed[length - 1 : -1 : length]))
     assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
     count = len(found[0])

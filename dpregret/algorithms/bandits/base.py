@@ -12,6 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,19 @@ class BanditProblem:
     lipschitz: float
     linear: bool = False
     arms: bool = False
+
+
+class Given(NamedTuple):
+    """What a play is given.
+
+    directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told the
+    number of rounds done since it was last called.
+    """
+
+    losses: LossSource
+    directions: Sequence[np.random.Generator]
+    noise: Sequence[np.random.Generator]
+    advance: Callable[[int], None] = lambda rounds: None
 
 
 @dataclass(frozen=True)
@@ -83,18 +97,8 @@ class BanditLearner(BaseLearner):
         self.horizon, self.lipschitz = problem.horizon, problem.lipschitz
 
     @abstractmethod
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """Play the whole horizon.
-
-        directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told
-        the number of rounds done since it was last called.
-        """
+    def play(self, given: Given) -> Record:
+        """Play the whole horizon."""
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""

@@ -22,11 +22,11 @@ Deviations  The paper's base algorithm has no logarithm of K. every-round: tau =
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
 from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
@@ -151,13 +151,7 @@ class BatchedArms(BanditLearner):
             for scale, length in zip(self.scales, self.lengths, strict=True)
         ]
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play(self, given: Given) -> Record:
         """Some rounds at a time. Raises ValueError for losses without a rule.
 
         Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
@@ -165,7 +159,7 @@ class BatchedArms(BanditLearner):
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        done, uniforms, laplace = 0, Uniforms(directions), UnitNoise("laplace", noise, 1)
+        done, uniforms, laplace = 0, Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
@@ -173,13 +167,13 @@ class BatchedArms(BanditLearner):
                 units = laplace(BLOCK)[..., 0].T.copy()
             rounds = min(self.ahead, BLOCK - place, self.horizon - done)
             now = slice(place, place + rounds)
-            rule = affine_rule(losses(rounds), self.card.name)
+            rule = affine_rule(given.losses(rounds), self.card.name)
             play_arms(
                 *rule[1:], without_gaps(coins[:, now]), without_gaps(units[:, now]), done, self.lengths, self.scales,
                 self.etas, self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
             )  # fmt: skip
             done += rounds
-            advance(rounds)
+            given.advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
 
     def bound(self) -> list[float]:

@@ -16,12 +16,12 @@ Deviations  Values are clipped to [0, L D], their range on the ball. eta = sqrt(
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.kernels import TINY
 from dpregret.algorithms.geometry.oracle_kernels import Whole
@@ -130,13 +130,7 @@ class PrivateLinearBandit(BanditLearner):
         """A loss is released once."""
         return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play(self, given: Given) -> Record:
         """Some rounds at a time. Raises ValueError for losses without a rule."""
         shape = (len(self.budgets), self.runs)
         self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
@@ -146,12 +140,12 @@ class PrivateLinearBandit(BanditLearner):
             place = done % BLOCK
             if place == 0:
                 drawn = min(BLOCK, self.horizon - done)
-                axes = unit_sphere(directions, drawn, self.size)
-                coins = np.stack([generator.random((drawn, 2)) for generator in directions])
-                fresh = unit_noise("laplace", noise, drawn, 1)[..., 0]
+                axes = unit_sphere(given.directions, drawn, self.size)
+                coins = np.stack([generator.random((drawn, 2)) for generator in given.directions])
+                fresh = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
             rounds = min(self.ahead, drawn - place)
             now = slice(place, place + rounds)
-            rule = affine_rule(losses(rounds), self.card.name)
+            rule = affine_rule(given.losses(rounds), self.card.name)
             play_linear(
                 *rule[1:], without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
                 self.domain.center(), self.radius, self.range, self.scales, self.eta, self.sums, self.played,
@@ -160,5 +154,5 @@ class PrivateLinearBandit(BanditLearner):
             done += rounds
             if done % BLOCK == 0 or done == self.horizon:
                 worst = max(worst, float(self.domain.violation(self.played).max()))
-            advance(rounds)
+            given.advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), worst)

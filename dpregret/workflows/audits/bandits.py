@@ -14,7 +14,7 @@ from itertools import islice
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
@@ -161,10 +161,11 @@ def points_of(learner: BanditLearner, numbers: Array, directions: Joint, noise: 
     if isinstance(learner, PrivateLinearBandit):
         points: list[Array] = []
         learner.ahead = 1
-        learner.play(by_rule(numbers, 2), directions, noise, lambda rounds: points.append(learner.played[0].copy()))
+        watched = lambda rounds: points.append(learner.played[0].copy())  # noqa: E731
+        learner.play(Given(by_rule(numbers, 2), directions, noise, watched))
         return np.stack(points, axis=1)
     source = Numbers(numbers)
-    learner.play(source, directions, noise)
+    learner.play(Given(source, directions, noise))
     return np.concatenate(source.played, axis=1)
 
 
@@ -178,7 +179,7 @@ def estimates(learner: BatchedArms, numbers: Array, coins: Joint, noise: Joint) 
         chances.append(learner.chances[0].copy())
 
     learner.ahead = 1
-    learner.play(by_rule(numbers, 2), coins, noise, watched)
+    learner.play(Given(by_rule(numbers, 2), coins, noise, watched))
     ends = slice(int(learner.lengths[0]) - 1, len(numbers) - 1, int(learner.lengths[0]))
     gained = np.diff(np.stack(sums, axis=1)[:, ends], axis=1, prepend=0.0)
     return gained * np.stack(chances, axis=1)[:, ends]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
 from dpregret.algorithms.bandits.linear_bandit import BLOCK, PrivateLinearBandit
 from dpregret.algorithms.bandits.round_kernels import PIECE
@@ -87,7 +87,7 @@ def test_plays_are_those_of_the_definition(stream: str, set_name: str, dimension
     for change in (lambda learner: learner, plainly):
         learner, losses = start(stream, set_name, dimension, "corrected", horizon=16**2)
         source = losses.source(generators(3, 1))
-        records.append(change(learner).play(source, generators(3, 2), generators(3, 3)))
+        records.append(change(learner).play(Given(source, generators(3, 2), generators(3, 3))))
     compiled, plain = records
     np.testing.assert_allclose(compiled.losses, plain.losses, rtol=1e-9)
     np.testing.assert_array_equal(compiled.clipped, plain.clipped)
@@ -110,7 +110,7 @@ def test_rounds_without_batches_are_those_of_the_definition(name: str, stream: s
         source, told = losses.source(generators(3, 1)), []
         given = (lambda rounds, ask=source: without_rule(ask(rounds))) if bare else source
         learner = learner_class(problem, budgets, 3, next(iter(learner_class.card.variants)))
-        records.append(learner.play(given, generators(3, 2), generators(3, 3), told.append))
+        records.append(learner.play(Given(given, generators(3, 2), generators(3, 3), told.append)))
         assert sum(told) == horizon
         assert counted.projections.rows == 3 * len(budgets) * horizon
     compiled, plain = records
@@ -164,7 +164,7 @@ def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension
     learner = PrivateLinearBandit(problem, [Budget(math.inf), Budget(5.0)], 3, "corrected")
     total, clipped = linear_by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
     learner.ahead, told = ahead, list[int]()
-    record = learner.play(losses.source(generators(3, 1)), generators(3, 2), generators(3, 3), told.append)
+    record = learner.play(Given(losses.source(generators(3, 1)), generators(3, 2), generators(3, 3), told.append))
     np.testing.assert_allclose(record.losses, total, rtol=1e-9)
     np.testing.assert_array_equal(record.clipped, clipped)
     assert sum(told) == 700
@@ -175,7 +175,7 @@ def test_the_linear_bandit_refuses_losses_without_a_rule() -> None:
     learner = PrivateLinearBandit(problem, [Budget(1.0)], 1, "corrected")
     source = make_bandit_stream("linear", problem.domain).source(generators(1))
     with pytest.raises(ValueError, match="private-linear-bandit needs losses with a rule, a LossRule of kind AFFINE"):
-        learner.play(lambda rounds: without_rule(source(rounds)), generators(1), generators(1, 1))
+        learner.play(Given(lambda rounds: without_rule(source(rounds)), generators(1), generators(1, 1)))
 
 
 def without_rule(batch: Any) -> Any:

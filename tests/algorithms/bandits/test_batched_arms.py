@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BLOCK, BatchedArms, draw_arm
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
@@ -80,7 +80,7 @@ def test_a_play_is_that_of_the_box(variant: str, ahead: int) -> None:
     learner = make(EPSILONS, horizon, runs=runs, variant=variant)
     wanted = by_the_box(learner, stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2))
     learner.ahead = ahead
-    record = learner.play(stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2))
+    record = learner.play(Given(stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2)))
     found = record.losses, record.clipped, learner.sums, learner.arms, learner.chances
     for compiled, defined in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(compiled, defined)
@@ -90,13 +90,15 @@ def test_a_play_is_that_of_the_box(variant: str, ahead: int) -> None:
 def test_losses_without_a_rule_are_refused() -> None:
     learner = make([1.0], 9)
     with pytest.raises(ValueError, match="batched-arms needs losses with a rule, a LossRule of kind AFFINE"):
-        learner.play(lambda rounds: ConeBatch(np.ones(5), 1.0, rounds), generators(4, 1), generators(4, 2))
+        learner.play(Given(lambda rounds: ConeBatch(np.ones(5), 1.0, rounds), generators(4, 1), generators(4, 2)))
 
 
 def test_settings_and_runs_do_not_look_at_each_other() -> None:
     stream = make_bandit_stream("arms", make_set("simplex", 5))
-    many = make(EPSILONS, 300, runs=4).play(stream.source(generators(4, 3)), generators(4, 1), generators(4, 2))
-    one = make(EPSILONS[3:4], 300, runs=2).play(stream.source(generators(2, 3)), generators(2, 1), generators(2, 2))
+    many = make(EPSILONS, 300, runs=4).play(Given(stream.source(generators(4, 3)), generators(4, 1), generators(4, 2)))
+    one = make(EPSILONS[3:4], 300, runs=2).play(
+        Given(stream.source(generators(2, 3)), generators(2, 1), generators(2, 2))
+    )
     np.testing.assert_array_equal(one.losses[0], many.losses[3, :2])
 
 
@@ -116,7 +118,7 @@ def test_a_loss_enters_one_mean_and_the_noise_is_that_of_a_mean() -> None:
     """Estimates are without bias, and one loss, clipped to [0, 1], moves one of them by 1/(tau p)."""
     runs, means = 6000, np.array([0.2, 0.9])
     learner = make([0.4], 4, 2, runs)  # batches of three rounds, and a short one that is never learnt from
-    learner.play(told(np.tile(means, (4, 1))), generators(runs, 1), generators(runs, 2))
+    learner.play(Given(told(np.tile(means, (4, 1))), generators(runs, 1), generators(runs, 2)))
     found = learner.sums[0]
     assert (np.abs(found.mean(axis=0) - means) < 5 * found.std(axis=0) / math.sqrt(runs)).all()
     (seen,) = np.nonzero(found[:, 0])
@@ -128,7 +130,7 @@ def test_a_loss_enters_one_mean_and_the_noise_is_that_of_a_mean() -> None:
         losses[7] = end
         learner = make([0.4], 30, 2, 1)
         learner.etas = np.zeros(1)
-        record = learner.play(told(losses), generators(1, 1), generators(1, 2))
+        record = learner.play(Given(told(losses), generators(1, 1), generators(1, 2)))
         assert record.clipped.tolist() == [[1 / 30]]
         ends.append(learner.sums[0, 0])
     assert sorted((ends[1] - ends[0]).tolist()) == pytest.approx([0.0, 1 / 3 / 0.5])
@@ -177,7 +179,9 @@ def test_exploration_is_what_holds_the_noise() -> None:
     stream = make_bandit_stream("arms", make_set("simplex", 2), gap=0.5)
     for variant in ("corrected", "unmixed"):
         learner = make([0.25], horizon, 2, runs, variant)
-        losses = learner.play(stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2)).losses[0]
+        losses = learner.play(
+            Given(stream.source(generators(runs, 3)), generators(runs, 1), generators(runs, 2))
+        ).losses[0]
         regret[variant] = (losses - stream.comparator(generators(runs, 3), horizon).losses).mean()
     moment = 4 * 2 * math.sqrt(1.5 * 2 * horizon / 4 * math.log(2))
     assert regret["corrected"] < moment < regret["unmixed"]
