@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
@@ -24,7 +24,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audits import one_pass
-from dpregret.workflows.audits.bandits import Numbers
+from dpregret.workflows.audits.bandits import by_rule
 from dpregret.workflows.audits.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audits.experts import Table
 from dpregret.workflows.audits.neighbours import generators
@@ -125,7 +125,8 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
                 assert rounds < 256
                 continue
             played += 1
-            found = learner.play(Numbers(np.full(rounds, number)), generators((1,), 1), generators((2,), 1))
+            losses = by_rule(np.full(rounds, number), domain.dimension)
+            found = learner.play(Given(losses, generators((1,), 1), generators((2,), 1)))
             assert np.isfinite(found.losses).all()
             assert found.violation < 1e-9
             if isinstance(learner, NoisyLeader) and variant != "printed":  # whose bound nobody knows

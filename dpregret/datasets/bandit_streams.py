@@ -79,7 +79,7 @@ class BanditStream(Source, ABC):
 
     @abstractmethod
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
-        """A function that gives the next n rounds. How a horizon is cut into calls decides nothing."""
+        """A function that gives the next n rounds, linear ones with a `rule`. How a horizon is cut decides nothing."""
 
     @abstractmethod
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:

@@ -38,12 +38,10 @@ class PopulationRisk(RiskSource):
 
     Records are not stored: each pass draws them again from the seeds of the runs, so memory does not grow with n, and
     the same ones whatever the counts in which they are asked for. Setting: a privacy budget. Where the distribution
-    depends on it (`facing`), settings share the random numbers behind their records. ``affine``: the gradient of a
-    record's loss as a pair (a, b), a theta + b z; None where it is none.
+    depends on it (`facing`), settings share the random numbers behind their records.
     """
 
     traits = frozenset({FRESH})
-    affine: tuple[float, float] | None = None
 
     def __init__(
         self, domain: RiskDomain, samples: int, generators: Generators, *, lipschitz: float, **constants: Any
@@ -85,7 +83,6 @@ class LinearPopulation(PopulationRisk):
     name = "linear-population"
     title = "linear loss, fresh records"
     tight = True
-    affine = 0.0, 1.0
 
     def __init__(
         self, domain: RiskDomain, samples: int, generators: Generators, strength: float = 1.0, power: float = 1.0
@@ -160,7 +157,6 @@ class QuadraticPopulation(PopulationRisk):
             hessian_rank=domain.dimension,
         )
         self.anchor, self.beta, self.spread = anchor, beta, spread
-        self.affine = beta, -beta
 
     def _drawn(self, coins: Coins, count: int) -> Array:
         side = self.spread / float(np.sqrt(self.dimension))

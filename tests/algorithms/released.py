@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.linalg import block_diag
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
@@ -39,6 +39,7 @@ from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.core.spectral import symmetric
+from dpregret.workflows.audits.bandits import by_rule
 from dpregret.workflows.run.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -216,7 +217,7 @@ def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> t
         if not noisy:
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
-    learner.play(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS)
+    learner.play(Given(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS))
     return learner, handed
 
 
@@ -281,41 +282,32 @@ def sensitivity_is_that_of_the_play(learner: Any, made: Callable[[], Any], horiz
 
 
 def linear_bandit() -> Released:
-    """Each value gets one noise; on an interval the sums give it away."""
-    found, horizon = [], 11
-    for noisy in (True, False):
-        problem = BanditProblem(make_set("ball", 1), horizon, 1.0, linear=True)
-        learner = PrivateLinearBandit(problem, [BUDGET], RUNS, "corrected")
-        scale = float(learner.scales[0])
-        if not noisy:
-            learner.scales = np.zeros(1)
-        handed: list[Array] = []
-        still = learner._dikin(np.zeros((1, RUNS, 1)), np.ones((RUNS, 1)), np.ones(RUNS, dtype=bool))
-        learner._dikin = lambda sums, axes, radial, handed=handed, still=still: (handed.append(sums[0].copy()), still)[
-            1
-        ]  # type: ignore[method-assign]
-        learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
-        found.append(np.array(handed[1:]))
+    """Each value gets one noise; where no point follows the sums, those of losses that are nil are noise alone."""
+    handed, horizon = list[Array](), 11
+    problem = BanditProblem(make_set("ball", 1), horizon, 1.0, linear=True)
+    learner = PrivateLinearBandit(problem, [BUDGET], RUNS, "corrected")
+    learner.ahead, learner.eta = 1, np.zeros(1)
+    scale, losses = float(learner.scales[0]), by_rule(np.zeros(horizon), 1)
+    draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
+    learner.play(Given(losses, *draws, lambda rounds: handed.append(learner.sums[0].copy())))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
-    return Released(found[0] - found[1], law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
+    return Released(np.array(handed[:-1]), law, Release("laplace", scale, 1.0, 1), np.tri(horizon - 1))
 
 
 def batched_arms(variant: str) -> Released:
-    """Each batch gets one noise; with one arm drawn for ever, at probability 1, sums of estimates give it away."""
+    """Each batch gets one noise; of two arms at even chances, sums of estimates are twice the sums of means."""
     found, horizon = [], 34
     for noisy in (True, False):
         problem = BanditProblem(make_set("simplex", 2), horizon, 1.0, linear=True, arms=True)
-        learner: Any = BatchedArms(problem, [Budget(0.4)], RUNS, variant)
-        line = learner.ledger()[0]
+        learner = BatchedArms(problem, [Budget(0.4)], RUNS, variant)
+        line, length, handed = learner.ledger()[0], int(learner.lengths[0]), list[Array]()
+        learner.ahead, learner.etas = 1, np.zeros(1)
         if not noisy:
             learner.scales = np.zeros(1)
-        handed: list[Array] = []
-        arm = np.zeros(RUNS, dtype=np.int64), np.ones(RUNS)
-        learner.draw = lambda setting, coins, learner=learner, handed=handed, arm=arm: (
-            handed.append(learner.sums[0, :, :1].copy()), arm
-        )[1]  # fmt: skip
-        learner.play(Numbers([0.5] * horizon), generators(7, "directions", RUNS), generators(7, "noise", RUNS))
-        found.append(np.array(handed[1:]))
+        draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
+        watched = lambda rounds, own=learner, into=handed: into.append(0.5 * own.sums[0].sum(axis=-1)[:, None])  # noqa: E731
+        learner.play(Given(by_rule(np.full(horizon, 0.5), 2), *draws, watched))
+        found.append(np.array(handed[length - 1 : -1 : length]))
     assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
     count = len(found[0])
     return Released(found[0] - found[1], line.scale * np.tri(count), line, np.tri(count))

@@ -66,13 +66,13 @@ def asked_of(
     kind: Any, variant: str, domain: Steered, places: Sequence[int] = (), side: float = 0.0, noisy: bool = False
 ) -> tuple[Any, Array]:
     """The learner and what it projects, (times, runs, d), where records have no gradient, those at `places` one of
-    length L. Its plain loop: compiled ones do the same.
+    length L.
     """
     slopes = np.zeros((SAMPLES, SLOPE_DIMENSION))
     slopes[list(places), 0] = side * LinearSample.lipschitz
     runs = RUNS if noisy else 1
     learner = kind(ErmProblem(make_set("ball", SLOPE_DIMENSION), LinearSample(slopes, runs)), [BUDGET], runs, variant)
-    learner.domain, learner.one_pass_rule = domain, lambda: None
+    learner.domain = domain
     if not noisy and learner.noise_plan is not None:
         learner.noise_plan = silent(learner.noise_plan)
     elif not noisy:

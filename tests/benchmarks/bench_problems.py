@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from bench_draws import Call, plain, recording, replay
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.experts.base import ExpertProblem
@@ -230,7 +230,7 @@ class Case:
         directions, noise = make(DIRECTIONS, size.runs), make(NOISE, size.runs)
         self.steps = size.rounds * size.runs * len(self.budgets)
         started = process_time()
-        learner.play(source, directions, noise)
+        learner.play(Given(source, directions, noise))
         return process_time() - started
 
     def _population(self) -> Drawn:

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from plays import NO_CODE, plan_of, run_script
 
+from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
@@ -296,7 +297,7 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     learner, source = audited._learner(150), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
     tried = directions_of(learner)
-    learner.play(source, generators((1, 2), 150), generators((3,), 150))
+    learner.play(Given(source, generators((1, 2), 150), generators((3,), 150)))
     played = np.concatenate(source.played, axis=1)
     points, sphere = around(learner, played, np.concatenate(tried, axis=1))
     assert points.shape == sphere.shape == (150, rounds, 2)

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 from plays import NO_CODE, part_of, plan_of
 
-from dpregret.algorithms.bandits.base import BanditLearner, Record
+from dpregret.algorithms.bandits.base import BanditLearner, Given, Record
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
 from dpregret.algorithms.learner import Card, Learner
@@ -60,11 +60,11 @@ class Bandit(BanditLearner):
 
     card = CARD
 
-    def play(self, losses: Any, directions: Any, noise: Any, advance: Any = print) -> Record:
+    def play(self, given: Given) -> Record:
         shape = len(self.budgets), self.runs
         center = np.tile(self.domain.center(), (*shape, 1, 1))
-        total = losses(self.horizon).value(center).sum(axis=-1)
-        advance(self.horizon)
+        total = given.losses(self.horizon).value(center).sum(axis=-1)
+        given.advance(self.horizon)
         return Record(total, np.zeros(shape), np.zeros(len(self.budgets)), 0.0)
 
 
@@ -147,8 +147,8 @@ def fitted(change: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def asks(rounds: int, points: Callable[[Any], Any] = lambda points: points) -> Callable[..., Any]:
-    def play(self: Any, losses: Any, *_: Any) -> Any:
-        total = losses(rounds).value(points(np.tile(self.domain.center(), (1, self.runs, 1, 1)))).sum(axis=-1)
+    def play(self: Any, given: Given) -> Any:
+        total = given.losses(rounds).value(points(np.tile(self.domain.center(), (1, self.runs, 1, 1)))).sum(axis=-1)
         return Record(total, np.zeros((1, self.runs)), np.zeros(1), 0.0)
 
     return play

@@ -12,6 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,19 @@ class BanditProblem:
     arms: bool = False
 
 
+class Given(NamedTuple):
+    """What a play is given.
+
+    directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told the
+    number of rounds done since it was last called.
+    """
+
+    losses: LossSource
+    directions: Sequence[np.random.Generator]
+    noise: Sequence[np.random.Generator]
+    advance: Callable[[int], None] = lambda rounds: None
+
+
 @dataclass(frozen=True)
 class Record:
     """What a play leaves.
@@ -56,10 +70,12 @@ class Record:
     violation: float
 
 
-def affine_rule(losses: LossBatch) -> LossRule | None:
-    """The rule of linear losses; None of others, and of losses that have none."""
+def affine_rule(losses: LossBatch, name: str) -> LossRule:
+    """The rule of linear losses, for the learner of that name; ValueError for losses that have none."""
     rule: LossRule | None = getattr(losses, "rule", None)
-    return rule if rule is not None and rule.kind == AFFINE else None
+    if rule is None or rule.kind != AFFINE:
+        raise ValueError(f"{name} needs losses with a rule, a LossRule of kind AFFINE; the stream gives none")
+    return rule
 
 
 class BanditLearner(BaseLearner):
@@ -81,18 +97,8 @@ class BanditLearner(BaseLearner):
         self.horizon, self.lipschitz = problem.horizon, problem.lipschitz
 
     @abstractmethod
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """Play the whole horizon.
-
-        directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told
-        the number of rounds done since it was last called.
-        """
+    def play(self, given: Given) -> Record:
+        """Play the whole horizon."""
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""

@@ -22,26 +22,84 @@ Deviations  The paper's base algorithm has no logarithm of K. every-round: tau =
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
-from dpregret.algorithms.bandits.kernels import play_arms
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
+from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.elementary import exp
-from dpregret.core.losses import LossBatch
+from dpregret.core.compiled import compiled
+from dpregret.core.elementary import exp_of
 from dpregret.core.uniforms import Uniforms
 
 BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
 SHARES = np.arange(1, 100) / 100  # values of k that are tried
 
 
+@compiled
+def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, below: Array) -> tuple[int, float]:
+    """The arm whose share of [0, 1] the coin falls into, and p of it; sums, weights, below (K,)."""
+    size, least = len(sums), sums[0]
+    for arm in range(1, size):
+        least = min(least, sums[arm])
+    for arm in range(size):
+        weights[arm] = exp_of(-eta * (sums[arm] - least))
+    whole = 0.0
+    for arm in range(size):
+        whole += weights[arm]
+        below[arm] = whole
+    found = 0
+    for arm in range(size):  # shares grow from arm to arm: counting needs no branch
+        found += (1 - mix) * (below[arm] / whole) + mix * ((arm + 1) / size) <= coin
+    found = min(found, size - 1)
+    return found, (1 - mix) * (weights[found] / whole) + mix / size
+
+
+@compiled
+def play_arms(
+    entries: Whole, costs: Array, offsets: Array, coins: Array, units: Array, done: int, lengths: Whole, scales: Array,
+    etas: Array, mixes: Array, sums: Array, arms: Whole, chances: Array, heard: Array, total: Array, clipped: Array,
+) -> None:  # fmt: skip
+    """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
+
+    entries, costs, offsets: an AFFINE `LossRule`. coins, units (runs, rounds); lengths, scales, etas, mixes
+    (settings,).
+    """
+    settings, runs, size = sums.shape
+    rounds, varied = coins.shape[1], entries.shape[1] > 1
+    weights, below = np.empty(size), np.empty(size)
+    for run in range(runs):
+        own = entries[min(run, len(entries) - 1)]
+        for setting in range(settings):
+            known, length, arm = sums[setting, run], lengths[setting], arms[setting, run]
+            place, chance, said = done % length, chances[setting, run], heard[setting, run]
+            for now in range(rounds):
+                if place == 0:  # line 2
+                    said, coin = 0.0, coins[run, now]
+                    arm, chance = draw_arm(known, etas[setting], mixes[setting], coin, weights, below)  # line 3
+                entry = own[now if varied else 0]
+                loss = costs[entry, arm] + offsets[entry]  # line 4
+                kept = min(max(loss, 0.0), 1.0)
+                total[setting, run] += loss
+                clipped[setting, run] += kept != loss
+                said += kept
+                place += 1
+                if place == length:
+                    place = 0
+                    mean = said / length + scales[setting] * units[run, now]  # line 5
+                    known[arm] += mean / chance  # line 6
+            arms[setting, run], chances[setting, run], heard[setting, run] = arm, chance, said
+
+
 class BatchedArms(BanditLearner):
     """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs)."""
+
+    ahead: int = BLOCK
+    """Rounds that it asks for together; no result depends on it."""
 
     card = Card(
         name="batched-arms",
@@ -93,65 +151,30 @@ class BatchedArms(BanditLearner):
             for scale, length in zip(self.scales, self.lengths, strict=True)
         ]
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """A round by the definition, the others by the compiled loop where losses have a rule.
+    def play(self, given: Given) -> Record:
+        """Some rounds at a time. Raises ValueError for losses without a rule.
 
         Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
         """
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
-        done, ahead, uniforms, laplace = 0, 1, Uniforms(directions), UnitNoise("laplace", noise, 1)
+        done, uniforms, laplace = 0, Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
                 coins = uniforms.draw(BLOCK)
                 units = laplace(BLOCK)[..., 0].T.copy()
-            rounds = min(ahead, BLOCK - place, self.horizon - done)
-            batch, now = losses(rounds), slice(place, place + rounds)
-            rule = affine_rule(batch)
-            if rule is not None and done > 0:
-                play_arms(
-                    *rule[1:], without_gaps(coins[:, now]), without_gaps(units[:, now]), done, self.lengths,
-                    self.scales, self.etas, self.mixes, self.sums, self.arms, self.chances, self.heard, self.total,
-                    self.clipped,
-                )  # fmt: skip
-            else:
-                self.play_plainly(batch, coins[:, place], units[:, place], done)
-            ahead = 1 if rule is None else BLOCK
+            rounds = min(self.ahead, BLOCK - place, self.horizon - done)
+            now = slice(place, place + rounds)
+            rule = affine_rule(given.losses(rounds), self.card.name)
+            play_arms(
+                *rule[1:], without_gaps(coins[:, now]), without_gaps(units[:, now]), done, self.lengths, self.scales,
+                self.etas, self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+            )  # fmt: skip
             done += rounds
-            advance(rounds)
+            given.advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), 0.0)
-
-    def play_plainly(self, losses: LossBatch, coins: Array, units: Array, done: int) -> None:
-        """One round, after `done`: lines 3 to 6. coins, units: uniform and Laplace(1) numbers, (runs,)."""
-        for setting in np.flatnonzero(done % self.lengths == 0).tolist():  # lines 2, 3
-            drawn, chance = self.draw(setting, coins)
-            self.arms[setting], self.chances[setting], self.heard[setting] = drawn, chance, 0.0
-        values = losses.value(np.eye(self.size)[self.arms][:, :, None])[..., 0]  # line 4
-        kept = np.clip(values, 0.0, 1.0)
-        self.total += values
-        self.clipped += kept != values
-        self.heard += kept
-        for setting in np.flatnonzero((done + 1) % self.lengths == 0).tolist():
-            mean = self.heard[setting] / self.lengths[setting] + self.scales[setting] * units  # line 5
-            self.sums[setting, np.arange(self.runs), self.arms[setting]] += mean / self.chances[setting]  # line 6
-
-    def draw(self, setting: int, coins: Array) -> tuple[Array, Array]:
-        """The arms whose share of [0, 1] the coins fall into, and p of them; (runs,) each."""
-        least, mix = self.sums[setting].min(axis=-1, keepdims=True), self.mixes[setting]
-        weights = exp(-self.etas[setting] * (self.sums[setting] - least))
-        below = np.cumsum(weights, axis=-1)
-        shares = (1 - mix) * (below / below[:, -1:]) + mix * (np.arange(1, self.size + 1) / self.size)
-        arms = np.minimum((shares <= coins[:, None]).sum(axis=-1), self.size - 1)
-        own = weights[np.arange(self.runs), arms] / below[:, -1]
-        return arms, (1 - mix) * own + mix / self.size
 
     def bound(self) -> list[float]:
         """tau ( (1 - gamma) ln(K)/eta + eta c K M + gamma M ), or T; unmixed with noise: none is known."""

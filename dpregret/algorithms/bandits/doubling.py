@@ -12,11 +12,11 @@ Guarantee   The sum of the phases' bounds (noisy_leader.py), the last one of the
 Deviations  None.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release
@@ -55,18 +55,9 @@ class PrivateBanditDoubling(BanditLearner):
         """Of the last phase, whose noise is the largest."""
         return self.phases[-1][1].ledger()
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play(self, given: Given) -> Record:
         """Phase after phase."""
-        parts = [
-            (rounds, phase.play_some(rounds, losses, directions, noise, advance))  # line 2
-            for rounds, phase in self.phases
-        ]
+        parts = [(rounds, phase.play_some(rounds, given)) for rounds, phase in self.phases]  # line 2
         return Record(
             sum((part.losses for _, part in parts), start=np.zeros(1)),
             sum((rounds * part.clipped for rounds, part in parts), start=np.zeros(1)) / self.horizon,

@@ -1,7 +1,7 @@
-"""Compiled inner loops of the bandits: conditional gradient, directions, and the rounds of arms.
+"""Compiled inner loops of the bandits: conditional gradient and directions.
 
-The definitions are `NoisyLeader.conditional_gradient` and `BatchedArms.play_plainly`; every sum here runs in the order
-written. Rounds of a batch are in `round_kernels.py`.
+The definition is `NoisyLeader.conditional_gradient`; every sum here runs in the order written. Rounds of a batch are in
+`round_kernels.py`.
 """
 
 import numpy as np
@@ -9,7 +9,6 @@ import numpy as np
 from dpregret.algorithms.geometry.oracle_kernels import Whole, fill_vertices, room
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, over
-from dpregret.core.elementary import exp_of
 
 TINY = 1e-300  # of a square or a length by which is divided
 
@@ -94,57 +93,3 @@ def weighted(weights: Array, vectors: Array) -> Array:
             for k in range(dimension):
                 total[run, k] += weights[run, now] * vectors[run, now, k]
     return total
-
-
-@compiled
-def play_arms(
-    entries: Whole, costs: Array, offsets: Array, coins: Array, units: Array, done: int, lengths: Whole, scales: Array,
-    etas: Array, mixes: Array, sums: Array, arms: Whole, chances: Array, heard: Array, total: Array, clipped: Array,
-) -> None:  # fmt: skip
-    """Rounds of `BatchedArms` after the first `done`; the state, from `sums` on, is changed in place.
-
-    entries, costs, offsets: an AFFINE `LossRule`. coins, units (runs, rounds); lengths, scales, etas, mixes
-    (settings,).
-    """
-    settings, runs, size = sums.shape
-    rounds, varied = coins.shape[1], entries.shape[1] > 1
-    weights, below = np.empty(size), np.empty(size)
-    for run in range(runs):
-        own = entries[min(run, len(entries) - 1)]
-        for setting in range(settings):
-            known, length, arm = sums[setting, run], lengths[setting], arms[setting, run]
-            place, chance, said = done % length, chances[setting, run], heard[setting, run]
-            for now in range(rounds):
-                if place == 0:
-                    arm, chance = _draw_arm(known, etas[setting], mixes[setting], coins[run, now], weights, below)
-                    said = 0.0
-                entry = own[now if varied else 0]
-                loss = costs[entry, arm] + offsets[entry]
-                kept = min(max(loss, 0.0), 1.0)
-                total[setting, run] += loss
-                clipped[setting, run] += kept != loss
-                said += kept
-                place += 1
-                if place == length:
-                    place = 0
-                    known[arm] += (said / length + scales[setting] * units[run, now]) / chance
-            arms[setting, run], chances[setting, run], heard[setting, run] = arm, chance, said
-
-
-@compiled
-def _draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, below: Array) -> tuple[int, float]:
-    """An arm and its probability, `BatchedArms.draw`."""
-    size, least = len(sums), sums[0]
-    for arm in range(1, size):
-        least = min(least, sums[arm])
-    for arm in range(size):
-        weights[arm] = exp_of(-eta * (sums[arm] - least))
-    whole = 0.0
-    for arm in range(size):
-        whole += weights[arm]
-        below[arm] = whole
-    found = 0
-    for arm in range(size):  # shares grow from arm to arm: counting needs no branch
-        found += (1 - mix) * (below[arm] / whole) + mix * ((arm + 1) / size) <= coin
-    found = min(found, size - 1)
-    return found, (1 - mix) * (weights[found] / whole) + mix / size

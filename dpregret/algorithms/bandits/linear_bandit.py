@@ -16,25 +16,89 @@ Deviations  Values are clipped to [0, L D], their range on the ball. eta = sqrt(
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record, affine_rule
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
 from dpregret.algorithms.bandits.directions import unit_sphere
-from dpregret.algorithms.bandits.single_kernels import play_linear
+from dpregret.algorithms.bandits.kernels import TINY
+from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
 from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.losses import LossBatch
-from dpregret.core.sums import vecdot
+from dpregret.core.compiled import compiled
+from dpregret.core.sums import dot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
 
 
+@compiled
+def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, axis: Array) -> Any:
+    """Minimise eta <s, x> plus the barrier over the unit ball; s is the state, vectors are (n,).
+
+    `inner` becomes x, `axis` an axis of its Dikin ellipsoid: along x where `radial`, else across it, where `drawn`
+    points. Returned is its eigenvalue, 2 (1 + r^2)/(1 - r^2)^2 along and 2/(1 - r^2) across, at radius r.
+    """
+    size = len(state)
+    length = np.sqrt(dot(state, state))
+    pull = eta * length
+    radius = pull / (1.0 + np.sqrt(1.0 + pull * pull))  # (-1 + sqrt(1 + a^2))/a without cancellation
+    left = 1.0 - radius * radius
+    for j in range(size):  # outward
+        axis[j] = state[j] / max(length, TINY) if length > 0.0 else (1.0 if j == 0 else 0.0)
+        inner[j] = -radius * axis[j]
+    if size == 1 or radial:
+        return 2.0 * (1.0 + radius * radius) / (left * left)
+    along = dot(drawn, axis)
+    for j in range(size):
+        axis[j] = drawn[j] - along * axis[j]
+    norm = max(np.sqrt(dot(axis, axis)), TINY)
+    for j in range(size):
+        axis[j] /= norm
+    return 2.0 / left
+
+
+@compiled
+def play_linear(
+    entries: Whole, costs: Array, offsets: Array, axes: Array, coins: Array, noise: Array, center: Array, radius: float,
+    wide: float, scales: Array, etas: Array, sums: Array, played: Array, total: Array, clipped: Array,
+) -> None:  # fmt: skip
+    """Some rounds; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
+
+    entries, costs, offsets: an AFFINE `LossRule`. axes (runs, rounds, n), coins (runs, rounds, 2), noise (rounds,
+    runs); wide: the range of a loss; scales, etas (settings,); sums, played (settings, runs, n).
+    """
+    settings, runs, size = sums.shape
+    varied = entries.shape[1] > 1
+    inner, axis = np.empty(size), np.empty(size)
+    for run in range(runs):
+        own = min(run, len(entries) - 1)
+        for setting in range(settings):
+            state, point = sums[setting, run], played[setting, run]
+            for now in range(axes.shape[1]):
+                radial, sign = coins[run, now, 0] < 1.0 / size, 1.0 if coins[run, now, 1] < 0.5 else -1.0
+                eigenvalue = dikin(etas[setting], state, axes[run, now], radial, inner, axis)  # lines 1, 2
+                steep = np.sqrt(eigenvalue)
+                for j in range(size):
+                    point[j] = center[j] + radius * (inner[j] + sign * axis[j] / steep)  # line 3
+                entry = entries[own, now if varied else 0]
+                loss = dot(costs[entry], point) + offsets[entry]
+                kept = min(max(loss, 0.0), wide)
+                total[setting, run] += loss
+                clipped[setting, run] += kept != loss
+                seen = kept / wide + scales[setting] * noise[now, run]  # line 4
+                step = size * seen * sign * steep
+                for j in range(size):
+                    state[j] += step * axis[j]  # line 5
+
+
 class PrivateLinearBandit(BanditLearner):
-    """Pure eps-DP, for linear losses on a ball."""
+    """Pure eps-DP, for linear losses on a ball. State: `sums` s and the last points `played`, (settings, runs, n)."""
+
+    ahead: int = BLOCK
+    """Rounds that it asks for together; no result depends on it."""
 
     card = Card(
         name="private-linear-bandit",
@@ -66,71 +130,29 @@ class PrivateLinearBandit(BanditLearner):
         """A loss is released once."""
         return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
-        """A round by the definition, the others by the compiled loop where losses have a rule."""
+    def play(self, given: Given) -> Record:
+        """Some rounds at a time. Raises ValueError for losses without a rule."""
         shape = (len(self.budgets), self.runs)
         self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
         self.total, self.clipped = np.zeros(shape), np.zeros(shape)
-        done, ahead, worst = 0, 1, 0.0
+        done, worst = 0, 0.0
         while done < self.horizon:
             place = done % BLOCK
             if place == 0:
                 drawn = min(BLOCK, self.horizon - done)
-                axes = unit_sphere(directions, drawn, self.size)
-                coins = np.stack([generator.random((drawn, 2)) for generator in directions])
-                fresh = unit_noise("laplace", noise, drawn, 1)[..., 0]
-            rounds = min(ahead, drawn - place)
-            batch, now = losses(rounds), slice(place, place + rounds)
-            rule = affine_rule(batch)
-            if rule is not None and done > 0:
-                play_linear(
-                    *rule[1:], without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
-                    self.domain.center(), self.radius, self.range, self.scales, self.eta, self.sums, self.played,
-                    self.total, self.clipped,
-                )  # fmt: skip
-            else:
-                self.play_plainly(batch, axes[:, place], coins[:, place], fresh[place])
-            ahead = 1 if rule is None else BLOCK
+                axes = unit_sphere(given.directions, drawn, self.size)
+                coins = np.stack([generator.random((drawn, 2)) for generator in given.directions])
+                fresh = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
+            rounds = min(self.ahead, drawn - place)
+            now = slice(place, place + rounds)
+            rule = affine_rule(given.losses(rounds), self.card.name)
+            play_linear(
+                *rule[1:], without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
+                self.domain.center(), self.radius, self.range, self.scales, self.eta, self.sums, self.played,
+                self.total, self.clipped,
+            )  # fmt: skip
             done += rounds
             if done % BLOCK == 0 or done == self.horizon:
                 worst = max(worst, float(self.domain.violation(self.played).max()))
-            advance(rounds)
+            given.advance(rounds)
         return Record(self.total, self.clipped / self.horizon, np.zeros(len(self.budgets)), worst)
-
-    def play_plainly(self, losses: LossBatch, axes: Array, coins: Array, noise: Array) -> None:
-        """One round. axes (runs, n), coins (runs, 2), noise (runs,)."""
-        inner, axis, eigenvalue = self._dikin(self.sums, axes, coins[:, 0] < 1 / self.size)  # line 1
-        sign = np.where(coins[:, 1] < 0.5, 1.0, -1.0)  # line 2
-        reach = sign[None, :, None] * axis / np.sqrt(eigenvalue)[..., None]
-        self.played = self.domain.center() + self.radius * (inner + reach)  # line 3
-        value = losses.value(self.played[:, :, None])[..., 0]
-        self.total += value
-        kept = np.clip(value, 0.0, self.range)
-        self.clipped += kept != value
-        seen = kept / self.range + self.scales[:, None] * noise  # line 4
-        self.sums += (self.size * seen * sign * np.sqrt(eigenvalue))[..., None] * axis  # line 5
-
-    def _dikin(self, sums: Array, axes: Array, radial: NDArray[np.bool_]) -> tuple[Array, Array, Array]:
-        """Point of the unit ball, axis of its Dikin ellipsoid, eigenvalue: along the point where `radial`, else across.
-
-        2 (1 + r^2)/(1 - r^2)^2 along and 2/(1 - r^2) across, at radius r.
-        """
-        lengths = np.sqrt(vecdot(sums, sums))
-        pull = self.eta[:, None] * lengths
-        radius = pull / (1 + np.sqrt(1 + np.square(pull)))  # (-1 + sqrt(1 + a^2))/a without cancellation
-        fallback = np.eye(self.size)[0]
-        outward = np.where(lengths[..., None] > 0, sums / np.maximum(lengths, 1e-300)[..., None], fallback)
-        across = axes - vecdot(axes, outward)[..., None] * outward
-        norm = np.sqrt(vecdot(across, across))[..., None]
-        alone = self.size == 1
-        axis = outward if alone else np.where(radial[None, :, None], outward, across / np.maximum(norm, 1e-300))
-        left = 1 - np.square(radius)
-        along = np.broadcast_to(True if alone else radial, left.shape)
-        eigenvalue = np.where(along, 2 * (1 + np.square(radius)) / np.square(left), 2 / left)
-        return -radius[..., None] * outward, axis, eigenvalue

@@ -27,13 +27,13 @@ Deviations  See the instances.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, LossSource, Record
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.kernels import descend, in_coordinates
 from dpregret.algorithms.bandits.round_kernels import play_rounds
@@ -132,29 +132,16 @@ class NoisyLeader(BanditLearner):
         """Laplace noise."""
         return self.distribution == "laplace"
 
-    def play(
-        self,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play(self, given: Given) -> Record:
         """Batch by batch; see the module's docstring."""
-        return self.play_some(self.horizon, losses, directions, noise, advance)
+        return self.play_some(self.horizon, given)
 
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """Forget what an earlier play has left; noise: the generators of the one that begins."""
 
-    def play_some(
-        self,
-        horizon: int,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play_some(self, horizon: int, given: Given) -> Record:
         """The first `horizon` rounds; the last batch may end early."""
-        self.begin(noise)
+        self.begin(given.noise)
         shape = (len(self.budgets), self.runs)
         point = np.tile(self.domain.center(), (*shape, 1))
         total, clipped = np.zeros(shape), np.zeros(shape)
@@ -162,14 +149,14 @@ class NoisyLeader(BanditLearner):
         released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
         moved, violation = np.zeros(len(self.budgets)), 0.0
         held: list[Array] = []  # points whose violation is still to be looked at, many at a time
-        fresh = (pair for block in self.plan.blocks(noise) for pair in zip(block, mean_norms(block), strict=True))
-        sphere = Directions(directions, self.hull, horizon, self.batch)  # line 8
+        fresh = (pair for block in self.plan.blocks(given.noise) for pair in zip(block, mean_norms(block), strict=True))
+        sphere = Directions(given.directions, self.hull, horizon, self.batch)  # line 8
         begun = range(0, horizon, self.batch)
         for first in begun:  # line 3
             estimate = np.zeros_like(gradient_sum)  # line 5
             length = min(self.batch, horizon - first)
             for rounds in self._pieces(length):  # line 6
-                played, seen, cut = self.query(losses(rounds), point, sphere.take(rounds))
+                played, seen, cut = self.query(given.losses(rounds), point, sphere.take(rounds))
                 total += played
                 clipped += cut
                 estimate += seen
@@ -181,7 +168,7 @@ class NoisyLeader(BanditLearner):
             held.append(point)
             if len(held) == HELD:
                 violation, held = max(violation, self._worst(held)), []
-            advance(length)
+            given.advance(length)
         violation = max(violation, self._worst([*held, point]))
         displacement = self.etas * moved / len(begun) / (self.diameter / 2)
         return Record(total, clipped / horizon, displacement, violation)

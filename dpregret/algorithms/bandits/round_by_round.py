@@ -13,14 +13,14 @@ Deviations  nu = D zeta/(n B sqrt(T)), B the largest loss; the algorithm of Thak
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import LossSource, Record
+from dpregret.algorithms.bandits.base import Given, Record
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.kernels import in_coordinates
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, mean_norms
@@ -52,29 +52,21 @@ class ThakurtaSmithGaussian(NoisyLeader):
     single: ClassVar[int | None] = LEADER
     """The rule of `play_singly` that does what `step` does; a subclass has to say it again."""
 
-    def play_some(
-        self,
-        horizon: int,
-        losses: LossSource,
-        directions: Sequence[np.random.Generator],
-        noise: Sequence[np.random.Generator],
-        advance: Callable[[int], None] = lambda rounds: None,
-    ) -> Record:
+    def play_some(self, horizon: int, given: Given) -> Record:
         """By the compiled loop where losses have a rule and the set, of full dimension, a kernel; else as defined."""
-        batch = losses(1)
+        batch = given.losses(1)
         kernel, single = kernel_of(getattr(self.domain, "inner", self.domain)), vars(type(self)).get("single")
         flat = self.hull < self.domain.dimension  # the loop knows no coordinates but those of the set
         if getattr(batch, "rule", None) is None or kernel is None or single is None or flat:
             first = [batch]
-            return super().play_some(
-                horizon, lambda rounds: first.pop() if first else losses(rounds), directions, noise, advance
-            )
+            rest = given._replace(losses=lambda rounds: first.pop() if first else given.losses(rounds))
+            return super().play_some(horizon, rest)
         shape, done, worst = (len(self.budgets), self.runs), 0, 0.0
         played = np.tile(self.domain.center(), (1, *shape, 1))
         sums, before = np.zeros((*shape, self.hull)), np.zeros((*shape, self.hull))
         total, clipped, moved = np.zeros(shape), np.zeros(shape), np.zeros(shape[0])
-        sphere = Directions(directions, self.hull, horizon, self.batch)
-        for block in self.plan.blocks(noise):
+        sphere = Directions(given.directions, self.hull, horizon, self.batch)
+        for block in self.plan.blocks(given.noise):
             sizes, at = mean_norms(block), 0
             while at < len(block) and done < horizon:
                 rounds, started = batch.rounds, process_time()
@@ -91,8 +83,8 @@ class ThakurtaSmithGaussian(NoisyLeader):
                 played, at, done = points[1:], at + rounds, done + rounds
                 worst = max(worst, float(self.domain.violation(played).max()))
                 if done < horizon:
-                    batch = losses(min(len(block) - at or len(block), horizon - done))
-                advance(rounds)
+                    batch = given.losses(min(len(block) - at or len(block), horizon - done))
+                given.advance(rounds)
             if done == horizon:
                 break
         return Record(total, clipped / horizon, self.etas * moved / horizon / (self.diameter / 2), worst)

@@ -1,20 +1,18 @@
 """Compiled rounds of bandits that move after every round.
 
-The definitions are `NoisyLeader.play_some` with batches of one round, on sets with inner points, and
-`PrivateLinearBandit.play_plainly`; every sum runs in the order written.
+The definition is `NoisyLeader.play_some` with batches of one round, on sets with inner points; every sum runs in the
+order written.
 """
 
 from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.kernels import TINY
 from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.core import rounds
 from dpregret.core.arrays import Array
 from dpregret.core.compiled import compiled, inlined
 from dpregret.core.losses import CONE, ENTRY
-from dpregret.core.sums import dot
 
 LEADER, DESCENT = range(2)  # from the center by the sum of all estimates; from the point by the newest one
 project: Any = rounds.project
@@ -75,53 +73,3 @@ def play_singly(
                     points[now + 1, setting, run, j] = (
                         x[j] if shrink == 1.0 else center[j] + shrink * (x[j] - center[j])
                     )
-
-
-@compiled
-def play_linear(
-    entries: Whole, costs: Array, offsets: Array, axes: Array, coins: Array, noise: Array, center: Array, radius: float,
-    wide: float, scales: Array, etas: Array, sums: Array, played: Array, total: Array, clipped: Array,
-) -> None:  # fmt: skip
-    """Rounds of SCRiBLe; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
-
-    entries, costs, offsets: an AFFINE `LossRule`. axes (runs, rounds, d), coins (runs, rounds, 2), noise (rounds,
-    runs); wide: the range of a loss; scales, etas (settings,); sums, played (settings, runs, d).
-    """
-    settings, runs, size = sums.shape
-    varied = entries.shape[1] > 1
-    outward, axis = np.empty(size), np.empty(size)
-    for run in range(runs):
-        own = min(run, len(entries) - 1)
-        for setting in range(settings):
-            state, point = sums[setting, run], played[setting, run]
-            for now in range(axes.shape[1]):
-                length = np.sqrt(dot(state, state))
-                pull = etas[setting] * length
-                inner = pull / (1.0 + np.sqrt(1.0 + pull * pull))
-                left = 1.0 - inner * inner
-                for j in range(size):
-                    outward[j] = state[j] / max(length, TINY) if length > 0.0 else (1.0 if j == 0 else 0.0)
-                if size == 1 or coins[run, now, 0] < 1.0 / size:
-                    eigenvalue = 2.0 * (1.0 + inner * inner) / (left * left)
-                    for j in range(size):
-                        axis[j] = outward[j]
-                else:
-                    eigenvalue = 2.0 / left
-                    along = dot(axes[run, now], outward)
-                    for j in range(size):
-                        axis[j] = axes[run, now, j] - along * outward[j]
-                    norm = max(np.sqrt(dot(axis, axis)), TINY)
-                    for j in range(size):
-                        axis[j] /= norm
-                sign, steep = 1.0 if coins[run, now, 1] < 0.5 else -1.0, np.sqrt(eigenvalue)
-                for j in range(size):
-                    point[j] = center[j] + radius * (-inner * outward[j] + sign * axis[j] / steep)
-                entry = entries[own, now if varied else 0]
-                loss = dot(costs[entry], point) + offsets[entry]
-                kept = min(max(loss, 0.0), wide)
-                total[setting, run] += loss
-                clipped[setting, run] += kept != loss
-                seen = kept / wide + scales[setting] * noise[now, run]
-                step = size * seen * sign * steep
-                for j in range(size):
-                    state[j] += step * axis[j]

@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
-from dpregret.algorithms.geometry import ConstraintSet, make_potential
+from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core.arrays import Array
@@ -57,16 +57,12 @@ class Records(Protocol):
 
 
 class FreshRisk(Protocol):
-    """Expected loss over a distribution that is met through n fresh records a run; constants as of `Risk`.
-
-    affine: the gradient of a record's loss as a pair (a, b), a theta + b z; None where it is none.
-    """
+    """Expected loss over a distribution that is met through n fresh records a run; constants as of `Risk`."""
 
     samples: int
     dimension: int
     lipschitz: float
     smoothness: float
-    affine: tuple[float, float] | None
 
     def stream(self) -> Records:
         """A pass over the records, the same ones each time."""
@@ -139,8 +135,3 @@ class OnePassLearner(ErmLearner):
     def iterations(self) -> list[int]:
         """A step a record."""
         return [self.fresh.samples] * len(self.budgets)
-
-    def one_pass_rule(self) -> tuple[int, Array, float, float] | None:
-        """A projected step a record as numbers, for compiled loops: the set's, a, b; None where there are none."""
-        rule = make_potential(self.domain, "euclidean").rule
-        return None if rule is None or self.fresh.affine is None else (rule.kind, rule.numbers, *self.fresh.affine)

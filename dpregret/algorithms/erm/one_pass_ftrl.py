@@ -17,18 +17,14 @@ Guarantee   With D0 the largest distance of the set to x_0 and V_t = E|b_t|^2, t
 Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that mechanism in place of the tree's.
 """
 
-from collections.abc import Callable, Sequence
-from time import process_time
+from collections.abc import Sequence
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
-from dpregret.algorithms.erm.mirror_descent import count_projections
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, Release, calibrate, horizon_sums
 from dpregret.core.arrays import Array
-
-Follow = Callable[[Array, Array, Array, Array, Array], Array]
 
 
 class OnePassLeader(OnePassLearner):
@@ -61,10 +57,10 @@ class OnePassLeader(OnePassLearner):
         """Released points (settings, runs, p). Settings share records and unit noises (common random numbers)."""
         points = np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
         gradients, sums = np.zeros_like(points), np.zeros_like(points)
-        records, follow = self.fresh.stream(), self._compiled() or self._follow
+        records = self.fresh.stream()
         for noise in self.noise_plan.blocks(generators):
             count = min(len(noise), records.left)  # line 2
-            points = follow(records.take(count), noise[:count], points, gradients, sums)
+            points = self._follow(records.take(count), noise[:count], points, gradients, sums)
             if not records.left:
                 break
         released: Array = sums / self.fresh.samples  # line 5
@@ -80,24 +76,6 @@ class OnePassLeader(OnePassLearner):
             gradients += self.fresh.gradients(points, record)  # line 3
             points = self.domain.project(start - (gradients + own) / weight)  # line 4
         return points
-
-    def _compiled(self) -> Follow | None:
-        """`_follow` as a compiled loop, for a population and a set that have a rule."""
-        rule = self.one_pass_rule()
-        if rule is None:
-            return None
-        from dpregret.algorithms.erm.one_pass_kernels import follow_once
-
-        start, weights = self.domain.center(), self.regularisation
-
-        def follow_by_rule(records: Array, noise: Array, points: Array, gradients: Array, sums: Array) -> Array:
-            started, moved = process_time(), points.copy()
-            follow_once(*rule, records, noise, weights, start, moved, gradients, sums)
-            rows = records.shape[2] * points.shape[0] * points.shape[1]
-            count_projections(self.domain, rows, process_time() - started)
-            return moved
-
-        return follow_by_rule
 
     def ledger(self) -> list[Release]:
         """What the mechanism costs, one line a setting."""

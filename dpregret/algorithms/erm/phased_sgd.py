@@ -26,22 +26,17 @@ Deviations  eta minimises the guarantee, whatever n; at most 8 / beta, so that t
 """
 
 import math
-from collections.abc import Callable, Sequence
-from time import process_time
+from collections.abc import Sequence
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
-from dpregret.algorithms.erm.mirror_descent import count_projections
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, gaussian_mu, unit_noise
 from dpregret.core.arrays import Array
 
 CHUNK_ENTRIES = 1 << 20
 """Coordinates of records held at a time; no result depends on it."""
-
-
-Meet = Callable[[Array, Array, Array, Array], Array]
 
 
 class PhasedSgd(OnePassLearner):
@@ -71,12 +66,12 @@ class PhasedSgd(OnePassLearner):
         """Released points (settings, runs, p). Settings share records and unit noises (common random numbers)."""
         points = np.tile(self.domain.center(), (len(self.budgets), self.runs, 1))
         noises = unit_noise("gaussian", generators, len(self.lengths), self.domain.dimension)
-        records, meet = self.fresh.stream(), self._compiled() or self._descend
+        records = self.fresh.stream()
         for length, fall, noise in zip(self.lengths, self.falls, noises, strict=True):
             steps, sums, left = fall * self.steps, np.zeros_like(points), length
             while left:
                 chunk = records.take(max(1, min(left, CHUNK_ENTRIES // points.size)))
-                points = meet(chunk, steps, points, sums)  # line 3
+                points = self._descend(chunk, steps, points, sums)  # line 3
                 left -= chunk.shape[2]
             average = sums / length  # line 4
             points = self.domain.project(average + fall * self.scales[:, None, None] * noise)  # line 5
@@ -90,22 +85,6 @@ class PhasedSgd(OnePassLearner):
             sums += points
             points = self.domain.project(points - steps[:, None, None] * self.fresh.gradients(points, record))
         return points
-
-    def _compiled(self) -> Meet | None:
-        """`_descend` as a compiled loop, for a population and a set that have a rule."""
-        rule = self.one_pass_rule()
-        if rule is None:
-            return None
-        from dpregret.algorithms.erm.one_pass_kernels import descend_once
-
-        def steps_by_rule(records: Array, steps: Array, points: Array, sums: Array) -> Array:
-            started, moved = process_time(), points.copy()
-            descend_once(*rule, records, steps, moved, sums)
-            rows = records.shape[2] * points.shape[0] * points.shape[1]
-            count_projections(self.domain, rows, process_time() - started)
-            return moved
-
-        return steps_by_rule
 
     def _best_step(self, inverse_mu: float) -> float:
         """eta: sqrt(A / B) of a guarantee A / eta + B eta, at most 8 / beta."""

@@ -35,10 +35,9 @@ from dpregret.algorithms.privacy.selection import (
     SelectionNoise,
     calibrate_selection,
     largest_rho,
-    selection_draws,
+    selection_noise,
 )
-from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.elementary import log
+from dpregret.core.arrays import Array
 
 
 @runtime_checkable
@@ -52,8 +51,8 @@ class QuadraticRisk(Protocol):
 class CornerFrankWolfe(PrivateFrankWolfe):
     """Private choice among the corners of a polytope.
 
-    On l1 balls and simplices a squared loss keeps its gradient by Gram columns (`_along_axes`): O(p) a step, whatever
-    n; hence a higher cap on T than elsewhere.
+    On l1 balls and simplices the gradient of a squared loss follows a step by a Gram column: O(p) a step, whatever n;
+    hence a higher cap on T than elsewhere.
     Raises ValueError for a set whose corners are not listed, and where delta = 0.
     """
 
@@ -117,13 +116,8 @@ class CornerFrankWolfe(PrivateFrankWolfe):
         return [scale * unit for scale in self.scales]
 
     def _descend(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
-        if isinstance(self.corners, AxisCorners) and isinstance(self.risk, QuadraticRisk):
-            return self._along_axes(self.corners, self.risk, setting, rounds, generators)
-        return self._plainly(setting, rounds, generators)
-
-    def _plainly(self, setting: int, rounds: int, generators: Sequence[np.random.Generator]) -> Array:
         points = np.tile(self.domain.center(), (self.runs, 1))  # line 1
-        gradient = self.risk.gradient(points)
+        gradient, constant = (self.risk.gradient(each) for each in (points, np.zeros_like(points)))
         noise = self._score_noise(self.scales[setting], rounds, generators)
         for now in range(1, rounds):  # line 2
             scores = self.corners.scores(gradient)
@@ -132,38 +126,17 @@ class CornerFrankWolfe(PrivateFrankWolfe):
             chosen = np.argmin(scores, axis=-1)  # line 4
             step = self._step(now, rounds)
             self.corners.step(points, chosen, step)  # line 5
-            gradient = self.risk.gradient(points)
+            if isinstance(self.corners, AxisCorners) and isinstance(self.risk, QuadraticRisk):
+                coordinates, lengths = self.corners.axis(chosen)
+                towards = self.risk.gram_columns(coordinates) * (step * lengths)[:, None]
+                gradient = gradient * (1 - step) + towards + step * constant  # = G theta + grad L(0)
+            else:
+                gradient = self.risk.gradient(points)
         return points  # line 6
 
     def _score_noise(self, scale: float, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """Noise (runs, corners) of round 1, 2, ...."""
-        for draws in self._draws(rounds, generators):
-            yield scale * (log(draws) if self.distribution == "gumbel" else draws)
-
-    def _draws(self, rounds: int, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
-        """`selection_draws` (runs, corners) of round 1, 2, ..., drawn in blocks."""
+        """Noise (runs, corners) of round 1, 2, ..., drawn in blocks."""
         block = max(1, min(rounds - 1, BLOCK_DRAWS // self.corners.count))
         while True:
-            yield from selection_draws(self.distribution, generators, block, self.corners.count)
-
-    def _along_axes(
-        self,
-        corners: AxisCorners,
-        risk: QuadraticRisk,
-        setting: int,
-        rounds: int,
-        generators: Sequence[np.random.Generator],
-    ) -> Array:
-        """`_plainly`, compiled: grad = G theta - c with -c = grad L(0), so that a step changes it by a column of G."""
-        from dpregret.algorithms.erm.kernels import cheapest_corner, follow
-
-        points = np.tile(self.domain.center(), (self.runs, 1))
-        constant, gradient = (self.risk.gradient(each) for each in (np.zeros_like(points), points))
-        chosen, silent = np.zeros(self.runs, dtype=np.int64), np.zeros((self.runs, 0))
-        scale, draws, gumbel = self.scales[setting], self._draws(rounds, generators), self.distribution == "gumbel"
-        for now in range(1, rounds):
-            drawn = without_gaps(next(draws)) if scale > 0 else silent
-            cheapest_corner(gradient, drawn, scale, gumbel, corners.l1_norm, corners.signed, chosen)
-            columns = risk.gram_columns(chosen % corners.dimension)
-            follow(points, gradient, columns, constant, chosen, corners.l1_norm, self._step(now, rounds))
-        return points
+            for noise in selection_noise(self.distribution, generators, block, self.corners.count):
+                yield scale * noise

@@ -20,34 +20,27 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.arrays import Array
 from dpregret.core.elementary import log, softmax
-from dpregret.core.sums import vecdot
-
-
-def plain_losses(losses: Array, sizes: Array, eta: float, batch: int = 1) -> float:
-    """The lines above for one run, with a draw every `batch` rounds; losses (rounds, groups)."""
-    seen, law, total = np.zeros(len(sizes)), sizes / sizes.sum(), 0.0  # line 1
-    for now, loss in enumerate(losses):  # line 2
-        if now % batch == 0:
-            law = marginals_of(seen, sizes, eta)
-        total += float(vecdot(law, loss))  # line 3
-        seen = seen + loss  # line 4
-    return total
 
 
 def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int = 1) -> Array:
     """Expected total loss (runs | 1,) of P ~ exp(-eta C), drawn anew every `batch` rounds from the first one on.
 
-    eta = inf plays the experts of smallest loss so far. sizes: (groups,). Compiled; `plain_losses` says what it is.
+    eta = inf plays the experts of smallest loss so far. sizes: (groups,).
     """
     from dpregret.algorithms.experts.kernels import hedge_block
 
     logs, played = log(sizes), 0
-    state = [np.zeros((1, len(sizes))), np.ones((1, len(sizes))), np.ones(1), np.zeros(1)]  # alike runs share a row
-    for block in blocks:
+    state = [
+        np.zeros((1, len(sizes))),
+        np.ones((1, len(sizes))),
+        np.ones(1),
+        np.zeros(1),
+    ]  # line 1; alike runs share a row
+    for block in blocks:  # line 2
         losses = np.require(block.losses, np.float64, ["C", "W"])  # one kind of array: one compilation
         if losses.shape[1] > len(state[0]):
             state = [np.repeat(each, losses.shape[1], axis=0) for each in state]
-        hedge_block(losses, block.rounds, sizes, logs, float(eta), batch, played, *state)
+        hedge_block(losses, block.rounds, sizes, logs, float(eta), batch, played, *state)  # lines 3, 4
         played += block.rounds
     return state[-1]
 

@@ -1,4 +1,4 @@
-"""Compiled rounds of leaders on noisy sums: `play_plainly` of private_leader.py is the definition."""
+"""Compiled rounds of leaders on noisy sums."""
 
 from typing import Any
 

@@ -36,7 +36,6 @@ from dpregret.algorithms.privacy import (
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 from dpregret.core.arrays import Array
-from dpregret.core.elementary import softmax
 
 LARGEST = 2**22  # noises of a round: experts times runs
 
@@ -72,7 +71,7 @@ class PrivateLeader(ExpertLearner):
         return self.plan.releases()
 
     def play(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Play:
-        """Losses of all runs, compiled; `play_plainly` says what they are."""
+        """Losses of all runs."""
         from dpregret.algorithms.experts.leader_kernels import lead
 
         member = np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.int64))
@@ -82,13 +81,6 @@ class PrivateLeader(ExpertLearner):
             losses = np.require(losses, np.float64, ["C", "W"])  # one kind of array: one compilation
             lead(losses, member, by_run(units), scale, self.sharpness, seen, last, total)
         return Play(total, np.full(self.runs, np.nan))
-
-    def play_plainly(self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]) -> Array:
-        """Losses (runs,) of the law that `charged` charges, round by round."""
-        total = np.zeros(self.runs)
-        for losses, sums in self.noisy_sums(blocks, generators):
-            total += self.charged(np.broadcast_to(losses, sums.shape), sums).sum(axis=0)
-        return total
 
     def noisy_sums(
         self, blocks: Iterable[Block], generators: Sequence[np.random.Generator]
@@ -107,11 +99,7 @@ class PrivateLeader(ExpertLearner):
     @property
     @abstractmethod
     def sharpness(self) -> float:
-        """eta of P ~ exp(-eta * noisy sums); inf: the leader."""
-
-    @abstractmethod
-    def charged(self, losses: Array, sums: Array) -> Array:
-        """What is lost in each round, (rounds, runs), by who plays on the noisy sums (rounds, runs, d)."""
+        """eta of P ~ exp(-eta * noisy sums), which is charged with its expected loss; inf: the leader."""
 
 
 class PrivateFtrl(PrivateLeader):
@@ -137,10 +125,6 @@ class PrivateFtrl(PrivateLeader):
         """sqrt(ln(d) / (2 T))."""
         return math.sqrt(math.log(self.experts) / (2 * self.horizon))
 
-    def charged(self, losses: Array, sums: Array) -> Array:
-        """Expected losses given the noise."""
-        return np.asarray((softmax(-self.sharpness * sums) * losses).sum(axis=-1))
-
 
 class PrivateFtpl(PrivateLeader):
     """Follow the perturbed leader."""
@@ -159,10 +143,5 @@ class PrivateFtpl(PrivateLeader):
 
     @property
     def sharpness(self) -> float:
-        """The leader alone."""
+        """The leader alone; ties go to the first."""
         return math.inf
-
-    def charged(self, losses: Array, sums: Array) -> Array:
-        """Losses of the leaders; ties go to the first."""
-        leaders = np.argmin(sums, axis=-1)[..., None]
-        return np.take_along_axis(losses, leaders, axis=-1)[..., 0]

@@ -122,14 +122,6 @@ def selection_noise(
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
     generators: one per run, or a `Joint` one.
     """
-    draws = selection_draws(distribution, generators, rounds, candidates)
-    return np.asarray(log(draws)) if distribution == "gumbel" else draws
-
-
-def selection_draws(
-    distribution: SelectionNoise, generators: Sequence[np.random.Generator], rounds: int, candidates: int
-) -> Array:
-    """What `selection_noise` is made of: for Gumbel noise the unit exponentials, whose logarithms it is."""
     from dpregret.algorithms.privacy.signs import turn
 
     draws = np.empty((len(generators), rounds, candidates))
@@ -143,7 +135,8 @@ def selection_draws(
         parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
         for generator, own in parts:
             turn(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
-    return draws.swapaxes(0, 1)
+        return draws.swapaxes(0, 1)
+    return np.asarray(log(draws.swapaxes(0, 1)))
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

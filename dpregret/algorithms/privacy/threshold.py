@@ -67,25 +67,16 @@ class Watch:
         self.left[run] = generator.standard_exponential()
 
     def step(self, queries: Array) -> NDArray[np.bool_]:
-        """Ask one query a run, (runs,); tell which halt. Compiled: `path` by one query each."""
+        """Ask one query a run, (runs,); tell which halt."""
         from dpregret.algorithms.privacy.halting import ask
 
         ask(self.mechanism.epsilon, self.levels, self.left, queries)
         return self.left <= 0
 
-    def path(self, run: int, queries: Array) -> int | None:
-        """Ask successive queries of one run; the position of the first that halts, None if none does."""
-        spent = np.cumsum(self.mechanism.rates(self.levels[run] - queries))
-        first = int(np.searchsorted(spent, self.left[run]))
-        if first < len(spent):
-            return first
-        self.left[run] -= spent[-1] if len(spent) else 0.0
-        return None
-
     def walk(self, run: int, query: float, losses: Array, rounds: int) -> int | None:
-        """`path` for the query that starts at `query` and grows by each round's loss; compiled.
+        """Ask a query in each of some rounds; the first that halts, None if none does.
 
-        losses >= 0: (rounds,), or (1,) where all are alike.
+        The query starts at `query` and grows by each round's loss, losses >= 0: (rounds,), or (1,) where all are alike.
         """
         from dpregret.algorithms.privacy.halting import walk
 
@@ -94,7 +85,7 @@ class Watch:
         return None if found < 0 else found
 
     def constant(self, run: int, query: float, rounds: int) -> int | None:
-        """`path` for the same query again and again, in closed form: the halting round is geometric."""
+        """`walk` for the same query in all rounds, in closed form: the halting round is geometric."""
         from dpregret.algorithms.privacy.halting import stay
 
         level, left = self.levels[run], self.left[run]

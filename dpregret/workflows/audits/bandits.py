@@ -8,18 +8,21 @@ enters along the direction of its own round, so the audit looks at all later poi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, Joint
 from dpregret.core.arrays import Array
-from dpregret.core.losses import LossBatch
+from dpregret.core.losses import LossBatch, LossSource
+from dpregret.datasets.bandit_losses import LinearBatch
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6
@@ -31,13 +34,9 @@ TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
 
 @dataclass
 class Numbers:
-    """Losses that do not look at the point, one number a round; the points that were played are kept.
-
-    watched: called whenever losses are asked for.
-    """
+    """Losses that do not look at the point, one number a round; the points that were played are kept."""
 
     numbers: Array
-    watched: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.played: list[Array] = []
@@ -61,7 +60,6 @@ class _Batch:
 
     def value(self, points: Array) -> Array:
         """(settings, runs, rounds)."""
-        self.source.watched()
         self.source.played.append(points[0])
         return np.broadcast_to(self.numbers, points.shape[:-1])
 
@@ -110,12 +108,11 @@ class AuditedBandit:
 
     def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
         """directions: the same seed in all inputs."""
-        learner, source = self._learner(runs), Numbers(numbers)
+        learner, public, own = self._learner(runs), generators(directions, runs), generators(seed, runs)
         if isinstance(learner, BatchedArms):
-            return estimates(learner, source, generators(directions, runs), generators(seed, runs))
+            return estimates(learner, numbers, public, own)
         tried = directions_of(learner) if isinstance(learner, NoisyLeader) else []
-        learner.play(source, generators(directions, runs), generators(seed, runs))
-        points = np.concatenate(source.played, axis=1)  # (runs, rounds, 2)
+        points = points_of(learner, numbers, public, own)
         if isinstance(learner, NoisyLeader):
             begun = slice(None, None, learner.batch)
             points, sphere = around(learner, points[:, begun], np.concatenate(tried, axis=1)[:, begun])
@@ -148,17 +145,41 @@ def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Ar
     return played - learner.zetas[0] * sphere, sphere
 
 
-def estimates(learner: BatchedArms, source: Numbers, coins: Joint, noise: Joint) -> Array:
+def by_rule(numbers: Array, dimension: int) -> LossSource:
+    """Losses that do not look at the point, one number a round, with a rule."""
+    left, blind = iter(range(len(numbers))), np.zeros((len(numbers), dimension))
+
+    def following(rounds: int) -> LinearBatch:
+        entries = np.array([list(islice(left, rounds))])
+        return LinearBatch(entries, blind, numbers, rounds)
+
+    return following
+
+
+def points_of(learner: BanditLearner, numbers: Array, directions: Joint, noise: Joint) -> Array:
+    """The points that are played, (runs, rounds, 2)."""
+    if isinstance(learner, PrivateLinearBandit):
+        points: list[Array] = []
+        learner.ahead = 1
+        watched = lambda rounds: points.append(learner.played[0].copy())  # noqa: E731
+        learner.play(Given(by_rule(numbers, 2), directions, noise, watched))
+        return np.stack(points, axis=1)
+    source = Numbers(numbers)
+    learner.play(Given(source, directions, noise))
+    return np.concatenate(source.played, axis=1)
+
+
+def estimates(learner: BatchedArms, numbers: Array, coins: Joint, noise: Joint) -> Array:
     """The noisy means of all batches but the last, (runs, batches - 1): what S gains, without its weight 1/p."""
     sums: list[Array] = []
     chances: list[Array] = []
 
-    def watched() -> None:
+    def watched(rounds: int) -> None:
         sums.append(learner.sums[0].sum(axis=-1))
         chances.append(learner.chances[0].copy())
 
-    source.watched = watched
-    learner.play(source, coins, noise)
-    length = int(learner.lengths[0])
-    gained = np.diff(np.stack(sums[::length], axis=1), axis=1)
-    return gained * np.stack(chances[::length], axis=1)[:, :-1]
+    learner.ahead = 1
+    learner.play(Given(by_rule(numbers, 2), coins, noise, watched))
+    ends = slice(int(learner.lengths[0]) - 1, len(numbers) - 1, int(learner.lengths[0]))
+    gained = np.diff(np.stack(sums, axis=1)[:, ends], axis=1, prepend=0.0)
+    return gained * np.stack(chances, axis=1)[:, ends]

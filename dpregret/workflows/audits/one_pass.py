@@ -50,7 +50,7 @@ class LinearSample:
 
     samples, dimension, lipschitz, lipschitz_l1 = SAMPLES, DIMENSION, 1.0, 1.0
     smoothness = curvature = 0.0625  # larger than need be: learners may know a bound only
-    strong_convexity, hessian_rank, affine = 0.0, 1, (0.0, 1.0)
+    strong_convexity, hessian_rank = 0.0, 1
 
     def __init__(self, slopes: Array, runs: int):
         self.slopes, self.runs = slopes, runs

@@ -126,6 +126,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
         """One row per (setting, run)."""
+        from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
         stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, told(learner, summed=True)
@@ -135,10 +136,10 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         source = CheckedSource(
             stream.source(draws.generators(cell.label)), cell.horizon, problem.domain, beyond, advance
         )
-        directions, noise = draws.generators("directions"), draws.generators("noise")
+        given = Given(source, draws.generators("directions"), draws.generators("noise"), source.advance)
         started = process_time()
         with untouched(set=problem.domain, stream=stream):
-            record = learner.play(source, directions, noise, source.advance)
+            record = learner.play(given)
         seconds = process_time() - started
         source.close()
         shape, most = (len(budgets), draws.runs), stream.lipschitz * (problem.domain.diameter + learner.exploration)

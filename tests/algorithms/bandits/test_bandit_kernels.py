@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.directions import AHEAD, Directions, unit_sphere
+from dpregret.algorithms.bandits.linear_bandit import BLOCK, PrivateLinearBandit
 from dpregret.algorithms.bandits.round_kernels import PIECE
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, unit_noise
+from dpregret.core.losses import LossSource
 from dpregret.datasets.bandit_streams import make_bandit_stream
 
 PLACES = [
@@ -84,21 +87,19 @@ def test_plays_are_those_of_the_definition(stream: str, set_name: str, dimension
     for change in (lambda learner: learner, plainly):
         learner, losses = start(stream, set_name, dimension, "corrected", horizon=16**2)
         source = losses.source(generators(3, 1))
-        records.append(change(learner).play(source, generators(3, 2), generators(3, 3)))
+        records.append(change(learner).play(Given(source, generators(3, 2), generators(3, 3))))
     compiled, plain = records
     np.testing.assert_allclose(compiled.losses, plain.losses, rtol=1e-9)
     np.testing.assert_array_equal(compiled.clipped, plain.clipped)
     np.testing.assert_array_equal(compiled.displacement, plain.displacement)
 
 
-@pytest.mark.parametrize("name", ["thakurta-smith-gaussian", "thakurta-smith-laplace", "fkm", "private-linear-bandit"])
+@pytest.mark.parametrize("name", ["thakurta-smith-gaussian", "thakurta-smith-laplace", "fkm"])
 @pytest.mark.parametrize(
     ("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box"), ("arms", "simplex")]
 )
 def test_rounds_without_batches_are_those_of_the_definition(name: str, stream: str, set_name: str) -> None:
     """Whole plays on the same draws, with losses that have a rule and without."""
-    if name == "private-linear-bandit" and stream in ("cone", "arms"):
-        pytest.skip("linear losses on a ball only")
     records, horizon = [], 1300
     for bare in (False, True):
         domain = make_set(set_name, 2)
@@ -109,14 +110,72 @@ def test_rounds_without_batches_are_those_of_the_definition(name: str, stream: s
         source, told = losses.source(generators(3, 1)), []
         given = (lambda rounds, ask=source: without_rule(ask(rounds))) if bare else source
         learner = learner_class(problem, budgets, 3, next(iter(learner_class.card.variants)))
-        records.append(learner.play(given, generators(3, 2), generators(3, 3), told.append))
+        records.append(learner.play(Given(given, generators(3, 2), generators(3, 3), told.append)))
         assert sum(told) == horizon
-        assert counted.projections.rows == (0 if "linear" in name else 3 * len(budgets) * horizon)
+        assert counted.projections.rows == 3 * len(budgets) * horizon
     compiled, plain = records
     np.testing.assert_allclose(compiled.losses, plain.losses, rtol=1e-9)
     np.testing.assert_array_equal(compiled.clipped, plain.clipped)
     np.testing.assert_array_equal(compiled.displacement, plain.displacement)
     assert compiled.violation == pytest.approx(plain.violation, abs=1e-12)
+
+
+def linear_by_the_box(
+    learner: Any, losses: LossSource, directions: Sequence[Any], noise: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Total and clipped losses (settings, runs) of SCRiBLe, with NumPy, all runs together."""
+    size, shape = learner.size, (len(learner.budgets), learner.runs)
+    sums, total, clipped = np.zeros((*shape, size)), np.zeros(shape), np.zeros(shape)
+    for done in range(learner.horizon):
+        now = done % BLOCK
+        if now == 0:
+            drawn = min(BLOCK, learner.horizon - done)
+            axes = unit_sphere(directions, drawn, size)
+            coins = np.stack([generator.random((drawn, 2)) for generator in directions])
+            units = unit_noise("laplace", noise, drawn, 1)[..., 0]
+        lengths = np.linalg.norm(sums, axis=-1)
+        pull = learner.eta[:, None] * lengths
+        radius = pull / (1 + np.sqrt(1 + np.square(pull)))
+        outward = np.where(lengths[..., None] > 0, sums / np.maximum(lengths, 1e-300)[..., None], np.eye(size)[0])
+        across = axes[:, now] - (axes[:, now] * outward).sum(axis=-1, keepdims=True) * outward
+        across = across / np.maximum(np.linalg.norm(across, axis=-1, keepdims=True), 1e-300)
+        radial = np.broadcast_to((coins[:, now, 0] < 1 / size) | (size == 1), shape)
+        axis = np.where(radial[..., None], outward, across)
+        left = 1 - np.square(radius)
+        steep = np.sqrt(np.where(radial, 2 * (1 + np.square(radius)) / np.square(left), 2 / left))
+        sign = np.where(coins[:, now, 1] < 0.5, 1.0, -1.0)
+        played = learner.radius * ((sign / steep)[..., None] * axis - radius[..., None] * outward)
+        values = losses(1).value(played[:, :, None])[..., 0]
+        kept = np.clip(values, 0.0, learner.range)
+        total += values
+        clipped += kept != values
+        seen = kept / learner.range + learner.scales[:, None] * units[now]
+        sums = sums + (size * seen * sign * steep)[..., None] * axis
+    return total, clipped / learner.horizon
+
+
+@pytest.mark.parametrize(("stream", "dimension"), [("linear", 1), ("linear", 2), ("random-linear", 9)])
+@pytest.mark.parametrize("ahead", [1, 7, BLOCK])
+def test_rounds_of_the_linear_bandit_are_those_of_the_box(stream: str, dimension: int, ahead: int) -> None:
+    """Whole plays on the same draws, in pieces of any length."""
+    domain = make_set("ball", dimension)
+    losses = make_bandit_stream(stream, domain)
+    problem = BanditProblem(CountedSet(domain), 700, 1.0, losses.linear)
+    learner = PrivateLinearBandit(problem, [Budget(math.inf), Budget(5.0)], 3, "corrected")
+    total, clipped = linear_by_the_box(learner, losses.source(generators(3, 1)), generators(3, 2), generators(3, 3))
+    learner.ahead, told = ahead, list[int]()
+    record = learner.play(Given(losses.source(generators(3, 1)), generators(3, 2), generators(3, 3), told.append))
+    np.testing.assert_allclose(record.losses, total, rtol=1e-9)
+    np.testing.assert_array_equal(record.clipped, clipped)
+    assert sum(told) == 700
+
+
+def test_the_linear_bandit_refuses_losses_without_a_rule() -> None:
+    problem = BanditProblem(make_set("ball", 2), 9, 1.0, linear=True)
+    learner = PrivateLinearBandit(problem, [Budget(1.0)], 1, "corrected")
+    source = make_bandit_stream("linear", problem.domain).source(generators(1))
+    with pytest.raises(ValueError, match="private-linear-bandit needs losses with a rule, a LossRule of kind AFFINE"):
+        learner.play(Given(lambda rounds: without_rule(source(rounds)), generators(1), generators(1, 1)))
 
 
 def without_rule(batch: Any) -> Any:

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.garber_kretzu import GarberKretzu
-from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.losses import AFFINE, LossRule
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
 EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
@@ -46,14 +47,19 @@ class Losses:
     def rounds(self) -> int:
         return len(self.costs)
 
+    @property
+    def rule(self) -> LossRule | None:
+        return LossRule(AFFINE, np.arange(self.rounds)[None], self.costs, self.offsets)
+
     def value(self, points: np.ndarray) -> np.ndarray:
         return np.vecdot(self.costs, points) + self.offsets
 
 
 class Observed(Losses):
-    """Keeps what it answered."""
+    """Has to be asked, and keeps what it answered."""
 
     answered: list[np.ndarray]
+    rule = None
 
     def __call__(self, rounds: int) -> Observed:
         part = super().__call__(rounds)
@@ -98,7 +104,17 @@ def test_charged_is_what_was_observed_one_number_a_round(name: str, variant: str
     learner = start(name, variant, [FREE, PRIVATE], horizon=horizon, size=2)
     losses = Observed(generator.normal(size=(horizon, 2)), generator.random(horizon))
     losses.answered = []
-    record = learner.play(losses, generators(2, 1), generators(2, 2))
+    if isinstance(learner, (BatchedArms, PrivateLinearBandit)):  # which compute losses by themselves, round by round
+        learner.ahead, rounds = 1, iter(range(horizon))
+
+        def watched(rounds_done: int) -> None:
+            now = next(rounds)
+            points = np.eye(2)[learner.arms] if isinstance(learner, BatchedArms) else learner.played
+            losses.answered.append((points @ losses.costs[now] + losses.offsets[now])[..., None])
+
+        record = learner.play(Given(Losses(losses.costs, losses.offsets), generators(2, 1), generators(2, 2), watched))
+    else:
+        record = learner.play(Given(losses, generators(2, 1), generators(2, 2)))
     observed = np.concatenate(losses.answered, axis=-1)
     assert observed.shape[-1] == horizon
     assert record.losses == pytest.approx(observed.sum(axis=-1), rel=1e-12)
@@ -109,8 +125,8 @@ def test_contract(name: str, variant: str) -> None:
     """Points stay in the set, settings and runs do not disturb each other, budgets are kept."""
     few = start(name, variant, [PRIVATE])
     many = start(name, variant, [FREE, PRIVATE], runs=3)
-    one = few.play(linear(1024, 3, few), generators(2), generators(2, 1))
-    two = many.play(linear(1024, 3, many), generators(3), generators(3, 1))
+    one = few.play(Given(linear(1024, 3, few), generators(2), generators(2, 1)))
+    two = many.play(Given(linear(1024, 3, many), generators(3), generators(3, 1)))
     assert one.losses[0] == pytest.approx(two.losses[-1][:2], rel=1e-12)
     assert one.violation < 1e-9
     assert one.clipped.max() <= (1.0 if variant == "printed" else 0.0)
@@ -174,7 +190,9 @@ def test_the_sign_descends_as_corrected_and_ascends_as_printed() -> None:
     horizon, losses = 4096, {}
     for variant in ("corrected", "printed"):
         learner = start("private-bandit-gaussian", variant, [FREE], size=4, horizon=horizon)
-        losses[variant] = learner.play(linear(horizon, 4), generators(2), generators(2, 1)).losses.mean() / horizon
+        losses[variant] = (
+            learner.play(Given(linear(horizon, 4), generators(2), generators(2, 1))).losses.mean() / horizon
+        )
     assert losses["corrected"] < 0.2
     assert losses["printed"] > 1.5  # the center costs 1, the worst point 2
 
@@ -214,7 +232,7 @@ def test_steps_by_hand() -> None:
         return answer
 
     learner.query = recorded
-    learner.play(linear(256, 3), generators(1), generators(1, 1))
+    learner.play(Given(linear(256, 3), generators(1), generators(1, 1)))
     domain = learner.domain
     for batch in range(2, 16):
         wanted = domain.project(-learner.eta * np.sum(seen[: batch - 1], axis=0))
@@ -243,7 +261,7 @@ def test_dp_ftrl_is_an_instance() -> None:
     points: list[np.ndarray] = []
     step = learner.step
     learner.step = lambda point, released: points.append(step(point, released)) or points[-1]  # type: ignore[method-assign]
-    learner.play(linear(64, 3), generators(2), generators(2, 1))
+    learner.play(Given(linear(64, 3), generators(2), generators(2, 1)))
     noise = next(learner.plan.blocks(generators(2, 1)))
     total, point = np.zeros((1, 2, 3)), np.zeros((1, 2, 3))
     for now in range(64):
@@ -280,7 +298,7 @@ def test_regret_stays_below_the_explicit_bound(name: str, variant: str) -> None:
     bound = np.array(learner.bound())
     if np.isnan(bound).any():
         pytest.skip("no bound is proven for this learner")
-    record = learner.play(linear(4096, 2, learner), generators(6), generators(6, 1))
+    record = learner.play(Given(linear(4096, 2, learner), generators(6), generators(6, 1)))
     assert (record.losses.mean(axis=1) <= bound).all()
 
 
@@ -288,7 +306,7 @@ def test_noise_lives_in_the_hull() -> None:
     learner = start("private-bandit-gaussian", "projection", [PRIVATE], set_name="permutahedron", size=5, horizon=4096)
     assert learner.hull == 4
     assert learner.plan.dimension == 4
-    record = learner.play(linear(4096, 5), generators(2), generators(2, 1))
+    record = learner.play(Given(linear(4096, 5), generators(2), generators(2, 1)))
     assert record.violation < 1e-9
 
 
@@ -305,7 +323,7 @@ def test_the_largest_violation_counts_and_not_the_last(held: int, monkeypatch: p
         return found + (len(steps) == 5) * 0.25 * np.eye(3)[0] * (np.linalg.norm(found) + 8)
 
     monkeypatch.setattr(learner, "step", slip)
-    record = learner.play(linear(4096, 3), generators(2), generators(2, 1))
+    record = learner.play(Given(linear(4096, 3), generators(2), generators(2, 1)))
     assert len(steps) > 6
     assert record.violation > 0.5
 
@@ -317,7 +335,10 @@ def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
     sums = np.random.default_rng(50).standard_normal((2, 300, 4)) * 50
     axes = unit_sphere(generators(300), 1, 4)[:, 0]
     radial = np.random.default_rng(1).random(300) < 0.25
-    inner, axis, eigenvalue = learner._dikin(sums, axes, radial)
+    inner, axis, eigenvalue = np.empty((2, 300, 4)), np.empty((2, 300, 4)), np.empty((2, 300))
+    for setting, run in np.ndindex(2, 300):
+        vectors = inner[setting, run], axis[setting, run]
+        eigenvalue[setting, run] = dikin(learner.eta[setting], sums[setting, run], axes[run], radial[run], *vectors)
     for sign in (1, -1):
         ends = inner + sign * axis / np.sqrt(eigenvalue)[..., None]
         assert np.linalg.norm(ends, axis=-1).max() <= 1 + 1e-9  # the Dikin ellipsoid lies in the ball
@@ -326,7 +347,7 @@ def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:
         + 4 / np.square(1 - np.square(inner).sum(axis=-1))[..., None, None] * inner[..., :, None] * inner[..., None, :]
     )
     assert np.vecdot(axis, np.squeeze(hessian @ axis[..., None], -1)) == pytest.approx(eigenvalue)
-    record = learner.play(linear(4096, 4), generators(300), generators(300, 1))
+    record = learner.play(Given(linear(4096, 4), generators(300), generators(300, 1)))
     assert (record.losses.mean(axis=1) < 0.5 * 4096).all()
 
 

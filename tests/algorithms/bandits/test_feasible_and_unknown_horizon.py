@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian, ThakurtaSmithLaplace
@@ -49,7 +49,7 @@ def test_scaled_play_stays_in_the_set_and_costs_less_noise() -> None:
     found = {}
     for variant in ("corrected", "scaled"):
         learner, losses = PrivateBanditGaussian(problem(4096), [FREE, PRIVATE], 2, variant), Watched(3)
-        record = learner.play(losses, generators(2), generators(2, 1))
+        record = learner.play(Given(losses, generators(2), generators(2, 1)))
         assert record.clipped.max() == 0.0
         found[variant] = learner, losses.farthest
     (plain, beyond), (scaled, within) = found["corrected"], found["scaled"]
@@ -67,7 +67,7 @@ def test_feasible_learners_are_noised_for_losses_between_nil_and_the_diameter(ki
     assert (learner.low[0], learner.high[0]) == (0.0, 2.0)
     assert learner.leaf_sensitivity() == pytest.approx(3 / learner.zeta * 2.0)
     losses = Watched(3)
-    learner.play(losses, generators(1), generators(1, 1))
+    learner.play(Given(losses, generators(1), generators(1, 1)))
     assert losses.farthest <= 1 + 1e-12
 
 
@@ -78,7 +78,7 @@ def test_phases_cover_any_horizon(horizon: int, lengths: list[int]) -> None:
     assert [rounds for rounds, _ in learner.phases] == lengths
     assert [phase.horizon for _, phase in learner.phases] == [16 * 4**place for place in range(len(lengths))]
     told: list[int] = []
-    record = learner.play(losses, generators(2), generators(2, 1), told.append)
+    record = learner.play(Given(losses, generators(2), generators(2, 1), told.append))
     assert losses.rounds == horizon == sum(told)
     assert record.losses.shape == (2, 2)
     assert learner.delivered_epsilon() == [math.inf, pytest.approx(4.0)]
@@ -88,12 +88,12 @@ def test_phases_cover_any_horizon(horizon: int, lengths: list[int]) -> None:
 def test_a_phase_is_private_bandit() -> None:
     """The same draws, the same losses; a second phase begins at the center with fresh draws."""
     one = PrivateBanditDoubling(problem(64, 2), [PRIVATE], 2, "corrected").play(
-        Watched(2), generators(2), generators(2, 1)
+        Given(Watched(2), generators(2), generators(2, 1))
     )
     directions, noise = generators(2), generators(2, 1)
     parts = [
         PrivateBanditGaussian(problem(length, 2), [PRIVATE], 2, "corrected").play_some(
-            rounds, Watched(2), directions, noise
+            rounds, Given(Watched(2), directions, noise)
         )
         for length, rounds in ((4, 4), (16, 16), (64, 44))
     ]

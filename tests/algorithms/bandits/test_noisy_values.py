@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.bandits import noisy_leader
-from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.noisy_values import BLOCK, NoisyValueBandit
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditLaplace
@@ -33,7 +33,7 @@ def make(budgets: list[Budget], horizon: int = 4096, size: int = 3, runs: int = 
 
 def play(learner: Any, horizon: int, size: int, runs: int) -> Any:
     stream = make_bandit_stream("cone", make_set("ball", size))
-    return learner.play(stream.source(generators(runs, 7)), generators(runs, 1), generators(runs, 2))
+    return learner.play(Given(stream.source(generators(runs, 7)), generators(runs, 1), generators(runs, 2)))
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])

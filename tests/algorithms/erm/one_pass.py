@@ -30,7 +30,7 @@ class Bowls:
     """
 
     lipschitz, lipschitz_l1, smoothness, smoothness_l1 = SLOPE + BEND, SLOPE + BEND, BEND, BEND
-    curvature, strong_convexity, hessian_rank, affine = 4 * BEND, 0.0, None, None
+    curvature, strong_convexity, hessian_rank = 4 * BEND, 0.0, None
 
     def __init__(self, samples: int, dimension: int, runs: int, seed: int = 1):
         generator = np.random.default_rng([seed, samples])

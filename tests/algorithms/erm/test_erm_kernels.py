@@ -1,4 +1,4 @@
-"""Compiled steps of private Frank-Wolfe are those of the definition, bit by bit."""
+"""Compiled steps of noisy descents are those of the definition; signs are bits."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.kernels import cheapest_corner
 from dpregret.algorithms.erm.noisy_descent import (
     NoisyExponentiatedGradient,
     NoisyGradientDescent,
     NoisyGrouped,
     NoisyQNorm,
 )
-from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
-from dpregret.algorithms.erm.selection import AxisCorners
 from dpregret.algorithms.erm.sgd import NoisySgd
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import CountedSet, make_potential, make_set
@@ -24,23 +21,7 @@ from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.signs import turn
-from dpregret.core.elementary import log
 from dpregret.datasets.risks import make_risk
-
-
-@pytest.mark.parametrize("signed", [True, False])
-@pytest.mark.parametrize(("runs", "dimension"), [(1, 2), (3, 7), (5, 130)])
-def test_the_chosen_corner_is_the_first_of_smallest_score(signed: bool, runs: int, dimension: int) -> None:
-    """With noise, with the logarithms of what is drawn, without any, and with ties."""
-    generator, corners = np.random.default_rng(1), AxisCorners(dimension, 1.7, signed)
-    for draw in (generator.standard_exponential, lambda shape: generator.integers(1, 4, shape).astype(float)):
-        for columns, logarithms in ((0, False), (corners.count, False), (corners.count, True)):
-            gradient, draws = draw((runs, dimension)) - 1.0, draw((runs, columns))
-            chosen = np.empty(runs, dtype=np.int64)
-            cheapest_corner(gradient, draws, 0.3, logarithms, 1.7, signed, chosen)
-            noise = (log(draws) if logarithms else draws) * 0.3
-            scores = corners.scores(gradient) + (noise if columns else 0.0)
-            np.testing.assert_array_equal(chosen, np.argmin(scores, axis=1))
 
 
 @pytest.mark.parametrize("size", [1, 8, 29, 1000])
@@ -51,21 +32,6 @@ def test_signs_are_the_bits_in_their_order(size: int) -> None:
     turned = sizes.copy()
     turn(turned, bits)
     np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))
-
-
-@pytest.mark.parametrize(("set_name", "risk"), [("l1-ball", "lasso-easy"), ("l1-ball", "hetero-consensus")])
-@pytest.mark.parametrize("variant", ["corrected", "printed", "balanced"])
-@pytest.mark.parametrize("epsilon", [1.0, np.inf])
-def test_steps_along_axes_are_plain_steps(set_name: str, risk: str, variant: str, epsilon: float) -> None:
-    """The same corners; the gradient that follows differs from the fresh one by rounding only."""
-    domain, runs, rounds = make_set(set_name, 33), 3, 200
-    problem = ErmProblem(domain, make_risk(risk, domain, 2**14, [np.random.default_rng(each) for each in range(runs)]))
-    learner: Any = CornerFrankWolfe(problem, [Budget(epsilon, 1e-6)], runs, variant)
-    followed, plain = (
-        descend(0, rounds, [np.random.default_rng([3, run]) for run in range(runs)])
-        for descend in (learner._descend, learner._plainly)
-    )
-    np.testing.assert_allclose(followed, plain, rtol=0, atol=1e-12)
 
 
 DESCENTS = [

@@ -32,22 +32,6 @@ def _made(kind: Any, variant: str, risk: str, place: str = "ball", dimension: in
     return kind(ErmProblem(CountedSet(domain), made), BUDGETS, runs, variant)
 
 
-@pytest.mark.parametrize(("kind", "variant"), LEARNERS)
-@pytest.mark.parametrize(
-    ("risk", "place"),
-    [("linear-population", "ball"), ("quadratic-population", "l1-ball"), ("quadratic-population", "simplex")],
-)
-def test_compiled_steps_are_those_of_the_box(
-    kind: Any, variant: str, risk: str, place: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    learner = _made(kind, variant, risk, place)
-    compiled = learner.fit(_rngs(2, RUNS))
-    monkeypatch.setattr(kind, "_compiled", lambda self: None)
-    defined = _made(kind, variant, risk, place)
-    assert np.abs(compiled - defined.fit(_rngs(2, RUNS))).max() < 1e-12
-    assert learner.domain.projections.rows == defined.domain.projections.rows
-
-
 def test_phased_sgd_line_by_line() -> None:
     """Phases of 18, 9, 4, 2 and 1 of 37 records, one run and setting at a time."""
     learner = _made(PhasedSgd, "corrected", "quadratic-population", beta=2.0)

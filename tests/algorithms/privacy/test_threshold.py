@@ -37,13 +37,23 @@ def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
     return [np.random.default_rng([seed, run]) for run in range(runs)]
 
 
+def path(watch: Watch, run: int, queries: np.ndarray) -> int | None:
+    """Ask successive queries of one run; the position of the first that halts, None if none does."""
+    spent = np.cumsum(watch.mechanism.rates(watch.levels[run] - queries))
+    first = int(np.searchsorted(spent, watch.left[run]))
+    if first < len(spent):
+        return first
+    watch.left[run] -= spent[-1] if len(spent) else 0.0
+    return None
+
+
 @pytest.mark.parametrize("queries", [[0.0, 1.0, 3.0, 2.0], [5.0, 0.0], [2.0, 2.0, 2.0]])
 def test_halting_rounds_have_the_law_of_the_mechanism(queries: list[float]) -> None:
     mechanism, runs = AboveThreshold(2.0, 3.0), 20_000
     distribution = halting_law(mechanism, queries)
     assert distribution.sum() == pytest.approx(1, abs=1e-6)
     watch = Watch(mechanism, generators(1) * runs)  # one generator, drawn from in turn
-    found = [watch.path(run, np.array(queries)) for run in range(runs)]
+    found = [path(watch, run, np.array(queries)) for run in range(runs)]
     counts = np.bincount([len(queries) if place is None else place for place in found], minlength=len(distribution))
     assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
 
@@ -61,7 +71,7 @@ def test_all_ways_of_asking_agree() -> None:
     """Same random numbers: one path, pieces of it, a constant query in closed form, and round by round."""
     mechanism, runs, rounds = AboveThreshold(0.5, 10.0), 64, 400
     queries = np.linspace(0, 12, rounds)
-    whole = [Watch(mechanism, [each]).path(0, queries) for each in generators(runs)]
+    whole = [path(Watch(mechanism, [each]), 0, queries) for each in generators(runs)]
     watch = Watch(mechanism, generators(runs))
     stepped: list[int | None] = [None] * runs
     for position, query in enumerate(queries):
@@ -70,12 +80,12 @@ def test_all_ways_of_asking_agree() -> None:
     assert whole == stepped
     for run, each in enumerate(generators(runs)):
         pieces = Watch(mechanism, [each])
-        first = pieces.path(0, queries[:150])
-        second = pieces.path(0, queries[150:]) if first is None else None
+        first = path(pieces, 0, queries[:150])
+        second = path(pieces, 0, queries[150:]) if first is None else None
         assert whole[run] == (first if first is not None else None if second is None else 150 + second)
     for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
         closed = Watch(mechanism, [each]).constant(0, 7.0, rounds)
-        assert closed == Watch(mechanism, [again]).path(0, np.full(rounds, 7.0))
+        assert closed == path(Watch(mechanism, [again]), 0, np.full(rounds, 7.0))
 
 
 @pytest.mark.parametrize("epsilon", [0.03, 0.5, 40.0, math.inf])
@@ -88,7 +98,7 @@ def test_the_compiled_walk_is_the_path(epsilon: float, rounds: int) -> None:
         whole = np.broadcast_to(losses, rounds)
         queries = 3.0 + np.concatenate([[0.0], np.cumsum(whole)[:-1]])
         plain, compiled = Watch(mechanism, [copy.deepcopy(each)]), Watch(mechanism, [each])
-        found = plain.path(0, queries)
+        found = path(plain, 0, queries)
         assert compiled.walk(0, 3.0, losses, rounds) == found
         halted += found is not None
         if found is None:
@@ -110,7 +120,7 @@ def test_accuracy_holds_with_its_probability() -> None:
 
 def test_without_privacy_the_first_query_above_halts() -> None:
     watch = Watch(AboveThreshold(math.inf, 3.0), generators(1))
-    assert watch.path(0, np.array([0.0, 3.0, 3.5, 9.0])) == 2
+    assert path(watch, 0, np.array([0.0, 3.0, 3.5, 9.0])) == 2
     watch.open(0)
     assert watch.constant(0, 3.0, 1000) is None
     assert watch.constant(0, 3.1, 1000) == 0
@@ -121,11 +131,11 @@ def test_an_instance_remembers_what_it_has_spent() -> None:
     """Queries far below the threshold, asked at once, in pieces, and in pieces in closed form."""
     mechanism, rounds = AboveThreshold(0.5, 10.0), 60
     queries = np.full(rounds, -5.0)
-    whole = [Watch(mechanism, [each]).path(0, queries) for each in generators(300)]
+    whole = [path(Watch(mechanism, [each]), 0, queries) for each in generators(300)]
     assert sum(place is None for place in whole) > 5
     assert sum(place is not None and place >= 10 for place in whole) > 50
     for ask in (
-        lambda watch, size: watch.path(0, queries[:size]),
+        lambda watch, size: path(watch, 0, queries[:size]),
         lambda watch, size: watch.constant(0, -5.0, size),
     ):
         found = []
@@ -140,7 +150,7 @@ def test_an_instance_remembers_what_it_has_spent() -> None:
 def test_no_query_spends_nothing() -> None:
     watch = Watch(AboveThreshold(0.5, 10.0), generators(1))
     before = watch.left.copy()
-    assert watch.path(0, np.array([])) is None
+    assert path(watch, 0, np.array([])) is None
     assert np.array_equal(watch.left, before)
 
 
