@@ -23,7 +23,7 @@ def test_no_bare_import_loads_a_second_copy(folder: str) -> None:
 
 @pytest.mark.skipif(shutil.which("basedpyright", path=str(Path(sys.executable).parent)) is None, reason="not installed")
 def test_an_import_that_leads_nowhere_is_told(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text("import dpregret.core.arrays\nimport dpregret.algorithms.nowhere\n")
+    (tmp_path / "wrong.py").write_text("import dpregret.numerics.arrays\nimport dpregret.algorithms.nowhere\n")
     settings = f'{{"extraPaths": ["{ROOT}"], "typeCheckingMode": "off", "reportMissingImports": "error"}}'
     (tmp_path / "pyrightconfig.json").write_text(settings)
     command = [str(Path(sys.executable).parent / "basedpyright"), str(tmp_path)]

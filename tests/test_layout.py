@@ -15,26 +15,27 @@ from dpregret.workflows.run.fingerprint import module_file
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("algorithms", "datasets", "paper_figs", "workflows")
 PACKAGE = ROOT / "dpregret"
-MODULES = sorted(path for folder in ("core", *FOLDERS) for path in (PACKAGE / folder).rglob("*.py"))
+MODULES = sorted(path for folder in ("numerics", "core", *FOLDERS) for path in (PACKAGE / folder).rglob("*.py"))
 FAMILIES = {path.parent.name for path in (PACKAGE / "algorithms").glob("*/__init__.py")} - {
     "privacy",
     "geometry",
     "play",
 }
-LEARNERS_MAY = ("core", *(f"algorithms.{name}" for name in ("learner", "play", "privacy", "geometry")))
+LEARNERS_MAY = ("numerics", "core", *(f"algorithms.{name}" for name in ("learner", "play", "privacy", "geometry")))
 MAY_IMPORT = {
-    "core": (),
+    "numerics": (),
+    "core": ("numerics",),
     "algorithms": (),
-    "algorithms.privacy": ("core",),
-    "algorithms.geometry": ("core",),
-    "algorithms.play": ("core", "algorithms.privacy", "algorithms.geometry"),
-    "algorithms.learner": ("core", "algorithms.play", "algorithms.privacy", "algorithms.geometry"),
-    "algorithms.catalogue": ("core", "algorithms.learner"),
+    "algorithms.privacy": ("numerics", "core"),
+    "algorithms.geometry": ("numerics", "core"),
+    "algorithms.play": ("numerics", "core", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.learner": ("numerics", "core", "algorithms.play", "algorithms.privacy", "algorithms.geometry"),
+    "algorithms.catalogue": ("numerics", "core", "algorithms.learner"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
     "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch
-    "datasets": ("core",),
-    "paper_figs": ("core",),
-    "workflows": ("core", "algorithms", "datasets", "paper_figs"),
+    "datasets": ("numerics", "core"),
+    "paper_figs": ("numerics", "core"),
+    "workflows": ("numerics", "core", "algorithms", "datasets", "paper_figs"),
 }
 
 

@@ -16,12 +16,12 @@ from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
-from dpregret.core.arrays import Array, sum_rows
 from dpregret.core.domains import Domain as Domain
 from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.losses import Rounds, one_by_one, together
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.sums import vecdot
 
 REPORTED = 256  # rounds between two reports of progress
 LOOKED_AFTER = 1024  # most rounds between two looks at whether the points lie in their set

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-6
 """Largest violation of a set, in its diameters. All honest learners of a full run stay below 1e-12."""
@@ -90,7 +90,7 @@ def check_inside(points: Array, domain: Place, beyond: float = 0.0) -> Array:
 
 def check_near(points: Array, center: Array, domain: Place) -> None:
     """Raise LearnerFault for a point that is not finite or farther from the center than any of the set; cheap."""
-    from dpregret.core.sums import vecdot  # compiled, and most who check an answer have no points
+    from dpregret.numerics.sums import vecdot  # compiled, and most who check an answer have no points
 
     away = points - center
     farthest = float(np.sqrt(vecdot(away, away).max()))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class LocalOracle(Protocol):

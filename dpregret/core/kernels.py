@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 BALL, SIMPLEX, L1_BALL, BOX = range(4)
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, NamedTuple, Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import inlined, specialised
 from dpregret.core.oracles import SCRATCH, prox_at, slope_at
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined, specialised
 
 
 class Loss(Protocol):

@@ -12,9 +12,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numba import objmode
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import inlined
-from dpregret.core.generic import generic
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
+from dpregret.numerics.generic import generic
 
 slope_at = generic("slope_at")
 """slope_at(loss, x, gradient, value, s): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
@@ -36,7 +36,7 @@ SCRATCH = LANES + 1
 
 @inlined
 def inner(a: Array, b: Array, total: Array, s: Array) -> None:
-    """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `core.sums.dot`."""
+    """total (runs,) = <a, b>, (d, runs) each: eight partial sums in the order of `numerics.sums.dot`."""
     d, runs = a.shape
     whole = d // LANES * LANES
     for k in range(LANES):

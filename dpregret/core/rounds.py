@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dpregret.core.compiled import inlined
 from dpregret.core.kernels import BALL, BOX, SIMPLEX
-from dpregret.core.sums import dot
+from dpregret.numerics.compiled import inlined
+from dpregret.numerics.sums import dot
 
 
 @inlined

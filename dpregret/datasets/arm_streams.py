@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.losses import LossSource
-from dpregret.core.uniforms import Uniforms
 from dpregret.datasets.bandit_losses import LinearBatch, Whole
 from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, pieces, places
+from dpregret.numerics.uniforms import Uniforms
 
 
 class Arms(BanditStream):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import AFFINE, CONE, ENTRY, LossRule
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 Whole = NDArray[np.int64]
 ALWAYS = np.zeros((1, 1), dtype=np.int64)

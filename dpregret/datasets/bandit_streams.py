@@ -19,14 +19,14 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import LossSource
-from dpregret.core.sums import product, vecdot
-from dpregret.core.uniforms import Uniforms
 from dpregret.datasets.bandit_losses import ALWAYS, ConeBatch, EntryBatch, LinearBatch, Whole
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product, vecdot
+from dpregret.numerics.uniforms import Uniforms
 
 PIECE = 2**12  # rounds of a comparator's pass
 

@@ -9,10 +9,10 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.core.arrays import Array, sum_rows
-from dpregret.core.drawing import Normals
 from dpregret.core.losses import Loss, Rounds
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.random import Normals
+from dpregret.numerics.sums import vecdot
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""

@@ -14,10 +14,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.files import atomic_write
-from dpregret.core.sums import vecdot
 from dpregret.datasets.files import read_arrays
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 
 @dataclass(frozen=True, slots=True)

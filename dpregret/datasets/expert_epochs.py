@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.datasets.expert_streams import ExpertBlock, ExpertComparator, ExpertStream, rounds_of_block
+from dpregret.numerics.arrays import Array
 
 
 def epoch_lengths(horizon: int) -> list[int]:

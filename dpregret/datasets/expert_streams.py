@@ -18,11 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
 from dpregret.datasets import expert_data
 from dpregret.datasets.base import Source
 from dpregret.datasets.catalogue import build, sources
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 MOST = 2**1000
 """Most experts: their numbers are floats, and so are those numbers times some rounds."""

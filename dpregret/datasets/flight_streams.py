@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss, Losses
-from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain
 from dpregret.datasets.bundled import Examples, unit_rows
 from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.optimum import minimise_pool
 from dpregret.datasets.pools import PoolStream
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 STARTS = ("january", "anywhere")
 

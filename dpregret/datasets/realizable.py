@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss, Losses
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, sphere_blocks
 from dpregret.datasets.losses import DirectionSquare, HalfSpace, Quadratic
+from dpregret.numerics.arrays import Array
 
 
 class Realizable(Stream):

@@ -8,9 +8,9 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
 from dpregret.datasets.base import Domain, Source
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 STORED, FRESH = "stored", "fresh"
 """Traits of records: all there at once, or met once, one after the other."""

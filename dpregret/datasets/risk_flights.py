@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.flights import (
     ARRIVED,
     DENSE,
@@ -29,6 +27,8 @@ from dpregret.datasets.flights import (
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_simple import LogisticRisk
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
 Generators = Sequence[np.random.Generator]
 

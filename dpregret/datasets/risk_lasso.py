@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product, vecdot
 from dpregret.datasets.bundled import check_finite, load
 from dpregret.datasets.risk_base import RiskDomain
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product, vecdot
 
 KEPT_RECORDS = 1 << 16
 """Single records of drawn data are kept up to this many."""

@@ -9,10 +9,10 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
-from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, Optimum, RiskDomain, RiskSource
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
+from dpregret.numerics.uniforms import Coins
 
 Generators = Sequence[np.random.Generator]
 FAIR = np.array([0.5])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
-from dpregret.core.uniforms import Coins
 from dpregret.datasets.risk_base import FRESH, STORED, Optimum, RiskDomain, largest_l1_norm
 from dpregret.datasets.risk_population import FAIR, PopulationRisk
 from dpregret.datasets.risk_squared import DenseGram
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
+from dpregret.numerics.uniforms import Coins
 
 Generators = Sequence[np.random.Generator]
 _SUMMED, _CHUNK = 1 << 12, 1 << 7  # records of a run that are added up on their own, and that are drawn at a time

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit, log_expit
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import KINK, SQUARE, RiskRule
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
 _FLOOR = 1e-150  # distances below this are the kink itself
 

@@ -13,9 +13,9 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.sums import largest_eigenvalue, product, products, vecdot
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
 Records = Callable[[np.ndarray], tuple[Array, Array]]
 """Record numbers (runs,) -> features (runs, p) and labels (runs,) of those records, each from its own run's data."""

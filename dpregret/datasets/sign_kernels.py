@@ -7,9 +7,9 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, fused
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, fused
+from dpregret.numerics.sums import dot
 
 BLOCK = 64  # records whose signs of one column make a word
 
@@ -25,7 +25,7 @@ def add_moments(features: Array, labels: Array, apart: NDArray[np.uint64], momen
     """Add up records, features (count, p) of signs, labels (count,).
 
     apart (p, p): of how many records two columns have other signs, above the diagonal. moment (p,): sum of label times
-    features, record after record as `core.sums.add_product` adds.
+    features, record after record as `numerics.sums.add_product` adds.
     """
     count, dimension = features.shape
     words = np.empty(dimension, np.uint64)

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss, Losses
-from dpregret.core.sums import vecdot
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 DRIFT_CENTERS = 8
 

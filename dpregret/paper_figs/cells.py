@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.groups import NDArrayInt, group_means, numbered

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.claims import ClaimsFile, TableRow
 from dpregret.paper_figs.labels import labels_of

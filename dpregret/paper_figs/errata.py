@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, collect_cells, select_rows
 from dpregret.paper_figs.claims import Claim, ErrataFile, Erratum, Measure, Quantity

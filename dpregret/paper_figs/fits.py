@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import optimize, special
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 MINIMUM_CELLS = 4
 """Fewer cells than this give no exponent."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.gate import FALSE_ALARM, Row, allowance
 from dpregret.paper_figs.planted import own_and_common

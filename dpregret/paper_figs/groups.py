@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.cells import CAPPED, EARLY, EDGE, FAILED, SATURATED, Cells
 from dpregret.paper_figs.vocabulary import INCONCLUSIVE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.claims import Claim
 from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, check_columns
 

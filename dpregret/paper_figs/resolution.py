@@ -21,7 +21,7 @@ from typing import Final, Literal
 import numpy as np
 from scipy import optimize, stats
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import LENGTHS, Cells, coordinate, log_factor
 from dpregret.paper_figs.claims import Claim

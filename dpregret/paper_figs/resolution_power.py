@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import USED, Cells
 from dpregret.paper_figs.judge_slopes import rate_of

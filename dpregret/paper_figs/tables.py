@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits, formats
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import QUOTED, ClaimsFile, Reference, Table, TableRow

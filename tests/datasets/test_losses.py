@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import Loss
 from dpregret.datasets.losses import (
     DirectionKink,
@@ -20,6 +19,7 @@ from dpregret.datasets.losses import (
     RidgeLogistic,
     RidgeSquared,
 )
+from dpregret.numerics.arrays import Array
 
 Builder = Callable[[np.random.Generator, tuple[int, ...], float], Loss]
 

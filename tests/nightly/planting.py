@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("mistakes.yaml")
 KERNELS = Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / ".cache" / "kernels")
 HANGS = 600  # seconds after which a test counts as hanging
-COMPILED = ("core.compiled import", "numba.extending import")  # in the text of a file with compiled code
+COMPILED = ("numerics.compiled import", "numba.extending import")  # in the text of a file with compiled code
 
 
 class MistakeError(Exception):

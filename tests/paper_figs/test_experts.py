@@ -11,7 +11,7 @@ import pytest
 from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.cells import EDGE, NotRun, collect_cells
 from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims

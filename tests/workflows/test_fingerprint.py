@@ -78,7 +78,7 @@ def fingerprints() -> dict[str, str]:
         ("workflows/scripts/play.py", set()),
         ("workflows/run/job.py", set()),
         ("workflows/audits/settings.yaml", {"audit"}),
-        ("dpregret/core/drawing.py", {"cocop", "pocp", "audit", "expiry"}),
+        ("dpregret/numerics/random.py", {"cocop", "pocp", "audit", "expiry"}),
         ("workflows/expiry.py", {"expiry"}),
         ("workflows/families/fields.py", {"cocop", "pocp", "audit"}),
         ("workflows/scripts/tables.py", {"tables"}),

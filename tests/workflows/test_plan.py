@@ -261,7 +261,7 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
 }
 EXPLAINED = (
     "core.(errors|files|stamped|text|validation|yaml_source)",  # how files are read and written, and mistakes told
-    "datasets.*|core.uniforms",  # other streams, imported to be found by name; what is called see test_streams_of_plays
+    "datasets.*|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|online)",  # the other families, in the registry
     "workflows.(checks|config|experiments|grids|known|limits|profiles)",  # how a configuration is read and checked
     "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, rows are kept

@@ -19,9 +19,9 @@ import numpy as np
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
-from dpregret.core.arrays import Array
 from dpregret.core.losses import AFFINE, LossBatch, LossRule
 from dpregret.core.losses import LossSource as LossSource
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

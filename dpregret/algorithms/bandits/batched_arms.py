@@ -31,10 +31,10 @@ from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.compiled import compiled
-from dpregret.core.elementary import exp_of
-from dpregret.core.uniforms import Uniforms
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.uniforms import Uniforms
 
 BLOCK = 256  # rounds whose random numbers are drawn together: part of the definition of a run's random numbers
 SHARES = np.arange(1, 100) / 100  # values of k that are tried

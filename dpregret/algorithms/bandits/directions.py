@@ -6,7 +6,7 @@ import numpy as np
 
 from dpregret.algorithms.bandits.kernels import normalise
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array, without_gaps
+from dpregret.numerics.arrays import Array, without_gaps
 
 AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
 

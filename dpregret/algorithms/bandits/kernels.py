@@ -7,8 +7,8 @@ The definition is `NoisyLeader.conditional_gradient`; every sum here runs in the
 import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole, fill_vertices, room
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, over
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 TINY = 1e-300  # of a square or a length by which is divided
 
@@ -78,9 +78,8 @@ def normalise(normals: Array) -> None:
             for j in range(dimension):
                 square += normals[run, now, j] * normals[run, now, j]
             length = np.sqrt(square)
-            inverse = 1.0 / length
             for j in range(dimension):
-                normals[run, now, j] = over(normals[run, now, j], length, inverse, 2)
+                normals[run, now, j] = normals[run, now, j] / length
 
 
 @compiled

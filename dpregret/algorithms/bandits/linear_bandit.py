@@ -27,9 +27,9 @@ from dpregret.algorithms.bandits.kernels import TINY
 from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
-from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.compiled import compiled
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.sums import dot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
 

@@ -41,9 +41,9 @@ from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
-from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch, LossRule
-from dpregret.core.sums import product, vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product, vecdot
 
 CHUNK = 2**18  # numbers of a chunk of directions
 HELD = 256  # points that are looked at together

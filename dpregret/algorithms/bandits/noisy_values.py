@@ -27,8 +27,8 @@ from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import LossBatch
+from dpregret.numerics.arrays import Array, without_gaps
 
 BLOCK = 256  # rounds whose noise is drawn together: part of the definition of a run's random numbers
 

@@ -28,7 +28,7 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoiseDistribution
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 VARIANTS = {
     "corrected": "valid noise, conditional gradient to the full budget",

@@ -28,9 +28,9 @@ from dpregret.algorithms.bandits.single_kernels import DESCENT, LEADER, play_sin
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
-from dpregret.core.arrays import Array
 from dpregret.core.kernels import kernel_of
 from dpregret.core.losses import LossRule
+from dpregret.numerics.arrays import Array
 
 VARIANTS = {"corrected": "tree over single rounds, exact calibration"}
 

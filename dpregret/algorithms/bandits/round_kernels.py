@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
 from dpregret.core.losses import CONE, ENTRY
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
 
 PIECE = 256  # rounds that are played together
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from dpregret.algorithms.geometry.oracle_kernels import Whole
 from dpregret.core import rounds
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
 from dpregret.core.losses import CONE, ENTRY
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
 
 LEADER, DESCENT = range(2)  # from the center by the sum of all estimates; from the point by the newest one
 project: Any = rounds.project

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.lanes import WIDTH, load, roots, spread, store, where_less
 from dpregret.core.losses import KINK
-from dpregret.core.sums import squares
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.simd import WIDTH, load, roots, spread, store, where_less
+from dpregret.numerics.sums import squares
 
 FLOOR = 1e-300  # of a distance by which is divided
 

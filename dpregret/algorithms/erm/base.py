@@ -16,7 +16,7 @@ import numpy as np
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class Risk(Protocol):

@@ -5,12 +5,12 @@ from numpy.typing import NDArray
 
 from dpregret.algorithms.erm.ball_kernels import FLOOR, descend_on_ball
 from dpregret.algorithms.geometry.potential_kernels import place, step
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
 from dpregret.core.kernels import BALL
-from dpregret.core.lanes import WIDTH, load, spread, store
 from dpregret.core.losses import KINK
-from dpregret.core.sums import add_product, dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.simd import WIDTH, load, spread, store
+from dpregret.numerics.sums import add_product, dot
 
 
 @compiled

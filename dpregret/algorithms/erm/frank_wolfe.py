@@ -26,7 +26,7 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 BLOCK_DRAWS = 1 << 14  # noises of a run held at a time; part of the definition of a run's random numbers
 

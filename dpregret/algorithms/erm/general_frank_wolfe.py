@@ -25,7 +25,7 @@ from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS, PrivateFrankWolfe
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class GeneralFrankWolfe(PrivateFrankWolfe):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -39,8 +39,8 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.arrays import Array, without_gaps
 from dpregret.core.losses import RiskRule
+from dpregret.numerics.arrays import Array, without_gaps
 
 CHUNK_ENTRIES = 1 << 17
 """Random numbers held at a time, which stay in the processor's cache; no result depends on it."""

@@ -33,7 +33,7 @@ from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smoo
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, root_mean_square_norm, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-10
 

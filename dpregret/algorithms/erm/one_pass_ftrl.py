@@ -24,7 +24,7 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, Release, calibrate, horizon_sums
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class OnePassLeader(OnePassLearner):

@@ -46,8 +46,8 @@ from dpregret.algorithms.online import (
     wdp_cocol,
 )
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release, calibrate, horizon_sums
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noi
 from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smooth, usable_smoothness
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, calibrate
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class OutputPerturbation(ErmLearner):

@@ -33,7 +33,7 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, gaussian_mu, unit_noise
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 CHUNK_ENTRIES = 1 << 20
 """Coordinates of records held at a time; no result depends on it."""

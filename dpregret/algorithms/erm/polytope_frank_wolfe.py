@@ -37,7 +37,7 @@ from dpregret.algorithms.privacy.selection import (
     largest_rho,
     selection_noise,
 )
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @runtime_checkable

@@ -16,8 +16,8 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 TOLERANCE = 1e-8
 MAX_STEPS = 200_000

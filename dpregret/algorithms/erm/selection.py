@@ -12,8 +12,8 @@ from dpregret.algorithms.geometry import (
     UnsupportedSet,
     VertexPolytope,
 )
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product
 
 
 class Corners(ABC):

@@ -27,8 +27,8 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan, count_projections
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.core.arrays import Array
 from dpregret.core.losses import RiskRule
+from dpregret.numerics.arrays import Array
 
 ORDERS = (*range(2, 17), *range(18, 33, 2), 40, 48, 64, 96, 128)
 CHUNK = 256

@@ -17,7 +17,7 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan
 from dpregret.algorithms.erm.noisy_descent import talwar_card
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class NoisyStronglyConvexDescent(MirrorDescent):

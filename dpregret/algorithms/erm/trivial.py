@@ -11,7 +11,7 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.learner import Card
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class StayAtZero(ErmLearner):

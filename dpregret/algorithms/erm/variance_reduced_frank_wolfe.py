@@ -45,7 +45,7 @@ from dpregret.algorithms.erm.selection import AxisCorners, corners_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, selection_noise
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 CHUNK = 1 << 15  # most numbers of gradients held at a time: they stay in the cache
 

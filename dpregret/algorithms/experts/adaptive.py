@@ -36,7 +36,7 @@ from dpregret.algorithms.experts.sparse_vector import Switcher
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.switching import Switching
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

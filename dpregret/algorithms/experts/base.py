@@ -20,7 +20,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class Block(Protocol):

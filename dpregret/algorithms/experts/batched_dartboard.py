@@ -40,8 +40,8 @@ from dpregret.algorithms.experts.shrinking_dartboard import GRID, SMALLEST, deci
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import exp
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import exp
 
 
 class Tuning(NamedTuple):

@@ -1,7 +1,7 @@
 """Compiled counts of counters.py: `prefix_noise` on one tree, and the first noisy count above a threshold."""
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 
 @compiled

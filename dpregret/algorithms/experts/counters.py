@@ -28,7 +28,7 @@ from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release
 from dpregret.algorithms.privacy.selection import Selection, draw_group
-from dpregret.core.arrays import Array, without_gaps
+from dpregret.numerics.arrays import Array, without_gaps
 
 CHUNK = 1024  # prefixes whose noise is drawn together
 

@@ -32,8 +32,8 @@ from dpregret.algorithms.experts.base import Block, ExpertLearner, Play
 from dpregret.algorithms.experts.hedge import marginals_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 
 class EpochLeader(ExpertLearner):

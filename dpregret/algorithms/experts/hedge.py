@@ -18,8 +18,8 @@ import numpy as np
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import log, softmax
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import log, softmax
 
 
 def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int = 1) -> Array:

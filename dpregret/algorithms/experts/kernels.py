@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.elementary import exp_of
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.sums import dot
 
 CHUNK = 256  # rounds side by side
 FAR = -700.0  # a weight of e^FAR is lost in every sum; smaller ones, which are denormal, cost the processor far more

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.experts.kernels import FAR, largest_of
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.elementary import exp_of
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.sums import dot
 
 
 @compiled

@@ -35,7 +35,7 @@ from dpregret.algorithms.privacy import (
 )
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 LARGEST = 2**22  # noises of a round: experts times runs
 

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, Play, RunOfBlock, block_total
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class Player(Protocol):

@@ -31,8 +31,8 @@ from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import exp
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import exp
 
 GRID: tuple[float, ...] = tuple(exp(math.log(10.0) * np.linspace(-6.0, 0.0, 97)).tolist())  # on any processor
 """Values of p that are tried."""

@@ -31,8 +31,8 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
 from dpregret.algorithms.privacy.threshold import Watch
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import exp
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import exp
 
 
 def play_by_the_box(plan: Switching, losses: Array, generator: np.random.Generator) -> list[int]:

@@ -14,10 +14,10 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.core.arrays import Array
 from dpregret.core.kernels import BALL, SetKernel
 from dpregret.core.oracles import inner, project, vertex
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule

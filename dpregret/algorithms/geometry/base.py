@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, SupportsIndex
 import numpy as np
 
 from dpregret.algorithms.geometry.gauges import separation_by
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle

@@ -8,9 +8,9 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
-from dpregret.core.arrays import Array
 from dpregret.core.kernels import BOX, SetKernel
 from dpregret.core.oracles import local_step, project, vertex
+from dpregret.numerics.arrays import Array
 
 
 class BoxData(NamedTuple):

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle

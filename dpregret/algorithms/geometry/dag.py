@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 Edge = tuple[Hashable, Hashable]
 

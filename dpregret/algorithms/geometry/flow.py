@@ -20,8 +20,8 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule

@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.sums import dot, product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.sums import dot, product
 
 Oracle = Callable[[Array], Array]
 """Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""

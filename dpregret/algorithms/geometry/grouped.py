@@ -10,8 +10,8 @@ import numpy as np
 from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 LARGEST_DEFAULT_BLOCK = 4
 

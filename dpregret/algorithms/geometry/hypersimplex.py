@@ -17,7 +17,7 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import exchange_mass
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule

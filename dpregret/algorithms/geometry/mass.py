@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import inlined
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 
 FLOOR = 1e-150  # of weights
 

@@ -11,8 +11,8 @@ import numpy as np
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.arrays import Array
-from dpregret.core.spectral import composed, singular, symmetric
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.jacobi import composed, singular, symmetric
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle

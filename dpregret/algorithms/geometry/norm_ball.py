@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_positive
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.spectral import orthogonalise
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.jacobi import orthogonalise
 
 Whole = NDArray[np.int64]
 BALL, L1_BALL, CHEAPEST, PERMUTATION, COVERAGE, TREE, PATH, SPECTRAHEDRON, NUCLEAR = range(9)

@@ -6,8 +6,8 @@ the sign of a reflection; then random directions differ, and not by rounding onl
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 INDEPENDENT = 1e-10  # what must be left of a row, relative to it, beyond the rows before
 

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.gauges import FacetGauge, Oracle
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product
 
 CHUNK_ENTRIES = 1 << 20
 SHARES = (1.0, 100.0, 0.1, 10.0)

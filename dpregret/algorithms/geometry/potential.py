@@ -13,10 +13,10 @@ from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import log, softmax
 from dpregret.core.kernels import SetKernel, kernel_of
-from dpregret.core.sums import product, vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import log, softmax
+from dpregret.numerics.sums import product, vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.potential_kernels import PotentialRule

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.elementary import exponentials, log_of, power_lanes, power_of
-from dpregret.core.lanes import WIDTH, added, largest, load, spread, store, where_less
 from dpregret.core.rounds import project
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exponentials, log_of, power_lanes, power_of
+from dpregret.numerics.simd import WIDTH, added, largest, load, spread, store, where_less
+from dpregret.numerics.sums import dot
 
 ENTROPY, SIGNED_ENTROPY, Q_NORM, GROUPED = range(4, 8)
 """Kinds below 4 are Euclidean, on the sets of core/kernels.py."""
@@ -85,7 +85,7 @@ def _largest(values: Array) -> float:
 
 @inlined
 def _sum(values: Array) -> float:
-    """The sum, in the order of `core.sums.dot`."""
+    """The sum, in the order of `numerics.sums.dot`."""
     whole, sums = len(values) // WIDTH * WIDTH, spread(0.0)
     for k in range(0, whole, WIDTH):
         sums = sums + load(values, k)

@@ -12,10 +12,10 @@ from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.matrices import NuclearBall, as_matrices
 from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.roots import increasing_root
-from dpregret.core.arrays import Array
-from dpregret.core.elementary import power
-from dpregret.core.spectral import composed, singular
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import power
+from dpregret.numerics.jacobi import composed, singular
+from dpregret.numerics.sums import vecdot
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.potential_kernels import PotentialRule

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import triu
 
 from dpregret.algorithms.geometry.base import ConstraintSet
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 CLARABEL_TOLERANCES = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
 RELAXED = (1.0, 10.0, 100.0)  # a point in ten thousand stops short of the tolerance, by the processor's rounding

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 MOST_STEPS = 100
 """Every other step halves the bracket at least: enough for roots down to 2^-40 of it, to rounding."""

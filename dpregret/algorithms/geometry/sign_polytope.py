@@ -6,7 +6,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.polytope import VertexPolytope
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 SEED = 20150
 

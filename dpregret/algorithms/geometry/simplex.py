@@ -15,10 +15,10 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import inlined
 from dpregret.core.kernels import SIMPLEX, SetKernel
 from dpregret.core.oracles import local_step, project, vertex
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule

@@ -9,13 +9,13 @@ import math
 import numpy as np
 
 from dpregret.algorithms.geometry.potential_kernels import keep_powers
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.elementary import power_of
 from dpregret.core.kernels import L1_BALL
 from dpregret.core.rounds import project
-from dpregret.core.spectral import orthogonalise
-from dpregret.core.sums import add_product, dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import power_of
+from dpregret.numerics.jacobi import orthogonalise
+from dpregret.numerics.sums import add_product, dot
 
 
 def onto_ball(points: Array, radius: float) -> Array:

@@ -14,8 +14,8 @@ from scipy.optimize import isotonic_regression
 from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
 from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
-from dpregret.core.arrays import Array
-from dpregret.core.sums import product
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule

@@ -15,7 +15,7 @@ from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 CHUNK_ENTRIES = 1 << 18
 """Random numbers held at a time."""

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 
 class AdaptiveDescent(Learner):

@@ -16,7 +16,7 @@ from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem, NoisePerPrefix
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class NoisePerGradient(FollowTheApproximateLeader):

@@ -29,8 +29,8 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.gauge_descent import into_ball
 from dpregret.algorithms.online.gradients import GradientDescent, columns
-from dpregret.core.arrays import Array
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
 
 
 class BlockedDescent(GradientDescent):

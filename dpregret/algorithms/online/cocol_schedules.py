@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpregret.algorithms.privacy import NoiseDistribution
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 FAILURE = 0.05  # beta of the printed constants
 

@@ -32,8 +32,8 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoisePlan, calibrate, horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import project, step
+from dpregret.numerics.arrays import Array
 
 MULTIPLES = {
     "lambda-sixteenth": 1 / 16,

@@ -15,7 +15,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.dp_ftrl import FollowTheRegularisedLeader
 from dpregret.algorithms.privacy import ALTERNATIVES
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class LipschitzLeader(FollowTheRegularisedLeader):

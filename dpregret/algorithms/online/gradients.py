@@ -8,7 +8,7 @@ import numpy as np
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import NoisePerItem
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class GradientDescent(Learner):

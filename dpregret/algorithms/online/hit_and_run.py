@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.drawing import next_double, normal
-from dpregret.core.elementary import exp_of
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.random import next_double, normal
+from dpregret.numerics.sums import dot
 
 
 @compiled

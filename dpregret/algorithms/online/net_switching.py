@@ -19,10 +19,10 @@ from dpregret.algorithms.learner import Card, Domain, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import specialised
 from dpregret.core.losses import Losses, laid_out, lay_out
 from dpregret.core.oracles import SCRATCH, slope_at
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import specialised
 
 FINEST = {1: 1 / 4096, 2: 1 / 48, 3: 1 / 12}
 """Smallest covering radius of a net by dimension, in diameters of the set."""

@@ -30,8 +30,8 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import project, prox_at, slope_at, step
+from dpregret.numerics.arrays import Array
 
 VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
 

@@ -21,9 +21,9 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Loss, Problem, Setting
 from dpregret.algorithms.online.noise import printed_scale
 from dpregret.algorithms.privacy import NoisePlan, WindowTree, calibrate
-from dpregret.core.arrays import Array
-from dpregret.core.spectral import symmetric
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.jacobi import symmetric
+from dpregret.numerics.sums import vecdot
 
 SENSITIVITY = 3 / math.sqrt(2)
 

@@ -26,7 +26,7 @@ from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import keyed_generators
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.algorithms.privacy.threshold import Watch
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class SwitchingLearner(Learner):

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.online.gradients import GradientDescent, columns
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class ProjectedDescent(GradientDescent):

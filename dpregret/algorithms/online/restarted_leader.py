@@ -24,8 +24,8 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import project, step
+from dpregret.numerics.arrays import Array
 
 
 class Restarted(NamedTuple):

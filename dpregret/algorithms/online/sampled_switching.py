@@ -16,10 +16,10 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.switching import Switching
-from dpregret.core.arrays import Array
-from dpregret.core.drawing import addresses
-from dpregret.core.elementary import exp
-from dpregret.core.sums import vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import exp
+from dpregret.numerics.random import addresses
+from dpregret.numerics.sums import vecdot
 
 GRID = np.linspace(0.0, 1.0, 257)
 STEPS = 20  # of hit-and-run, times the squared dimension

@@ -19,8 +19,8 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import inner, step, vertex
+from dpregret.numerics.arrays import Array
 
 TINY = float(np.finfo(float).tiny)
 

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.gradients import GradientDescent, columns
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.sums import dot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.sums import dot
 
 
 class SeparationDescent(GradientDescent):

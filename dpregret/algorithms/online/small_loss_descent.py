@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import project, step
+from dpregret.numerics.arrays import Array
 
 
 class ConstantDescent(NamedTuple):

@@ -40,8 +40,8 @@ from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.core.arrays import Array
 from dpregret.core.oracles import local_step, step
+from dpregret.numerics.arrays import Array
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
 

@@ -28,7 +28,7 @@ from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 VARIANTS = {
     "corrected": "average over t, sensitivity 2 L, tight calibration",

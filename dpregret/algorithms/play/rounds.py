@@ -11,10 +11,10 @@ import numpy as np
 
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.play import kernel
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import specialised
 from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
 from dpregret.core.oracles import asked, local_step, project, vertex
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import specialised
 
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 128  # runs of a tile

@@ -11,7 +11,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 def materialise(mechanism: PrefixSums, rounds: int) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy.series import reciprocal, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import OverHorizon
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

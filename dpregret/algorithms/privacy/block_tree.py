@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, prefix_noise
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dpregret.algorithms.privacy.convolution import Buffered
 from dpregret.algorithms.privacy.prefix_sums import Arrange
 from dpregret.algorithms.privacy.series import Rational
 from dpregret.algorithms.privacy.toeplitz import OverHorizon, Toeplitz
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 PARAMETERS = Path(__file__).with_name("buffers.json")
 Decays = tuple[float, ...]

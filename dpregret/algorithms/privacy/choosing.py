@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.elementary import log_of
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.elementary import log_of
 
 
 @compiled

@@ -21,7 +21,7 @@ from scipy.fft import irfft, rfft
 from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
 from dpregret.algorithms.privacy.root_sums import FIRST, longest, power, root_decays
 from dpregret.algorithms.privacy.series import Rational, root_coefficients
-from dpregret.core.arrays import Array, without_gaps
+from dpregret.numerics.arrays import Array, without_gaps
 
 Coefficients = Callable[[int], Array]  # count -> h_0..h_{count-1}
 DIRECT = 16  # longest h for products with all that is kept
@@ -128,7 +128,7 @@ class Halving:
 
     def __call__(self, units: Array, fresh: Fresh) -> Array:
         """The noise of one block, (rounds, runs, d)."""
-        from dpregret.core.sums import add_product
+        from dpregret.numerics.sums import add_product
 
         block, flat = len(units), np.ascontiguousarray(units).reshape(len(units), -1)
         if self.done == 0:
@@ -162,7 +162,7 @@ class Halving:
 
     def _sender(self, rounds: int) -> Callable[[Array, Array], None]:
         from dpregret.algorithms.privacy.convolution_kernels import multiply
-        from dpregret.core.sums import add_product
+        from dpregret.numerics.sums import add_product
 
         if rounds <= SHORT:
             matrix = toeplitz(self._lags(2 * rounds)[1:], rounds)

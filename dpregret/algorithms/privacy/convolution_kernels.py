@@ -9,9 +9,9 @@ a ring of rows.
 import numpy as np
 import numpy.typing as npt
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, fused
-from dpregret.core.sums import PANEL, add_one
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, fused
+from dpregret.numerics.sums import PANEL, add_one
 
 Waves = npt.NDArray[np.complex128]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, WindowTree, prefix_noise
 from dpregret.algorithms.privacy.trees import node_variance
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimensi
     """Independent numbers (rounds, runs, dimension), run by run. Raises ValueError for a scale that is no whole number
     from 1 to `LARGEST`."""
     from dpregret.algorithms.privacy.discrete_kernels import fill_discrete
-    from dpregret.core.drawing import addresses
+    from dpregret.numerics.random import addresses
 
     if not 1 <= scale <= LARGEST:
         raise ValueError(f"the scale of discrete Gaussian noise must be 1 to {LARGEST} grid units, got {scale}")

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, next_word
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.random import Addresses, next_word
 
 
 @compiled

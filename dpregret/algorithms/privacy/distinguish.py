@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 SIGNIFICANCE = 1e-6
 DIGITS = 9

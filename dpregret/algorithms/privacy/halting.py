@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
-from dpregret.core.elementary import exp_of, log_of
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.elementary import exp_of, log_of
 
 FAR = 60.0  # in units of the noise: further below the threshold a query halts with less than 5e-27
 LOST = 38.0  # where less than e^-LOST of what is left is taken, subtraction changes no bit of it

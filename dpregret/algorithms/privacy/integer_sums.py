@@ -28,7 +28,7 @@ from dpregret.algorithms.privacy.budget import Budget
 from dpregret.algorithms.privacy.discrete_gaussian import LARGEST, Whole, fill, whole_scale
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, WindowTree
 from dpregret.algorithms.privacy.series import root_coefficients, running_sum_strategy
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 FINEST = 16  # most bits after the point of the root's coefficients
 

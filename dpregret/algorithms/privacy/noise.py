@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, addresses, exponential_rows, fill_normals, gamma, normal_rows
-from dpregret.core.sums import dot, vecdot
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.random import Addresses, addresses, exponential_rows, fill_normals, gamma, normal_rows
+from dpregret.numerics.sums import dot, vecdot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 

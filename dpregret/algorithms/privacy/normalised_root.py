@@ -15,7 +15,7 @@ from dpregret.algorithms.privacy.convolution import convolution
 from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau_constants, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import LinearGaussian
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

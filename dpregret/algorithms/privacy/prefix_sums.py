@@ -20,8 +20,8 @@ import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
 KEPT = 2**24  # bytes of a block, where its length is no part of that

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 PARAMETERS = Path(__file__).with_name("root_decays.json")
 FIRST = 8  # coefficients that are taken as they are

@@ -30,9 +30,9 @@ from scipy.optimize import minimize_scalar
 from dpregret.algorithms.privacy.budget import Budget, largest_within
 from dpregret.algorithms.privacy.composition import largest_call_epsilon, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
-from dpregret.core.arrays import Array
-from dpregret.core.drawing import addresses, fill_exponentials
-from dpregret.core.elementary import log
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import log
+from dpregret.numerics.random import addresses, fill_exponentials
 
 SelectionNoise = Literal["laplace", "gumbel"]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.fft import fft
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 OVERSAMPLING = 16  # points of the circle a coefficient; at radius r, r^(OVERSAMPLING n) = ALIASING
 ALIASING = 1e-18

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 
 @compiled

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.arrays import Array, without_gaps
+from dpregret.numerics.arrays import Array, without_gaps
 
 
 @dataclass(frozen=True)

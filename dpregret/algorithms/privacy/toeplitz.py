@@ -36,7 +36,7 @@ from dpregret.algorithms.privacy.series import (
     root_coefficients,
     running_sum_strategy,
 )
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class LinearGaussian(PrefixSums):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, by_run, prefix_noise
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from scipy.integrate import quad
 
 from dpregret.algorithms.privacy.series import taylor
 from dpregret.algorithms.privacy.toeplitz import Toeplitz
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

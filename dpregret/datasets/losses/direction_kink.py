@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import PerRun, loss
 from dpregret.core.oracles import inner, prox_at, slope_at
+from dpregret.numerics.arrays import Array
 
 
 @loss

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import PerRun, loss
 from dpregret.core.oracles import inner, prox_at, slope_at
+from dpregret.numerics.arrays import Array
 
 
 @loss

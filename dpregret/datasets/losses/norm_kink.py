@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.core.arrays import Array
 from dpregret.core.losses import loss
 from dpregret.core.oracles import inner, prox_at, slope_at
+from dpregret.numerics.arrays import Array
 
 FLOOR = 1e-150  # distances below are the kink itself: their squares underflow, and weight / FLOOR must stay finite
 

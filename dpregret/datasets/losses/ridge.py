@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 class RidgeLinear(Protocol):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import inlined
 from dpregret.core.losses import PerRun, PerRunNumber, loss
 from dpregret.core.oracles import inner, prox_at, slope_at
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 
 NEWTON_STEPS = 200  # enough for a width of e^200
 ROUNDING = 2.0 * float(np.finfo(np.float64).eps)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.looks import Look, Looks

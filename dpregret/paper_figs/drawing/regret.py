@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.drawing import style

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import fits
 from dpregret.paper_figs.cells import SATURATED_DISPLACEMENT, SATURATED_SHARE, NotRun
 from dpregret.paper_figs.drawing.looks import Look

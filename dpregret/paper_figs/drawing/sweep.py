@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun
 from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.drawing import style

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import stamped
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.runs import OPTIONS, ORACLES, RunsError
 

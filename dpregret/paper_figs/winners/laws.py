@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from scipy import linalg
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.winners.cells import SAME
 
 PARAMETERS: Final = ("rounds", "dimension", "epsilon", "window")

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.plate import MOST, Page, Plate
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM, SAME, Measured
 
 LEVEL: Final = 0.05

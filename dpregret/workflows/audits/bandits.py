@@ -20,9 +20,9 @@ from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, Joint
-from dpregret.core.arrays import Array
 from dpregret.core.losses import LossBatch, LossSource
 from dpregret.datasets.bandit_losses import LinearBatch
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6

@@ -15,7 +15,7 @@ from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import ObjectivePerturbation
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon, gaussian_mu
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.exact_objective import attained_epsilon
 from dpregret.workflows.audits.neighbours import Pair, generators
 

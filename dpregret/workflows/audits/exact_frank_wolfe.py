@@ -21,7 +21,7 @@ import numpy as np
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
 from dpregret.algorithms.privacy.composition import binomial_epsilon
 from dpregret.algorithms.privacy.selection import calibrate_selection, largest_rho
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 INFORMATION = 49 / 36

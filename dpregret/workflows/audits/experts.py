@@ -30,7 +30,7 @@ from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audits.switching import Restless, restless, table_epsilon, worst_epsilon
 

@@ -12,7 +12,7 @@ import pandas as pd
 from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, exact_epsilon, generators
 
 SAMPLES, DIMENSION = 37, 4

@@ -22,8 +22,8 @@ from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, Quadratic, RidgeSquared
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audits.switching import restless
 

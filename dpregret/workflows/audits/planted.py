@@ -31,7 +31,7 @@ from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.threshold import AboveThreshold
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.audits.neighbours import tree_differences
 
 PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)

@@ -15,7 +15,7 @@ from scipy import stats
 
 from dpregret.algorithms.privacy import smallest_epsilon
 from dpregret.algorithms.privacy.switching import Switching
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 ROUNDS = 4
 Events = tuple[tuple[int, int], ...]  # (round of a draw, expert drawn); the first is the uniform one of round 0

@@ -24,8 +24,8 @@ from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
 from dpregret.datasets.risk_squared import FactoredGram, SquaredRisk
+from dpregret.numerics.arrays import Array
 
 WORDS, COLUMNS = 16, 8192
 DELTA = 1e-10  # below 1 / n^2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 ALLOWED = 0.05
 """Change in log time that is never held against anyone: what a moved function or a fuller cache can do."""

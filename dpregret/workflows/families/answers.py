@@ -13,8 +13,8 @@ from dpregret.core.answers import LearnerFault, check_inside, finite, numbers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import BaseLearner, Spent
-    from dpregret.core.arrays import Array
     from dpregret.core.losses import LossBatch, LossSource
+    from dpregret.numerics.arrays import Array
 
 LARGEST_HELD = 2**16  # numbers of an array whose content is compared before and after a play
 ROUNDING = 1e-9

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
-    from dpregret.core.arrays import Array
     from dpregret.datasets.base import Source
     from dpregret.datasets.risk_base import RiskSource
+    from dpregret.numerics.arrays import Array
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Learner, Record, Setting
     from dpregret.algorithms.privacy import NoisePlan
-    from dpregret.core.arrays import Array
     from dpregret.datasets.base import Comparator, Source, Stream
+    from dpregret.numerics.arrays import Array
     from dpregret.workflows.audits.neighbours import Audited
     from dpregret.workflows.audits.settings import Special
 

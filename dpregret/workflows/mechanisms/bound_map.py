@@ -20,8 +20,8 @@ from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
-from dpregret.core.arrays import Array
 from dpregret.datasets.streams import make_stream
+from dpregret.numerics.arrays import Array
 
 DELTA = 1e-6
 STREAM = "norm-kink"

@@ -22,8 +22,8 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, PrefixSums, WindowRoot, WindowTree, unit_noise
 from dpregret.algorithms.privacy.discrete_gaussian import fill
 from dpregret.algorithms.privacy.integer_sums import Grid, WholeSums, WholeWindowRoot, WholeWindowTree
-from dpregret.core.arrays import Array
 from dpregret.datasets.streams import make_stream
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.run.seeds import generators
 
 TABLE = Path(__file__).resolve().parents[3] / "results" / "reference" / "exactness.csv"

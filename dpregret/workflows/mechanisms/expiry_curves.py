@@ -15,7 +15,7 @@ from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
 from dpregret.algorithms.privacy.toeplitz import Toeplitz, WindowRoot
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 WINDOWS_SEEN = 16
 DENSE = 64  # largest window whose trees are read off the code

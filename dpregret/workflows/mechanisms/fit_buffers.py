@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpregret.algorithms.privacy.buffers import PARAMETERS, stored
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 WINDOWS = tuple(2**power for power in range(1, 17))
 HORIZONS = tuple(2**power for power in range(3, 21))

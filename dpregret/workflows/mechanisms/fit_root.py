@@ -15,7 +15,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy.root_sums import FIRST, PARAMETERS
 from dpregret.algorithms.privacy.series import root_coefficients
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 LENGTHS = tuple(2**power for power in range(5, 21))
 ERROR = 1e-14

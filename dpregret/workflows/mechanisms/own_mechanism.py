@@ -28,8 +28,8 @@ import numpy as np
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.algorithms.privacy.budget import Budget, calibrate
 from dpregret.algorithms.privacy.prefix_sums import PrefixSums
-from dpregret.core.arrays import Array
 from dpregret.core.errors import one_line
+from dpregret.numerics.arrays import Array
 
 OFFERED = (
     "generator",

@@ -15,7 +15,7 @@ import numpy as np
 from dpregret.algorithms.privacy.audit import transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
 from dpregret.workflows.run import child
 

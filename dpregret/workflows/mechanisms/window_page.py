@@ -26,7 +26,7 @@ from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms import chapter_page
 from dpregret.workflows.mechanisms.chapter_page import table
 from dpregret.workflows.mechanisms.exactness import TABLE

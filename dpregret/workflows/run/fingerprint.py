@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
-FOLDERS = ("core", "algorithms", "datasets", "paper_figs", "workflows")
+FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
 SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
 TEXTS = ("claims", "errata", "printed")  # what is written of a paper
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result

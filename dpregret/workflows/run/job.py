@@ -76,11 +76,11 @@ def share(plan: Plan, part: Part) -> None:
     rooms = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
     for path in {path for each in part.plays for path in plan.files_of(each.code) if path.suffix == ".py"}:
         room, *below = path.relative_to(fingerprint.ROOT / fingerprint.PACKAGE).with_suffix("").parts
-        if room in ("core", "datasets"):
+        if room in ("numerics", "core", "datasets"):
             rooms.add(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
     for name in sorted(rooms):
         importlib.import_module(name)
-    importlib.import_module("dpregret.core.compiled").warm()
+    importlib.import_module("dpregret.numerics.compiled").warm()
 
 
 def check_code(plan: Plan, codes: set[str]) -> None:

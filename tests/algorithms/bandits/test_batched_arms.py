@@ -16,11 +16,11 @@ from dpregret.algorithms.bandits.batched_arms import BLOCK, BatchedArms, draw_ar
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.elementary import exp
 from dpregret.core.losses import LossSource
-from dpregret.core.uniforms import Uniforms
 from dpregret.datasets.bandit_losses import ConeBatch, LinearBatch
 from dpregret.datasets.bandit_streams import make_bandit_stream
+from dpregret.numerics.elementary import exp
+from dpregret.numerics.uniforms import Uniforms
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 SLOPE, BEND = 1.0, 0.5
 """Largest |a| and h."""

@@ -22,8 +22,8 @@ from dpregret.algorithms.erm.noisy_descent import (
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
-from dpregret.core.arrays import Array
 from dpregret.datasets.risks import make_risk
+from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
 FREE = Budget(math.inf)

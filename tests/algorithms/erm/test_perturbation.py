@@ -19,8 +19,8 @@ from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.erm.pure_objective_perturbation import Chaudhuri
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_epsilon, unit_noise
-from dpregret.core.arrays import Array
 from dpregret.datasets.risks import make_risk
+from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
 FREE = Budget(math.inf)

@@ -11,7 +11,7 @@ from dpregret.algorithms.erm import projected_gradient
 from dpregret.algorithms.erm.projected_gradient import ProjectedGradient, minimise_on
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
 FREE = Budget(math.inf)

@@ -8,7 +8,7 @@ import numpy as np
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem, Risk
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 AnyLearner = TypeVar("AnyLearner", bound=ErmLearner)
 

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.spatial import ConvexHull
 
 from dpregret.algorithms.geometry import ConstraintSet, grid_edges, make_set
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 SKIPPING_EDGES = [(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3), (3, 4), (2, 4), (0, 4)]
 """A graph whose paths have one to four edges."""

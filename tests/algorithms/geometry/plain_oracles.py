@@ -8,7 +8,7 @@ import numpy as np
 
 from dpregret.algorithms.geometry.flow import FlowPolytope
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, SpanningTrees
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 
 def plain_vertex(domain: Any, cost: Array) -> Array:

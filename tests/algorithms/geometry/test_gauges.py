@@ -8,7 +8,7 @@ import pytest
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_set
 from dpregret.algorithms.geometry.base import UnsupportedSet
 from dpregret.algorithms.online.gauge_descent import corrected
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 SETS = {
     "ball": 5, "l1-ball": 7, "box": 3, "grouped-l1": 9, "interpolation": 7, "nuclear": 9, "spectrahedron": 9,

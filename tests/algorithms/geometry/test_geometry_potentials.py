@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import Potential, make_potential, make_set
-from dpregret.core.elementary import softmax
+from dpregret.numerics.elementary import softmax
 
 VERTICES = np.random.default_rng(11).normal(size=(6, 3))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry.singular import onto_ball
-from dpregret.core.spectral import symmetric
+from dpregret.numerics.jacobi import symmetric
 
 
 @pytest.mark.parametrize("side", [1, 3, 8])

@@ -12,7 +12,7 @@ from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 CLEAN, PRIVATE = Setting(1, Budget(math.inf, 1e-6)), Setting(1, Budget(8.0, 1e-6))
 RUNS = 3

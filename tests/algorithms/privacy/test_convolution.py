@@ -16,7 +16,7 @@ from dpregret.algorithms.privacy import convolution_kernels as kernels
 from dpregret.algorithms.privacy.convolution import FIRST, Direct, Halving, RootSums, convolution, root_convolution
 from dpregret.algorithms.privacy.root_sums import longest, power, root_decays
 from dpregret.algorithms.privacy.series import root_coefficients
-from dpregret.core.sums import add_product
+from dpregret.numerics.sums import add_product
 from dpregret.workflows.mechanisms import fit_root
 
 WIDTHS = (1, 7, kernels.PANEL, kernels.PANEL + 3)

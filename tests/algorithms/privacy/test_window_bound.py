@@ -16,7 +16,7 @@ from dpregret.algorithms.privacy.window_bound import (
     window_lower_bound,
     window_optimum,
 )
-from dpregret.core.arrays import Array
+from dpregret.numerics.arrays import Array
 
 BOUNDS = {2**10: 8.46388, 2**12: 11.22138, 2**14: 14.37082, 2**16: 17.91061, 2**18: 21.84016, 2**20: 26.15925}
 

@@ -15,7 +15,7 @@ from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from dpregret.core.compiled import call_llvm
+from dpregret.numerics.compiled import call_llvm
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -131,17 +131,6 @@ def any_less(typing: Any, one: Any, other: Any) -> Any:
     return types.boolean(one, other), code
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def bits(typing: Any, values: Any) -> Any:
-    """The 64 bits of each as a whole number, rounded."""
-    whole = ir.VectorType(ir.IntType(64), WIDTH)
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.sitofp(builder.bitcast(arguments[0], whole), _VECTOR)
-
-    return lanes(lanes), code
-
-
 def _pairwise(builder: Any, values: Any, operation: Any) -> Any:
     """((0+4)+(2+6)) + ((1+5)+(3+7)), for any operation."""
     left = [builder.extract_element(values, ir.Constant(ir.IntType(32), lane)) for lane in range(WIDTH)]
@@ -153,7 +142,7 @@ def _pairwise(builder: Any, values: Any, operation: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def added(typing: Any, values: Any) -> Any:
-    """Their sum, in the order of `core.sums.dot`."""
+    """Their sum, in the order of `numerics.sums.dot`."""
     return types.float64(lanes), lambda context, builder, signature, arguments: _pairwise(
         builder, arguments[0], builder.fadd
     )

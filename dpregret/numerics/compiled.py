@@ -30,7 +30,7 @@ from numba.core.cgutils import get_or_insert_function
 from numba.core.errors import NumbaError
 from numba.extending import intrinsic
 
-from dpregret.core.generic import GENERICS
+from dpregret.numerics.generic import GENERICS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -164,7 +164,7 @@ def compiled(function: Function) -> Function:
 
 
 def specialised(function: Any, *kinds: Any) -> Any:
-    """The function, compiled for arguments of these classes, whose texts (core.generic) are part of it."""
+    """The function, compiled for arguments of these classes, whose texts (numerics.generic) are part of it."""
     if (found := _SPECIAL.get((function, *kinds))) is not None:
         return found
     texts = [text for each in GENERICS for kind, text in each.kinds.items() if kind in kinds]
@@ -226,7 +226,7 @@ def call_llvm(name: str, builder: Any, values: Any) -> Any:
 
 
 def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too. Of `core.lanes` as well."""
+    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too. For lanes as well."""
     kind = next((each for each in (a, b, c) if not isinstance(each, types.Number)), types.float64)
     return kind(kind, kind, kind), lambda target, builder, signature, values: call_llvm("fma", builder, values)
 
@@ -239,29 +239,3 @@ def _as_bits(context: Any, number: Any) -> Any:
 
 
 fused, as_bits = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits))
-
-
-@inlined
-def steps_to(divisor: float) -> int:
-    """How many corrections a product with the divisor's inverse needs to be the quotient, rounded once.
-
-    None for a power of two. One where the inverse is within half of its largest error: then the product is within one
-    unit in the last place, and the correction is exact (Markstein 1990). Else a second one.
-    """
-    if as_bits(divisor) & 0xFFFFFFFFFFFFF == 0:
-        return 0
-    return 1 if abs(fused(-divisor, 1.0 / divisor, 1.0)) <= 2.0**-54 else 2
-
-
-@inlined
-def over(numbers: Any, divisor: Any, inverse: Any, steps: int) -> Any:
-    """numbers / divisor, rounded as IEEE 754 says, from the inverse: divisions take four times as long.
-
-    One number or `core.lanes`, above 1e-290. steps: those to the divisor, or 2.
-    """
-    found = numbers * inverse
-    if steps > 1:
-        found = fused(fused(0.0 - divisor, found, numbers), inverse, found)
-    if steps > 0:
-        found = fused(fused(0.0 - divisor, found, numbers), inverse, found)
-    return found

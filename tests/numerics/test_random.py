@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpregret.core.drawing import addresses, fill_exponentials, fill_normals, gamma
-from dpregret.core.uniforms import Coins
+from dpregret.numerics.random import addresses, fill_exponentials, fill_normals, gamma
+from dpregret.numerics.uniforms import Coins
 
 
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937"])

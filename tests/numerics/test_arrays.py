@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpregret.core.arrays import Array, sum_rows
+from dpregret.numerics.arrays import Array, sum_rows
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 33])

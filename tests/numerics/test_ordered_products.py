@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpregret.core.sums import product, products
+from dpregret.numerics.sums import product, products
 
 
 @pytest.mark.parametrize(("rows", "terms", "columns"), [(1, 5, 3), (7, 3, 90), (9, 300, 37), (4, 600, 16)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry.potential_kernels import _shrunk_powers
-from dpregret.core.elementary import exp, exponentials, log, power, softmax
+from dpregret.numerics.elementary import exp, exponentials, log, power, softmax
 from dpregret.workflows.processors import environment
 
 SPREAD = np.random.default_rng(3).uniform(-1.0, 1.0, 1001)
@@ -62,7 +62,7 @@ def test_an_element_does_not_depend_on_its_neighbours(size):
 def test_a_processor_without_fused_products_finds_the_same_bits():
     values = "np.random.default_rng(3).uniform(-30.0, 30.0, 500)"
     told = f"v = {values}; a = np.abs(v); print(np.stack([exp(v), log(a), power(a, 1.37)]).tobytes().hex())"
-    code = f"import numpy as np; from dpregret.core.elementary import exp, log, power; {told}"
+    code = f"import numpy as np; from dpregret.numerics.elementary import exp, log, power; {told}"
     command = [sys.executable, "-c", code]
     found = subprocess.run(command, env=environment("oldest"), check=True, capture_output=True, text=True).stdout
     here = np.random.default_rng(3).uniform(-30.0, 30.0, 500)

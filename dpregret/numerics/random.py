@@ -19,8 +19,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.random import _constants as ziggurat
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, inlined
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, inlined
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
 _NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, any_less, roots, spread, store, take, where_less
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.simd import WIDTH, any_less, roots, spread, store, take, where_less
 
 SWEEPS = 30  # of rotations over all pairs; half a dozen are enough
 CLOSE = 1e-16  # squared cosine: cosines fall quadratically where angles are as small, so that one more sweep is enough
@@ -139,7 +139,7 @@ def _rotate(rows: Array, values: Array, symmetric: bool, one: Any, lanes: int) -
 
 @inlined
 def _inner(rows: Array, p: int, q: int, count: int, one: Any, lanes: int) -> Any:
-    """Inner product of the numbers from places p and q on, in the order of `core.sums.dot`; of eight matrices too."""
+    """Inner product of the numbers from places p and q on, in the order of `sums.dot`; of eight matrices too."""
     whole = count // (8 * lanes) * (8 * lanes)
     a = b = c = d = e = f = g = h = one - one
     for k in range(0, whole, 8 * lanes):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpregret.core.arrays import Array
-from dpregret.core.spectral import composed, singular, symmetric
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.jacobi import composed, singular, symmetric
 
 
 def _drawn(side: int, rank: int) -> Array:

@@ -13,9 +13,9 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.core.arrays import Array, without_gaps
-from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, load, spread, store
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.simd import WIDTH, load, spread, store
 
 LANES = 8
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpregret.core.sums import largest_eigenvalue, product, vecdot
+from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
 
 def defined(first, second):

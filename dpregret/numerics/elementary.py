@@ -4,7 +4,7 @@ NumPy's differ with 512-bit vector units, the C library's without fused multiply
 operation, or a b + c rounded once, and several elements can go side by side: three to five times as fast as the C
 library's, and within one last bit of the exact value.
 
-The series are of numbers or of eight side by side (`core.lanes`), which costs two thirds and gives the same bits.
+The series are of numbers or of eight side by side (`numerics.simd`), which costs two thirds and gives the same bits.
 """
 
 import math
@@ -16,9 +16,9 @@ from llvmlite import ir
 from numba.extending import intrinsic
 from numpy.typing import ArrayLike
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled, fused, inlined
-from dpregret.core.lanes import WIDTH, added, load, spread, store, where_less
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.simd import WIDTH, added, load, spread, store, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
     1.0 / math.log(2.0),
@@ -196,7 +196,7 @@ def _powers(bases: Array, exponent: float) -> Array:
 
 @compiled
 def exponentials(logits: Array, largest: float, found: Array) -> float:
-    """Write e^(logit - largest) of logits (k,); return their sum, in the order of `core.sums.dot`."""
+    """Write e^(logit - largest) of logits (k,); return their sum, in the order of `numerics.sums.dot`."""
     whole, sums = len(logits) // WIDTH * WIDTH, spread(0.0)
     for j in range(0, whole, WIDTH):
         each = _scaled_exp(load(logits, j) - largest, 0.0)

@@ -1,13 +1,13 @@
-"""Uniform numbers and coins of NumPy's generators, drawn by compiled loops as in `core/drawing.py`."""
+"""Uniform numbers and coins of NumPy's generators, drawn by compiled loops as in `numerics/random.py`."""
 
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.core.arrays import Array
-from dpregret.core.compiled import compiled
-from dpregret.core.drawing import Addresses, addresses, next_double
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.random import Addresses, addresses, next_double
 
 
 @compiled

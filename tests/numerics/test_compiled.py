@@ -17,7 +17,7 @@ from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.play import kernel
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.compiled import specialised
+from dpregret.numerics.compiled import specialised
 from dpregret.datasets.losses import DirectionKink
 from dpregret.datasets.streams import make_stream
 def rngs(seed): return [np.random.default_rng([seed, run]) for run in range(3)]
@@ -32,7 +32,7 @@ for each in (learner.point, record.losses, record.noise_norms):
 print(found.hexdigest())
 """
 COUNT = """
-from dpregret.core import drawing
+from dpregret.numerics import random as drawing
 tile = learner.compiled.tiles[0]
 loops = specialised(kernel.play_rounds, type(tile.state), DirectionKink, type(learner.compiled.domain)).kernel
 stats = [each.stats for each in (loops, drawing.fill_normals)]
@@ -75,7 +75,7 @@ def test_a_second_process_compiles_nothing(played):
 def test_a_copy_of_the_tree_that_is_given_the_same_folder_compiles_nothing(tmp_path):
     code = (
         "import numpy as np\n"
-        "from dpregret.core import drawing\n"
+        "from dpregret.numerics import random as drawing\n"
         "generators = [np.random.default_rng(1)]\n"
         "drawing.fill_normals(drawing.addresses(generators), np.empty((1, 3, 5)))\n"
         "stats = drawing.fill_normals.stats\n"
@@ -89,7 +89,7 @@ def test_a_copy_of_the_tree_that_is_given_the_same_folder_compiles_nothing(tmp_p
 
 STUDY = {
     "helper": """
-from dpregret.core.compiled import inlined
+from dpregret.numerics.compiled import inlined
 
 @inlined
 def bend(square, radius):
@@ -142,7 +142,7 @@ class SmallSteps(OnlineGradientDescent):
         return Small(self.strong_convexity)
 """,
     "steps": """
-from dpregret.core.compiled import inlined
+from dpregret.numerics.compiled import inlined
 
 @inlined
 def length(t, mu):
@@ -156,7 +156,7 @@ from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.gradient_descent import OnlineGradientDescent
 from dpregret.algorithms.privacy import Budget
-from dpregret.core import compiled
+from dpregret.numerics import compiled
 from dpregret.core.losses import Losses
 from dpregret.datasets.losses import Quadratic
 from pseudo_huber import PseudoHuber
@@ -211,7 +211,7 @@ def test_text_that_cannot_be_compiled_is_named_with_its_line(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs permissions of POSIX")
 def test_kernels_are_not_read_from_a_folder_that_is_open_to_others(tmp_path, monkeypatch):
-    import dpregret.core.compiled as it
+    import dpregret.numerics.compiled as it
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     folder = it._cache()
