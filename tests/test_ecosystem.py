@@ -50,7 +50,7 @@ def test_every_paper_is_cited() -> None:
     ]
 
 
-WITH_A_CLONE = (".smk", ".schema.json")  # rules, the schema: of no use without a Snakefile
+WITH_A_CLONE = (".smk", ".schema.json", "README.md")  # rules, the schema: of no use without a Snakefile
 
 
 def test_the_package_holds_every_file_that_its_code_reads() -> None:
@@ -59,7 +59,7 @@ def test_the_package_holds_every_file_that_its_code_reads() -> None:
     packed = {path for package in packages for pattern in data["*"] for path in package.glob(pattern)}
     wanted = {
         path for folder in FOLDERS for path in (ROOT / folder).rglob("*")
-        if path.is_file() and not path.name.endswith((".py", ".pyc", *WITH_A_CLONE)) and "cache" not in path.parts and path.name != "README.md"
+        if path.is_file() and not path.name.endswith((".py", ".pyc", *WITH_A_CLONE)) and "cache" not in path.parts
     }  # fmt: skip
     assert len(wanted) > 20
     assert wanted <= packed

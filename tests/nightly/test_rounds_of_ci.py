@@ -1,0 +1,53 @@
+"""Every learner, loss and set that the ci profile combines: 20 rounds in Python have the bits of 20 compiled ones."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.learner import play
+from dpregret.algorithms.play import rounds
+from dpregret.workflows.config import PROFILES, experiment_jobs, load_config
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+
+ROUNDS, RUNS = 20, 3
+
+
+def combined() -> Iterator[tuple[str, Any, Any, str, Any]]:
+    """One play for each combination of state, loss and set: (name, experiment, learner's class, variant, cell)."""
+    config, family, met = load_config(PROFILES / "ci.yaml"), FAMILIES["online"], set()
+    for job in experiment_jobs(config):
+        experiment = config.experiment(job.paper, job.experiment)
+        kind = family.learners.get(job.learner) if experiment.family == "online" else None
+        if kind is None or not kind.is_compiled():
+            continue
+        for cell in family.cells(experiment, kind.card):
+            key = (kind.state, job.variant == "printed", cell.stream, cell.set_name)
+            if key not in met and family.streams[cell.stream].data is None:
+                met.add(key)
+                yield f"{job.learner} on {cell.stream}, {cell.set_name}", experiment, kind, job.variant, cell
+
+
+def played(experiment: Any, kind: Any, variant: str, cell: Any) -> tuple[Any, Any]:
+    family = FAMILIES["online"]
+    problem = family.problem(cell, experiment, Draws(7, RUNS, Path(), None))
+    learner = family.learner(kind, problem, cell, experiment.model_copy(update={"runs": RUNS}), variant)
+    made = [np.random.default_rng([1, run]) for run in range(RUNS)]
+    noise = [np.random.default_rng([2, run]) for run in range(RUNS)]
+    return learner, play(learner, problem.stream.rounds(made, ROUNDS), noise, [ROUNDS])
+
+
+@pytest.mark.nightly
+def test_python_plays_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(combined())
+    assert len(found) > 20
+    for name, *settings in found:
+        one, compiled = played(*settings)
+        with monkeypatch.context() as patch:
+            patch.setattr(rounds, "specialised", lambda function, *kinds: function)
+            other, plain = played(*settings)
+        np.testing.assert_array_equal(one.point, other.point, err_msg=name)
+        np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
