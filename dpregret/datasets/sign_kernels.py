@@ -8,7 +8,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled, fused
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.intrinsics import fused
 from dpregret.numerics.sums import dot
 
 BLOCK = 64  # records whose signs of one column make a word

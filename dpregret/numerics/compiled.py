@@ -23,12 +23,8 @@ from types import FunctionType
 from typing import Any, ClassVar, TypeVar, cast
 
 import numba
-from llvmlite import ir
-from numba import types
 from numba.core.caching import UserProvidedCacheLocator
-from numba.core.cgutils import get_or_insert_function
 from numba.core.errors import NumbaError
-from numba.extending import intrinsic
 
 from dpregret.numerics.generic import GENERICS
 
@@ -215,27 +211,3 @@ def _in_one_line(said: str, texts: Sequence[Any]) -> str:
 def inlined(function: Function) -> Function:
     """The same for a small function that kernels call once a row: it becomes part of them."""
     return cast(Function, numba.njit(cache=True, fastmath=False, error_model="numpy", forceinline=True)(function))
-
-
-def call_llvm(name: str, builder: Any, values: Any) -> Any:
-    """A function of LLVM's, of numbers or of several side by side."""
-    kind = values[0].type
-    suffix = f"v{kind.count}f64" if isinstance(kind, ir.VectorType) else "f64"
-    function = ir.FunctionType(kind, [kind] * len(values))
-    return builder.call(get_or_insert_function(builder.module, function, f"llvm.{name}.{suffix}"), values)
-
-
-def _fused(context: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once: fixed by IEEE 754, on processors without the instruction too. For lanes as well."""
-    kind = next((each for each in (a, b, c) if not isinstance(each, types.Number)), types.float64)
-    return kind(kind, kind, kind), lambda target, builder, signature, values: call_llvm("fma", builder, values)
-
-
-def _as_bits(context: Any, number: Any) -> Any:
-    """The 64 bits of a number, as an integer."""
-    return types.int64(types.float64), lambda target, builder, signature, values: builder.bitcast(
-        values[0], ir.IntType(64)
-    )
-
-
-fused, as_bits = (cast(Any, intrinsic(each)) for each in (_fused, _as_bits))

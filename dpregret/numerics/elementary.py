@@ -12,12 +12,11 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
-from numba.extending import intrinsic
 from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.intrinsics import exponent, fused, mantissa, power_of_two
 from dpregret.numerics.simd import WIDTH, added, load, spread, store, where_less
 
 INVERSE, LN2_HIGH, LN2_LOW = (
@@ -29,60 +28,9 @@ INVERSE, LN2_HIGH, LN2_LOW = (
 
 LEAST = 2.0**-1022  # of the numbers with a full mantissa
 WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which stands in its last bits
-ONE = 0x3FF0000000000000  # the bits of 1.0
-ROOT = 0x3FE6A09E667F3BCD  # and of sqrt(1/2)
 
 EXP = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
 LOG = tuple(2.0 / (2 * k + 3) for k in range(10, -1, -1))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172
-
-
-def _words(kind: Any) -> Any:
-    """The type of 64-bit words beside an LLVM type of numbers, and a function that makes constants of it."""
-    word = ir.IntType(64)
-    if isinstance(kind, ir.VectorType):
-        words = ir.VectorType(word, kind.count)
-        return words, lambda value: ir.Constant(words, [value] * kind.count)
-    return word, lambda value: ir.Constant(word, value)
-
-
-def _twos(builder: Any, bits: Any, constant: Any) -> Any:
-    return builder.ashr(builder.sub(bits, constant(ROOT)), constant(52))
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _power_of_two(typing: Any, whole: Any) -> Any:
-    """2^n of WHOLE + n."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        bits = builder.shl(builder.bitcast(values[0], words), constant(52))
-        return builder.bitcast(builder.add(bits, constant(ONE)), values[0].type)
-
-    return whole(whole), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _exponent(typing: Any, value: Any) -> Any:
-    """n of m 2^n, m from sqrt(1/2) to sqrt(2)."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        return builder.sitofp(_twos(builder, builder.bitcast(values[0], words), constant), values[0].type)
-
-    return value(value), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _mantissa(typing: Any, value: Any) -> Any:
-    """And m."""
-
-    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        words, constant = _words(values[0].type)
-        bits = builder.bitcast(values[0], words)
-        bits = builder.sub(bits, builder.shl(_twos(builder, bits, constant), constant(52)))
-        return builder.bitcast(bits, values[0].type)
-
-    return value(value), code
 
 
 @inlined
@@ -105,15 +53,15 @@ def _scaled_exp(high: Any, low: Any) -> Any:
     total = fused(r * r, total, r) + 1.0
     half = fused(twos, 0.5, WHOLE)
     rest = (twos - (half - WHOLE)) + WHOLE  # two factors, since 2^twos alone can be too small
-    return total * _power_of_two(half) * _power_of_two(rest)
+    return total * power_of_two(half) * power_of_two(rest)
 
 
 @inlined
 def _log_parts(value: Any) -> tuple[Any, Any]:
     """ln(value) of a positive finite number in two parts, to 2^-60."""
     full = where_less(value, LEAST, value * 2.0**54, value)
-    f = _mantissa(full) - 1.0
-    count = _exponent(full) - where_less(value, LEAST, 54.0, 0.0)
+    f = mantissa(full) - 1.0
+    count = exponent(full) - where_less(value, LEAST, 54.0, 0.0)
     below = 2.0 + f
     inverse = 1.0 / below
     s = f * inverse

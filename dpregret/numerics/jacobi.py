@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.intrinsics import fused
 from dpregret.numerics.simd import WIDTH, any_less, roots, spread, store, take, where_less
 
 SWEEPS = 30  # of rotations over all pairs; half a dozen are enough

@@ -13,17 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numba.np.random import _constants as ziggurat
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.intrinsics import next_double, next_word
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
-_NEXT_UINT64, _NEXT_DOUBLE = 1, 3  # places in bitgen_t, whose first is the state
 
 KN, WN, FN = ziggurat.ki_double.astype(np.int64), ziggurat.wi_double, ziggurat.fi_double
 KE, WE, FE = ziggurat.ke_double.astype(np.int64), ziggurat.we_double, ziggurat.fe_double
@@ -42,32 +38,6 @@ def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
     if len(place) == 1:
         return np.full(len(generators), next(iter(place.values())), dtype=np.int64)
     return np.array([place[id(each)] for each in generators], dtype=np.int64)
-
-
-def _call(place: int, answer: Any) -> Any:
-    """Call the C function at the given place of a `bitgen_t` on its state."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        table = builder.inttoptr(arguments[0], word.as_pointer())
-        state = builder.inttoptr(builder.load(table), cgutils.voidptr_t)
-        function = ir.FunctionType(context.get_value_type(answer), [cgutils.voidptr_t])
-        target = builder.load(builder.gep(table, [ir.Constant(ir.IntType(32), place)]))
-        return builder.call(builder.inttoptr(target, function.as_pointer()), [state])
-
-    return answer(types.int64), code
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def next_word(typing: Any, generator: Any) -> Any:
-    """The next 64 bits."""
-    return _call(_NEXT_UINT64, types.uint64)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def next_double(typing: Any, generator: Any) -> Any:
-    """The next number in [0, 1)."""
-    return _call(_NEXT_DOUBLE, types.float64)
 
 
 @inlined

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import compiled, fused, inlined
+from dpregret.numerics.compiled import compiled, inlined
+from dpregret.numerics.intrinsics import fused
 from dpregret.numerics.simd import WIDTH, load, spread, store
 
 LANES = 8

@@ -7,7 +7,8 @@ import numpy as np
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.random import Addresses, addresses, next_double
+from dpregret.numerics.intrinsics import next_double
+from dpregret.numerics.random import Addresses, addresses
 
 
 @compiled

@@ -7,7 +7,8 @@ import numpy as np
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.elementary import exp_of
-from dpregret.numerics.random import next_double, normal
+from dpregret.numerics.intrinsics import next_double
+from dpregret.numerics.random import normal
 from dpregret.numerics.sums import dot
 
 

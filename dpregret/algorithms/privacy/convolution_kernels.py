@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled, fused
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.intrinsics import fused
 from dpregret.numerics.sums import PANEL, add_one
 
 Waves = npt.NDArray[np.complex128]

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.random import Addresses, next_word
+from dpregret.numerics.intrinsics import next_word
+from dpregret.numerics.random import Addresses
 
 
 @compiled
