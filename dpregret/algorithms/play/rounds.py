@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import process_time
 from typing import Any
 
@@ -140,6 +141,7 @@ class CompiledRounds:
                 slopes[tile.setting], noises[tile.setting],
             )  # fmt: skip
         self._count(1)
+        self.finish()
 
     def points(self) -> Array:
         """Where the learner is, (settings, runs, d)."""
@@ -157,9 +159,15 @@ class CompiledRounds:
         return found
 
     def finish(self) -> None:
-        """Tell the set's tally how many points its oracle served, at a price measured apart, on the last points."""
-        if not self.rows or self.tally is None:
-            return
+        """Tell the set's tally how many points its oracle served, at a price measured apart, once."""
+        if self.rows:
+            self.tally.rows += self.rows
+            self.tally.seconds += self.rows * self.price
+            self.rows = 0
+
+    @cached_property
+    def price(self) -> float:
+        """CPU seconds that the oracle takes for a point."""
         began = process_time()
         tile, serve = self.tiles[0], specialised(self.serve, type(self.domain))
         weights = getattr(tile.state, "weights", tile.x)
@@ -170,9 +178,8 @@ class CompiledRounds:
             started = process_time()
             serve(self.domain, tile.x, weights, repeats)
             seconds = process_time() - started
-        self.tally.rows += self.rows
-        self.tally.seconds += self.rows * seconds / (repeats * tile.x.shape[1])
-        self.rows, self.apart = 0, self.apart + process_time() - began
+        self.apart += process_time() - began
+        return float(seconds / (repeats * tile.x.shape[1]))
 
     def _count(self, rounds: int) -> None:
         if self.counted and self.tally is not None:
