@@ -8,7 +8,7 @@ from dpregret.numerics.sums import dot
 
 
 @inlined
-def _threshold(sizes, total, kept):
+def threshold(sizes, total, kept):
     """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
     largest = sizes[0]
     for k in range(1, len(sizes)):
@@ -45,7 +45,7 @@ def project(place, constants, point, first, second):
         for k in range(len(point)):
             point[k] = min(max(point[k], size), constants[1])
     elif place == SIMPLEX:
-        largest, shift = _threshold(point, size, first)
+        largest, shift = threshold(point, size, first)
         for k in range(len(point)):
             point[k] = max((point[k] - largest) - shift, 0.0)
     else:
@@ -54,7 +54,7 @@ def project(place, constants, point, first, second):
             first[k] = abs(point[k])
             norm += first[k]
         if norm > size:
-            largest, shift = _threshold(first[: len(point)], size, second)
+            largest, shift = threshold(first[: len(point)], size, second)
             for k in range(len(point)):
                 left = min(max((first[k] - largest) - shift, 0.0), first[k])
                 point[k] = left if point[k] > 0.0 else -left

@@ -13,9 +13,10 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.algorithms.geometry.simplex import threshold, threshold_from_largest
+from dpregret.algorithms.geometry.simplex import threshold_from_largest
 from dpregret.core.kernels import L1_BALL, SetKernel
 from dpregret.core.oracles import local_step, project, vertex
+from dpregret.core.rounds import threshold
 from dpregret.numerics.arrays import Array
 
 if TYPE_CHECKING:

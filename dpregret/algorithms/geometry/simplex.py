@@ -17,8 +17,8 @@ from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.core.kernels import SIMPLEX, SetKernel
 from dpregret.core.oracles import local_step, project, vertex
+from dpregret.core.rounds import threshold
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import inlined
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.oracle_kernels import VertexRule
@@ -42,31 +42,6 @@ class SimplexData(NamedTuple):
     """The simplex, for compiled rounds."""
 
     total: float
-
-
-@inlined
-def threshold(sizes, total, kept):
-    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
-    largest = sizes[0]
-    for k in range(1, len(sizes)):
-        largest = max(largest, sizes[k])
-    count, height = 0, 0.0
-    for k in range(len(sizes)):
-        above = sizes[k] - largest
-        if above > -total:
-            kept[count] = above
-            count += 1
-            height += above
-    while True:
-        shift = (height - total) / count
-        before, count, height = count, 0, 0.0
-        for k in range(before):
-            if kept[k] > shift:
-                kept[count] = kept[k]
-                count += 1
-                height += kept[count - 1]
-        if count == before:
-            return largest, shift
 
 
 @project.add
