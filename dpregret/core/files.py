@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 
@@ -28,23 +26,3 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def keep(path: Path, content: object) -> None:
-    """Write what one command leaves for the next, as JSON below its checksum."""
-    text = json.dumps(content, sort_keys=True)
-    with atomic_write(path) as temporary:
-        temporary.write_text(f"{_sum(text)}\n{text}", encoding="utf-8")
-
-
-def kept(path: Path) -> Any:
-    """What `keep` wrote; None where nothing is there, or not as it was written."""
-    try:
-        told, _, text = path.read_text(encoding="utf-8").partition("\n")
-    except (OSError, ValueError):
-        return None
-    return json.loads(text) if told == _sum(text) else None
-
-
-def _sum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

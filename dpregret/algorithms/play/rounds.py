@@ -73,10 +73,10 @@ class CompiledRounds:
         self.learner = learner
         domain = learner.domain
         inner = data_of(domain.inner if type(domain) is CountedSet else domain)
-        self.oracle, self.serve, tally = ASKED[learner.oracle]
+        oracle, self.serve, tally = ASKED[learner.oracle]
         self.tally: Any = getattr(domain, tally, None)
-        self.counted = inner is not None and type(inner) in self.oracle.kinds
-        self.held = learner.local if learner.oracle == "local" else domain
+        self.counted = inner is not None and type(inner) in oracle.kinds
+        self.held = learner.local if learner.oracle == "local" else domain  # as long as its number is in use
         self.domain = inner if self.counted else asked(self.held)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
@@ -130,9 +130,10 @@ class CompiledRounds:
             np.zeros(shape) if noise is None else np.ascontiguousarray(np.broadcast_to(noise, shape), dtype=np.float64)
         )
         alike = Losses.alike(loss, 1) if hasattr(type(loss), "own") else None
+        laid = () if alike is None else alike.laid()
         for tile in self.tiles:
             if alike is not None:
-                made, held, rows = laid_out(alike.kind, alike.laid(), alike.shared, tile.x.shape[1])
+                made, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
                 part = _Part(loss, tile.first, shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
