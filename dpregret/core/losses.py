@@ -254,7 +254,14 @@ def together(losses: Sequence[Loss]) -> Losses | None:
         return None
     if all(each is first for each in losses):
         return Losses.alike(first, len(losses))
-    return None
+    count, shapes = len(first.own), [np.shape(each) for each in first]
+    rows: list[Any] = list(losses)
+    for each in rows:
+        if type(each) is not type(first) or [np.shape(field) for field in each] != shapes:
+            return None
+        if any(mine is not its and np.any(mine != its) for mine, its in zip(each[count:], first[count:], strict=True)):
+            return None
+    return Losses(type(first), [np.stack([each[field] for each in rows]) for field in range(count)], first[count:])
 
 
 CONE, AFFINE, ENTRY = range(3)

@@ -12,6 +12,7 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.play import rounds
 from dpregret.algorithms.play.rounds import data_of
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.losses import together
 from dpregret.core.oracles import Asked
 from dpregret.datasets.streams import make_stream
 
@@ -152,3 +153,19 @@ def test_points_of_ftal_are_the_leaders_of_the_surrogates(stream):
         learner.observe(loss, slopes[-1], None)
         leader = (np.sum(points, axis=0) - np.sum(slopes, axis=0) / 0.7) / now
         np.testing.assert_allclose(learner.point, domain.project(leader), atol=1e-13)
+
+
+@pytest.mark.parametrize("stream", ["norm-kink", "random-kink", "realizable-direction", "lasso"])
+def test_a_list_of_losses_is_one_block(stream):
+    """Losses of one kind that come in a list are laid out together; one that shares something else is not."""
+    made = make_stream(stream, make_set("ball", 3), strong_convexity=0.7)
+    block, several = list(made.rounds(rngs(5), 6)), list(made.rounds(rngs(5), 6))
+    joined = together(block)
+    assert joined is not None and len(joined) == 6
+    points = np.random.default_rng(1).normal(size=(2, RUNS, 3))
+    for one, other in zip(joined, several, strict=True):
+        np.testing.assert_array_equal(one.value(points), other.value(points))
+    if len(several[0]) > len(several[0].own):
+        last = several[-1]._replace(**{last: getattr(several[-1], last) + 1.0 for last in several[-1]._fields[-1:]})
+        assert together([*several[:-1], last]) is None
+    assert together([*several[:-1], Plain(several[-1])]) is None

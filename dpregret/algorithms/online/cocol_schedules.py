@@ -22,6 +22,7 @@ import numpy as np
 
 from dpregret.algorithms.privacy import NoiseDistribution
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 
 FAILURE = 0.05  # beta of the printed constants
 
@@ -38,11 +39,17 @@ class Terms:
     window_constant: Array
 
 
+@inlined
+def local_radius(t, mu, regulariser, outer, inner, growing):
+    """r_t = outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t), S_t = t + C0; not yet capped by the diameter."""
+    curvature = t + regulariser
+    return outer * (inner + growing * np.sqrt(curvature / (curvature - 1.0))) / (mu * curvature)
+
+
 class Schedule(ABC):
     """Step `alpha`, regulariser C0 and gap constant K; the last two are (settings, 1).
 
-    The radius of round t, not yet capped by the diameter, is outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t)
-    with S_t = t + C0; inner and growing are (settings, 1).
+    inner, growing (settings, 1), outer: of `local_radius`.
     """
 
     text: str
@@ -57,13 +64,6 @@ class Schedule(ABC):
 
     def __init__(self, terms: Terms):
         self.terms, self.square = terms, terms.ratio**2
-
-    def radius(self, now: int) -> Array:
-        """r_t in round `now`, (settings, 1)."""
-        curvature = now + self.regulariser
-        growth = np.sqrt(curvature / (curvature - 1))
-        shrunk: Array = self.outer * (self.inner + self.growing * growth) / (self.terms.strong_convexity * curvature)
-        return shrunk
 
 
 class Unsquared(Schedule):

@@ -32,6 +32,7 @@ from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.privacy import Budget, NoisePerPrefix, NoisePlan, calibrate
 from dpregret.core.oracles import project, prox_at, slope_at, step
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 
 VARIANTS = {"corrected": "tight Gaussian-DP calibration", "printed": "calibration of the original paper"}
 
@@ -57,11 +58,7 @@ class Explicit(NamedTuple):
 def _(learner: Implicit, loss, domain, t, x, gradient, noise, s):
     """A hidden proximal step, then one release with standard deviation beta / t."""
     prox_at(loss, learner.hidden, 1.0 / (learner.mu * t), s)
-    project(domain, learner.hidden, s)
-    for k in range(x.shape[0]):
-        for r in range(x.shape[1]):
-            x[k, r] = learner.hidden[k, r] + noise[k, r] / t
-    project(domain, x, s)
+    release(learner.hidden, domain, t, x, noise, s)
 
 
 @step.add
@@ -72,10 +69,16 @@ def _(learner: Explicit, loss, domain, t, x, gradient, noise, s):
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             learner.hidden[k, r] -= learner.gradient[k, r] * eta
-    project(domain, learner.hidden, s)
+    release(learner.hidden, domain, t, x, noise, s)
+
+
+@inlined
+def release(hidden, domain, t, x, noise, s):
+    """Project what is kept, and play it with noise of its own, projected again."""
+    project(domain, hidden, s)
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = learner.hidden[k, r] + noise[k, r] / t
+            x[k, r] = hidden[k, r] + noise[k, r] / t
     project(domain, x, s)
 
 

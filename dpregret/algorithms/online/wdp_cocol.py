@@ -37,7 +37,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
-from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, window_constant
+from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, local_radius, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
@@ -63,7 +63,7 @@ class Local(NamedTuple):
     alpha: float
     regulariser: float
     inner: float
-    gap: float
+    growing: float
     outer: float
     printed: bool
 
@@ -72,9 +72,8 @@ class Local(NamedTuple):
 def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
     """x_{t+1} = (1 - alpha) x_t + alpha LLOO(x_t, r_t, c_t), in the oracle's weights."""
     mu, regulariser, cost = learner.mu, learner.regulariser, learner.cost
-    curvature = t + regulariser
-    growth = np.sqrt(curvature / (curvature - 1.0))
-    radius = min(learner.diameter, learner.outer * (learner.inner + learner.gap * growth) / (mu * curvature))  # line 6
+    radius = local_radius(t, mu, regulariser, learner.outer, learner.inner, learner.growing)
+    radius = min(learner.diameter, radius)  # line 6
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
             learner.gradients[k, r] += gradient[k, r]
@@ -84,7 +83,7 @@ def _(learner: Local, loss, domain, t, x, gradient, noise, s):  # line 4
             if learner.printed:
                 cost[k, r] = anchors - private_sum / mu
             else:  # the gradient at x_t of the private F_t
-                cost[k, r] = private_sum + mu * (curvature * x[k, r] - anchors)
+                cost[k, r] = private_sum + mu * ((t + regulariser) * x[k, r] - anchors)
     local_step(domain, learner.weights, radius, learner.alpha, cost, x, s)  # lines 7, 8, 9
 
 
@@ -124,7 +123,7 @@ class LocalOracleFtal(Learner):
             alpha=float(schedule.alpha),
             regulariser=float(schedule.regulariser[setting, 0]),
             inner=float(schedule.inner[setting, 0]),
-            gap=float(schedule.growing[setting, 0]),
+            growing=float(schedule.growing[setting, 0]),
             outer=schedule.outer,
             printed=self.variant == "printed",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import process_time
 from typing import Any
 
@@ -107,18 +107,14 @@ class CompiledRounds:
             own = sums[:, tile.setting, tile.first : tile.first + tile.x.shape[1]]
             tile.sums[...] = own
 
-            def play(rounds: int, tile: Tile = tile, told: Any = (loss, self.domain, held, rows)) -> None:
-                loops(
-                    tile.state, *told, units[tile.setting], float(scales[tile.setting]), begun, tile.first, done,
-                    rounds, tile.x, tile.sums[0], tile.sums[1],
-                )  # fmt: skip
-
+            before = tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting])
+            play = partial(loops, *before, begun, tile.first, done)
             if losses.kind not in self.ready:  # no rounds: what it takes to compile is no part of what a round costs
                 started = process_time()
-                play(0)
+                play(0, tile.x, *tile.sums)
                 self.ready.add(losses.kind)
                 self.apart += process_time() - started
-            play(len(losses))
+            play(len(losses), tile.x, *tile.sums)
             own[...] = tile.sums
         self._count(len(losses))
 

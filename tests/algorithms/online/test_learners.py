@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.cocol_schedules import local_radius
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
@@ -185,7 +186,9 @@ def test_cocol_stays_within_the_radius_of_the_leader(set_name, variant, name):
         regulariser = learner.schedule.regulariser[..., None]
         leader = learner.domain.project((points + regulariser * start_point - gradients / mu) / (now + regulariser))
         distance = np.linalg.norm(learner.point - leader, axis=-1)
-        radius = np.minimum(learner.domain.diameter, learner.schedule.radius(now + 1))
+        chosen = learner.schedule
+        reach = local_radius.py_func(now + 1, mu, chosen.regulariser, chosen.outer, chosen.inner, chosen.growing)
+        radius = np.minimum(learner.domain.diameter, reach)
         violations += int((distance > radius + 1e-12).sum())
 
     trajectory(learner, losses, 256, 2, observe=observe)
