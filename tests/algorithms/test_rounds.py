@@ -161,7 +161,8 @@ def test_a_list_of_losses_is_one_block(stream):
     made = make_stream(stream, make_set("ball", 3), strong_convexity=0.7)
     block, several = list(made.rounds(rngs(5), 6)), list(made.rounds(rngs(5), 6))
     joined = together(block)
-    assert joined is not None and len(joined) == 6
+    assert joined is not None
+    assert len(joined) == 6
     points = np.random.default_rng(1).normal(size=(2, RUNS, 3))
     for one, other in zip(joined, several, strict=True):
         np.testing.assert_array_equal(one.value(points), other.value(points))
