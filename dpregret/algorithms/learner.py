@@ -15,7 +15,7 @@ import numpy as np
 from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
-from dpregret.core.answers import FLOAT, check_inside, check_near, check_shape
+from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
 from dpregret.core.domains import Domain as Domain
 from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss

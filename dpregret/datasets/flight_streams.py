@@ -20,7 +20,7 @@ from dpregret.datasets.bundled import Examples, unit_rows
 from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.optimum import minimise_pool
-from dpregret.datasets.pools import PoolStream
+from dpregret.datasets.pool_streams import PoolStream
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.claims import EXACT, ClaimsFile, FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
@@ -82,7 +82,7 @@ def draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry,
         if entry.type in FILE_FIGURES:
             if file is None:
                 raise NotRun(f"no file for the figure of type {entry.type}")
-            return FILE_FIGURES[entry.type](page, stamped.read(file))
+            return FILE_FIGURES[entry.type](page, parquet.read(file))
         if entry.type in EXACT:
             return _exact(page, runs, entry, file)
         name = entry.experiment

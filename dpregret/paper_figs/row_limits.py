@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpregret.core.answers import LARGEST, LearnerFault, check_violation, range_in_words
+from dpregret.core.checks import LARGEST, LearnerFault, check_violation, range_in_words
 
 
 class Limit(NamedTuple):

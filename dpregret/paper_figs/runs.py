@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.row_limits import first_fault
 
 TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
@@ -116,8 +116,8 @@ def crashes(frame: pd.DataFrame) -> list[str]:
 
 def _read(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
     try:
-        return stamped.read(file, columns)  # of those that there are
-    except stamped.StampError as fault:
+        return parquet.read(file, columns)  # of those that there are
+    except parquet.StampError as fault:
         raise RunsError(str(fault)) from fault
 
 

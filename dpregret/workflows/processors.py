@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy._core import _multiarray_umath as features  # type: ignore[attr-defined]
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.workflows.config import load_config
 from dpregret.workflows.known import profile_path
 
@@ -81,7 +81,7 @@ def play(profile: Path, out: Path, environment: Mapping[str, str]) -> dict[str, 
     command += [*tables, "--config", f"profile={profile}", "--cores", str(os.cpu_count() or 1), "--quiet", "all"]
     subprocess.run(command, env=dict(environment), check=True, cwd=ROOT)
     rows = sorted(path.relative_to(out).as_posix() for path in (out / results).glob("*/runs/*.parquet"))
-    return {**{name: pd.read_csv(out / name) for name in tables}, **{name: stamped.read(out / name) for name in rows}}
+    return {**{name: pd.read_csv(out / name) for name in tables}, **{name: parquet.read(out / name) for name in rows}}
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:

@@ -12,7 +12,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.core.files import atomic_write
 from dpregret.datasets import bundled
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
-from dpregret.datasets.pools import PoolStream
+from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import make_stream
 
 SHAPES = {"breast-cancer": (569, 30), "digits": (1797, 64), "diabetes": (442, 10)}

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.core.losses import Loss
-from dpregret.datasets import base, pools
+from dpregret.datasets import base, pool_streams
 from dpregret.datasets.catalogue import sources
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
@@ -65,7 +65,7 @@ def test_data_depend_neither_on_the_horizon_nor_on_the_block_size(name: str, mon
     long = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
     short = _evaluate(list(stream.rounds(_generators(0, 1), 123)), points)
     monkeypatch.setattr(base, "BLOCK", 9)
-    monkeypatch.setattr(pools, "BLOCK", 9)
+    monkeypatch.setattr(pool_streams, "BLOCK", 9)
     chunked = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
     for reference, first, other in zip(long, short, chunked, strict=True):
         assert len(reference) == 700
@@ -180,7 +180,7 @@ def test_every_pass_shows_each_example_once_in_an_order_of_its_own() -> None:
     stream = _stream("lasso")
     losses = list(stream.rounds(_generators(0, 1), 150))
     labels = np.stack([loss.labels for loss in losses if isinstance(loss, RidgeSquared)])
-    assert isinstance(stream, pools.PoolStream)
+    assert isinstance(stream, pool_streams.PoolStream)
     for first in (0, 50, 100):
         for run in (0, 1):
             np.testing.assert_array_equal(np.sort(labels[first : first + 50, run]), np.sort(stream.labels))
@@ -191,7 +191,7 @@ def test_every_pass_shows_each_example_once_in_an_order_of_its_own() -> None:
 def test_logistic_labels_follow_the_model() -> None:
     domain = make_set("ball", 4)
     stream = make_stream("ridge-logistic", domain, pool_size=20000, signal=6.0)
-    assert isinstance(stream, pools.PoolStream)
+    assert isinstance(stream, pool_streams.PoolStream)
     chance = expit(6.0 * stream.features[:, 0])  # the ball's target lies on the first axis
     positive = stream.labels == 1.0
     for weight in (np.ones(20000), stream.features[:, 0], stream.features[:, 1]):
@@ -202,7 +202,7 @@ def test_logistic_labels_follow_the_model() -> None:
 
 def test_lasso_labels_come_from_a_sparse_truth() -> None:
     stream = make_stream("lasso", make_set("l1-ball", 16), pool_size=3000, sparsity=3, noise=0.01)
-    assert isinstance(stream, pools.PoolStream)
+    assert isinstance(stream, pool_streams.PoolStream)
     assert np.abs(stream.labels).max() <= 1.0
     inside = np.abs(stream.labels) < 1.0
     truth, *_ = np.linalg.lstsq(stream.features[inside], stream.labels[inside])
@@ -215,7 +215,7 @@ def test_lasso_labels_come_from_a_sparse_truth() -> None:
 def test_the_pool_depends_on_its_seed_only() -> None:
     def features(seed: int) -> np.ndarray:
         stream = make_stream("ridge-logistic", make_set("ball", 4), pool_size=20, pool_seed=seed)
-        assert isinstance(stream, pools.PoolStream)
+        assert isinstance(stream, pool_streams.PoolStream)
         return stream.features
 
     np.testing.assert_array_equal(features(3), features(3))

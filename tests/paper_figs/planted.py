@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.planted import Law, Sweep
 
 
@@ -50,5 +50,5 @@ def write_runs(frame: pd.DataFrame, folder: Path) -> Path:
     for (experiment, learner, variant), rows in frame.groupby(["experiment", "learner", "variant"]):
         path = folder / str(experiment) / f"{learner}.{variant}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
-        stamped.write(rows, path, stamped.Stamp("planted", "planted"))
+        parquet.write(rows, path, parquet.Stamp("planted", "planted"))
     return folder

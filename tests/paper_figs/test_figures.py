@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from few_forms import only
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs import figures
 from dpregret.paper_figs.claims import FigureEntry
 from dpregret.paper_figs.claims_files import load_claims
@@ -44,8 +44,8 @@ def ages() -> pd.DataFrame:
 
 
 def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
-    stamped.write(costs(), out / "costs.parquet", stamped.Stamp("", ""))
-    stamped.write(ages(), out / "expiry.parquet", stamped.Stamp("", ""))
+    parquet.write(costs(), out / "costs.parquet", parquet.Stamp("", ""))
+    parquet.write(ages(), out / "expiry.parquet", parquet.Stamp("", ""))
     paper = repository / "workflows/papers/lou_cheung_2020"
     files = out / "costs.parquet", out / "expiry.parquet"
     return figures.write_figures(runs, paper, out / "figures", *files, names=NAMES)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.cells import collect_cells, coordinate
 from dpregret.paper_figs.claims import Claim, ClaimsFile
 from dpregret.paper_figs.drawing.exact import crossover
@@ -110,7 +110,7 @@ def test_gains_of_a_chapter(tmp_path: Path) -> None:
     runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
     for (variant,), rows in runs.groupby(["variant"]):
         (tmp_path / "window").mkdir(exist_ok=True)
-        stamped.write(rows, tmp_path / "window" / f"a.{variant}.parquet", stamped.Stamp("", ""))
+        parquet.write(rows, tmp_path / "window" / f"a.{variant}.parquet", parquet.Stamp("", ""))
     folder = tmp_path / "chapter"
     folder.mkdir()
     (folder / "claims.yaml").write_text(PAPER)

@@ -16,7 +16,7 @@ from chromium import MISSING, chromium, resize, show
 from planted import planted_paper, write_runs
 from scipy import stats
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.figures import write_figures
 from dpregret.paper_figs.report.explorer import explorer
@@ -45,14 +45,14 @@ def results(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
     write_figures(runs, texts, folder / PAPER / "figures", experiments=["errata"])
     costs = [("ball", "linear oracle", 1e-6), ("ball", "projection", 4e-6), ("flow", "linear oracle", 2e-6)]
     frame = pd.DataFrame(costs, columns=["set", "operation", "seconds"]).assign(dimension=8, calls=1, rows=1)
-    stamped.write(frame, folder / PAPER / "oracles.parquet", stamped.Stamp("", ""))
+    parquet.write(frame, folder / PAPER / "oracles.parquet", parquet.Stamp("", ""))
     about = ExperimentFacts({"norm-kink": "full", "ridge-logistic": "full"}, {})
     facts = Facts({(PAPER, name): about for name in EXPERIMENTS}, dict.fromkeys(
         [("full", "norm-kink"), ("full", "ridge-logistic")], StreamFacts("kinked", "oblivious")))  # fmt: skip
     files = [folder / "played" / PAPER / f"{name}.parquet" for name in EXPERIMENTS]
     planted = planted_paper()
     for file in files:
-        stamped.write(planted.loc[planted["experiment"] == file.stem], file, stamped.Stamp("", ""))
+        parquet.write(planted.loc[planted["experiment"] == file.stem], file, parquet.Stamp("", ""))
     write_winners(files, facts, folder)
     (folder / "audit").mkdir()
     (folder / "audit" / "audit.md").write_text("Privacy.\n\n| learner | eps |\n|:--|:--|\n| a\\|b | 1 |\n")

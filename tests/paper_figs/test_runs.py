@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from planted import write_runs
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.planted import Sweep
 from dpregret.paper_figs.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
 
@@ -45,7 +45,7 @@ def test_mixed_configurations_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_files_are_refused(tmp_path: Path, change, message: str) -> None:  # type: ignore[no-untyped-def]
-    stamped.write(change(frame()), tmp_path / "a.parquet", stamped.Stamp("", ""))
+    parquet.write(change(frame()), tmp_path / "a.parquet", parquet.Stamp("", ""))
     with pytest.raises(RunsError, match=message):
         read_runs(tmp_path)
 

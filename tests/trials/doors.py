@@ -211,7 +211,7 @@ def rows(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None, after: Ch
 
     def read(folder: Path) -> tuple[int, str]:
         made = damaged.ROWS if change is None else change(damaged.ROWS)
-        damaged.stamped.write(made, folder / "a.parquet", damaged.stamped.Stamp("", ""))
+        damaged.parquet.write(made, folder / "a.parquet", damaged.parquet.Stamp("", ""))
         after(folder)
         try:
             return 0, f"{len(read_runs(folder))} rows"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dpregret.core.stamped import Stamp
+from dpregret.core.parquet import Stamp
 from dpregret.workflows.run import sums
 
 TIMED = (

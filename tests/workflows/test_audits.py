@@ -18,7 +18,7 @@ from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs.reference import AUDIT, keep
 from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
@@ -212,7 +212,7 @@ def written(tmp_path: Path) -> Path:
          "family": "online", **point}
         for pair, audited in (("one", 0.5), ("other", 0.7))
     ]  # fmt: skip
-    stamped.write(pd.DataFrame(pairs), tmp_path / "online.parquet", stamped.Stamp("", ""))
+    parquet.write(pd.DataFrame(pairs), tmp_path / "online.parquet", parquet.Stamp("", ""))
     bugs = {
         "bug": ["b"],
         "repeats": [20],
@@ -221,7 +221,7 @@ def written(tmp_path: Path) -> Path:
         "caught_at_least": [0.86],
         "false_alarms": [0.0],
     }
-    stamped.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", stamped.Stamp("", ""))
+    parquet.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", parquet.Stamp("", ""))
     write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
     return tmp_path
 

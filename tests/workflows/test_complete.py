@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 from plays import NO_CODE, part_of, plan_of, run_script
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 
 
 @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("failed: 0.5 outside its set", 1)])
 def test_a_play_that_failed_fails_the_paper(tmp_path: Path, status: str, code: int) -> None:
     rows = pd.DataFrame({"experiment": "e", "learner": "l", "variant": ["v", "w"], "status": ["ok", status]})
-    stamped.write(rows, tmp_path / "e.parquet", stamped.Stamp("c", "k"))
+    parquet.write(rows, tmp_path / "e.parquet", parquet.Stamp("c", "k"))
     output = tmp_path / "complete" / "p.0123.txt"
     parts = {"p": {"0123": part_of(tmp_path / "e.parquet")}}
     plan = plan_of(tmp_path, parts=parts, made={"complete/p": [str(output), ["runs/p"], NO_CODE]})

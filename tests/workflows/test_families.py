@@ -11,7 +11,7 @@ from dpregret.datasets import bundled
 from dpregret.datasets.base import Source, Stream
 from dpregret.datasets.catalogue import UnreadDataError
 from dpregret.datasets.losses import RidgeSquared
-from dpregret.datasets.pools import PoolStream
+from dpregret.datasets.pool_streams import PoolStream
 from dpregret.datasets.streams import make_stream
 from dpregret.workflows.families import DEFAULT, FAMILIES
 

@@ -10,7 +10,7 @@ from checkout import make_checkout
 from dpregret.workflows.run import fingerprint
 
 ONLINE = "dpregret.algorithms.online"
-STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pools"]
+STREAMS = ["dpregret.datasets.synthetic", "dpregret.datasets.pool_streams"]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def fingerprints() -> dict[str, str]:
         ("workflows/run/play.py", {"cocop", "pocp"}),
         ("workflows/families/online.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/base.py", {"cocop", "pocp", "audit"}),
-        ("workflows/families/answers.py", {"cocop", "pocp", "audit"}),
+        ("workflows/families/checks.py", {"cocop", "pocp", "audit"}),
         ("datasets/catalogue.py", {"cocop", "pocp", "audit"}),
         ("datasets/realizable.py", set()),
         ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),

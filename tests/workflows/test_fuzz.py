@@ -19,7 +19,7 @@ from fuzzing import check_words, fuzz, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import Bounds, read_source
 from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
@@ -225,7 +225,7 @@ def test_mutated_results_are_read_or_refused_with_the_name_of_the_file(data: st.
     frame = ROWS.astype({column: object})
     frame.iloc[rows, frame.columns.get_loc(column)] = value
     try:
-        stamped.write(frame, tmp_path / "rows.parquet", stamped.Stamp("", ""))
+        parquet.write(frame, tmp_path / "rows.parquet", parquet.Stamp("", ""))
     except Exception:
         return
     said = refusal(read_runs, tmp_path, RunsError)
@@ -240,7 +240,7 @@ def test_any_bytes_are_no_results(content: bytes, tmp_path: Path) -> None:
 
 
 def test_cut_off_results_are_refused(tmp_path: Path) -> None:
-    stamped.write(ROWS, tmp_path / "rows.parquet", stamped.Stamp("", ""))
+    parquet.write(ROWS, tmp_path / "rows.parquet", parquet.Stamp("", ""))
     whole = (tmp_path / "rows.parquet").read_bytes()
     (tmp_path / "rows.parquet").write_bytes(whole[: len(whole) // 2])
     assert "rows.parquet" in refusal(read_runs, tmp_path, RunsError)

@@ -15,7 +15,7 @@ from fuzzing import bounded, check_words, damage, fuzz, refusal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.datasets import bundled
 from dpregret.paper_figs import compare, gate, show
 from dpregret.paper_figs.planted import Sweep
@@ -44,7 +44,7 @@ def called(main: Callable[[list[str]], int], *words: object) -> tuple[int, str]:
 @pytest.fixture(scope="module")
 def stamped_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("rows") / "rows.parquet"
-    stamped.write(ROWS, path, stamped.Stamp("5e77", "c0de"))
+    parquet.write(ROWS, path, parquet.Stamp("5e77", "c0de"))
     return path.read_bytes()
 
 
@@ -54,11 +54,11 @@ def test_damaged_results_are_refused_or_as_written(data: st.DataObject, stamped_
     path = tmp_path / "rows.parquet"
     path.write_bytes(data.draw(damage(stamped_file)))
     found: list[pd.DataFrame] = []
-    said = refusal(lambda path: found.append(stamped.read(path, most=10**6)), path, stamped.StampError)
+    said = refusal(lambda path: found.append(parquet.read(path, most=10**6)), path, parquet.StampError)
     check_words(said, "rows.parquet")
     if not said:
         pd.testing.assert_frame_equal(found[0], ROWS, check_exact=True)
-    check_words(refusal(stamped.Stamp.of, path, stamped.StampError), "rows.parquet")
+    check_words(refusal(parquet.Stamp.of, path, parquet.StampError), "rows.parquet")
     check_words(refusal(read_runs, tmp_path, RunsError), "rows.parquet")
 
 
@@ -129,7 +129,7 @@ def finished(root: Path) -> Path:
     """A finished run: rows, a table, and the list of both."""
     (root / TABLE).parent.mkdir(parents=True, exist_ok=True)
     (root / TABLE).write_text("a,b\n1,2\n")
-    stamped.write(ROWS, root / RUN, stamped.Stamp("5e77", "c0de"))
+    parquet.write(ROWS, root / RUN, parquet.Stamp("5e77", "c0de"))
     sums.write_sums(root, [KEPT.name], {"profile": "mine", "lock": lock()})
     return root
 

@@ -17,7 +17,7 @@ from fuzzing import bounded, check_words, fuzz, refusal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.datasets import sources
 from dpregret.datasets.download import FetchError
@@ -97,7 +97,7 @@ KNOWN = {
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Planted rows of three learners, as a folder."""
     folder = tmp_path_factory.mktemp("runs")
-    stamped.write(RUNS, folder / "rows.parquet", stamped.Stamp("", ""))
+    parquet.write(RUNS, folder / "rows.parquet", parquet.Stamp("", ""))
     return folder
 
 

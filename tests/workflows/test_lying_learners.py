@@ -25,7 +25,7 @@ from dpregret.algorithms.erm.base import ErmLearner
 from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
-from dpregret.core.answers import LearnerFault, check_violation
+from dpregret.core.checks import LearnerFault, check_violation
 from dpregret.paper_figs.row_limits import first_fault
 from dpregret.paper_figs.runs import RunsError
 from dpregret.workflows.config import load_config

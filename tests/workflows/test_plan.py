@@ -260,7 +260,7 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
     "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
 }
 EXPLAINED = (
-    "core.(errors|files|stamped|text|validation|yaml_source)",  # how files are read and written, and mistakes told
+    "core.(errors|files|parquet|text|validation|yaml_source)",  # how files are read and written, and mistakes told
     "datasets.*|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|online)",  # the other families, in the registry
     "workflows.(checks|config|experiments|grids|known|limits|profiles)",  # how a configuration is read and checked

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.workflows.run import store
 
 KEY, OTHER = store.key_of({"seed": 1}), store.key_of({"seed": 2})
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_bit_for_bit(file: Path, tmp_path: Path) -> None
 
 def restamped(file: Path) -> None:
     """A stamp without a key, as of files from elsewhere."""
-    stamped.write(ROWS, file, stamped.Stamp("5e77", "c0de"))
+    parquet.write(ROWS, file, parquet.Stamp("5e77", "c0de"))
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.core.files import checksum
 from dpregret.workflows.run import archive, sums, unpack
 from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
@@ -34,7 +34,7 @@ def finish(root: Path) -> Path:
     for name in (LISTED - {RUN, sums.ORIGIN}) | beside | {f"{PAPER}/figures/{sums.MARK}"}:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{name}\n1,2\n")
-    stamped.write(FRAME, root / RUN, stamped.Stamp("5e77", "c0de"))
+    parquet.write(FRAME, root / RUN, parquet.Stamp("5e77", "c0de"))
     sums.write_sums(root, [PAPER, "report.html"], {"profile": "mine", "commit": "c0ffee", "lock": lock()})
     return root
 

@@ -14,7 +14,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs import formula
 from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
@@ -172,7 +172,7 @@ def _privacy(view: PaperView) -> str:
 
 def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
     """Microseconds of every oracle of every set, and how many linear oracle calls one projection costs."""
-    found = [stamped.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
+    found = [parquet.read(path) for paper in papers if (path := results / paper / "oracles.parquet").exists()]
     if not found:
         return None
     measured = pd.concat(found)

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.runs import OPTIONS, ORACLES, RunsError
@@ -117,8 +117,8 @@ def read_rows(files: Iterable[Path], facts: Facts) -> pd.DataFrame:
 
 def _read(path: Path) -> pd.DataFrame:
     try:
-        return stamped.read(path, _READ)  # of those that there are
-    except stamped.StampError as fault:
+        return parquet.read(path, _READ)  # of those that there are
+    except parquet.StampError as fault:
         raise RunsError(str(fault)) from fault
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.findings import Finding
 from dpregret.paper_figs.read_table import Form, read_table
@@ -36,12 +36,12 @@ PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, an
 
 def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     """Write audit.*, audit_pairs.csv and planted.* into `out`."""
-    pairs = pd.concat([stamped.read(path) for path in families], ignore_index=True)
+    pairs = pd.concat([parquet.read(path) for path in families], ignore_index=True)
     found = findings(pairs)
     formats.write_csv(pairs, out / "audit_pairs.csv")
     formats.write_csv(found, out / "audit.csv")
     formats.write_captioned(_audit_text(found), CAPTION, out, "audit")
-    bugs = stamped.read(planted)
+    bugs = parquet.read(planted)
     formats.write_csv(bugs, out / "planted.csv")
     shown = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):

@@ -21,7 +21,7 @@ def play(config: Any, job: Any, folder: Path) -> None:
     try:
         run_job = importlib.import_module("dpregret.workflows.job").run_job
     except ModuleNotFoundError:
-        from dpregret.core import stamped
+        from dpregret.core import parquet
         from dpregret.workflows.families import FAMILIES
         from dpregret.workflows.families.base import Draws
         from dpregret.workflows.run.play import play as play_one
@@ -29,7 +29,7 @@ def play(config: Any, job: Any, folder: Path) -> None:
         experiment = config.experiment(job.paper, job.experiment)
         family, draws = FAMILIES[experiment.family], Draws(config.seed, experiment.runs, folder)
         rows = play_one(family, experiment, family.learners[job.learner], job.variant, draws, lambda where: None)
-        stamped.write(rows, folder / "rows.parquet", stamped.Stamp("", ""))
+        parquet.write(rows, folder / "rows.parquet", parquet.Stamp("", ""))
     else:
         run_job(config, *job, output=folder / "rows.parquet", data_dir=folder)
 

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.answers import TOLERANCE, check_violation, finite, numbers
+from dpregret.core.checks import TOLERANCE, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.answers import CheckedSource, told, untouched
 from dpregret.workflows.families.base import Advance, Draws, Family
+from dpregret.workflows.families.checks import CheckedSource, told, untouched
 from dpregret.workflows.families.fields import ExperimentOnSets, Plain
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from dpregret.core.answers import check_inside, check_shape, finite
+from dpregret.core.checks import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
-from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import Advance, Draws, Family
+from dpregret.workflows.families.checks import told, untouched
 from dpregret.workflows.families.fields import (
     Dimensions,
     ExperimentOnSets,

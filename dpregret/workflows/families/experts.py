@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.answers import TOLERANCE, finite, numbers
+from dpregret.core.checks import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.runs import OPTIONS
-from dpregret.workflows.families.answers import told, untouched
 from dpregret.workflows.families.base import Advance, Draws, Family
+from dpregret.workflows.families.checks import told, untouched
 from dpregret.workflows.families.fields import Experiment, Losses, Mistake, Option, Sizes
 
 START = 500  # rounds that starting a play is worth

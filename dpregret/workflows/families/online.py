@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from dpregret.core.answers import finite
-from dpregret.workflows.families.answers import told, untouched
+from dpregret.core.checks import finite
 from dpregret.workflows.families.base import MEGABYTE, Advance, Draws, Family, HasTraits
+from dpregret.workflows.families.checks import told, untouched
 from dpregret.workflows.families.fields import (
     ExperimentOnSets,
     Mistake,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from dpregret.core import stamped
-from dpregret.core.answers import LearnerFault
-from dpregret.core.stamped import Stamp
+from dpregret.core import parquet
+from dpregret.core.checks import LearnerFault
+from dpregret.core.parquet import Stamp
 from dpregret.core.text import printable
 from dpregret.paper_figs.runs import RunsError, empty_row
 from dpregret.workflows.config import Config
@@ -68,7 +68,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
         mark.write_text("\n".join(failed) + "\n", encoding="utf-8")
     else:
         mark.unlink(missing_ok=True)
-    stamped.write(pd.concat(frames, ignore_index=True), output, Stamp(part.settings, part.key))
+    parquet.write(pd.concat(frames, ignore_index=True), output, Stamp(part.settings, part.key))
 
 
 def share(plan: Plan, part: Part) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
-from dpregret.core.stamped import StampError
+from dpregret.core.parquet import StampError
 from dpregret.core.text import printable
 from dpregret.paper_figs.runs import RunsError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from dpregret.core.answers import LearnerFault
+from dpregret.core.checks import LearnerFault
 from dpregret.paper_figs.row_limits import check_rows
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
-from dpregret.core.stamped import Stamp
+from dpregret.core.parquet import Stamp
 from dpregret.workflows.config import Config
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run.fingerprint import WORKFLOWS

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from dpregret.core import stamped
-from dpregret.core.stamped import Stamp, StampError
+from dpregret.core import parquet
+from dpregret.core.parquet import Stamp, StampError
 from dpregret.paper_figs.report.provenance import machine
 
 STORE: Final = Path("results") / "store"
@@ -40,7 +40,7 @@ def here() -> str:
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
     """Keep the rows of a key; the file appears whole or not at all."""
-    stamped.write(rows, place(key, store), Stamp(config, code, labels={"key": key, "machine": here()}))
+    parquet.write(rows, place(key, store), Stamp(config, code, labels={"key": key, "machine": here()}))
 
 
 def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
@@ -52,13 +52,13 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
     if not file.is_file():
         return None
     try:
-        labels, rows = Stamp.of(file).labels, stamped.read(file)
+        labels, rows = Stamp.of(file).labels, parquet.read(file)
     except StampError:
         return None
     if labels.get("key") != key:
         return None
     if labels.get("machine") != here():
-        rows = rows.drop(columns=[name for name in rows if str(name).startswith(stamped.TIMED)])
+        rows = rows.drop(columns=[name for name in rows if str(name).startswith(parquet.TIMED)])
     return rows
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.workflows.run.origin import lock
@@ -108,8 +108,8 @@ def _fault(folder: Path, name: str, digest: str) -> str:
     if path.suffix == ".parquet":
         try:
             with path.open("rb") as file:
-                stamped.read(file, most=CELLS)
-        except stamped.StampError as fault:
+                parquet.read(file, most=CELLS)
+        except parquet.StampError as fault:
             return str(fault)
     return ""
 

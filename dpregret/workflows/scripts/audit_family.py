@@ -1,9 +1,9 @@
 """Audit all private learners of one family."""
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.workflows.audits.plan import family_rows
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:
     sizes = script.plan.content["sizes"]
-    stamped.write(family_rows(script.of, sizes["seed"], sizes["runs"]), script.out, script.stamp)
+    parquet.write(family_rows(script.of, sizes["seed"], sizes["runs"]), script.out, script.stamp)

@@ -2,11 +2,11 @@
 
 import logging
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:
-    rows = [stamped.read(file, ["experiment", "learner", "variant", "status"]) for file in script.plan.runs(script.of)]
+    rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in script.plan.runs(script.of)]
     plays = [row for each in rows for row in each.drop_duplicates().itertuples()]
     broken = [f"{row.learner}.{row.variant} in {row.experiment} {row.status}" for row in plays if row.status != "ok"]
     if broken:

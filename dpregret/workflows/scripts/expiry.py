@@ -1,8 +1,8 @@
 """Compute the privacy loss by age of an item."""
 
-from dpregret.core import stamped
+from dpregret.core import parquet
 from dpregret.workflows.expiry import loss_by_age
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:
-    stamped.write(loss_by_age(), script.out, script.stamp)
+    parquet.write(loss_by_age(), script.out, script.stamp)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpregret.core.answers import LearnerFault, check_inside, finite, numbers
+from dpregret.core.checks import LearnerFault, check_inside, finite, numbers
 
 if TYPE_CHECKING:
     from dpregret.algorithms.learner import BaseLearner, Spent
