@@ -103,7 +103,7 @@ bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with
 	@mkdir -p build
 	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
-	$(BENCH) -m dpregret.paper_figs.speed build/speed.json results/speed
+	$(BENCH) -m dpregret.paper_figs.tables.speed build/speed.json results/speed
 
 bench-compare: setup ## is this tree slower than a commit? plays both in turn (BASE=main)
 	@[ -n "$(BASE)" ] || { echo "say which commit: make bench-compare BASE=..." >&2; exit 2; }
@@ -149,7 +149,7 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  [ $$run != results -o ! -d "$$from"/exact ] || { mkdir -p "$$to"/exact && cp "$$from"/exact/*.md "$$to"/exact; }; echo "$$to"; done; done
 	@for run in $(RUNS); do to=results/reference$${run#results}/audit; mkdir -p "$$to"; \
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
-	@$(PY) dpregret.paper_figs.gate keep $(RUNS:results%=results/reference%) >/dev/null
+	@$(PY) dpregret.paper_figs.compare.gate keep $(RUNS:results%=results/reference%) >/dev/null
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
 	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
@@ -159,10 +159,10 @@ ifneq (,$(filter results,$(RUNS)))
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
-	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.readme $$page results/reference; done
+	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
 	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
-	  $(PY) dpregret.paper_figs.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
+	  $(PY) dpregret.paper_figs.report.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
 
 trials: setup ## two hundred odd files at every front door: build/trials.md (minutes)
@@ -175,10 +175,10 @@ surroundings: setup ## a tiny run in each of thirty surroundings: no home, other
 	$(BIN)/python tests/trials/surroundings.py
 
 processors: setup ## are runs, claims and checks the same under forced kernels? (ci on four processors, smoke on two more)
-	$(PY) dpregret.workflows.processors ci
+	$(PY) dpregret.workflows.run.processors ci
 
 schema: setup ## renew the JSON schema of configurations
-	$(PY) dpregret.workflows.schema > workflows/schemas/config.schema.json
+	$(PY) dpregret.workflows.plan.schema > workflows/schemas/config.schema.json
 
 unlock: setup ## remove the locks of a run that died elsewhere
 	$(SNAKEMAKE) --unlock

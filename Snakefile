@@ -7,7 +7,7 @@ from pathlib import Path
 
 try:
     from dpregret.core.errors import ConfigError
-    from dpregret.workflows import surroundings
+    from dpregret.workflows.plan import machine
     from dpregret.workflows.plan.read import MADE, load
     from dpregret.workflows.run.failed import forget_failed
     from dpregret.workflows.run.publish import publish, summary
@@ -15,11 +15,11 @@ except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
 try:
-    surroundings.check_addresses()
+    machine.check_addresses()
     PLAN = load(config)  # made in a process of its own: no learner is imported here
     if workflow.is_main_process and not any(Path(".snakemake/locks").glob("*")):
         # not beside a run that is at work: what that has made so far stays
-        surroundings.check_writable([PLAN.results, MADE])
+        machine.check_writable([PLAN.results, MADE])
         forget_failed(PLAN)
         publish(PLAN)
 except (ConfigError, OSError) as error:

@@ -2,7 +2,7 @@
 
 import sys
 
-from dpregret.workflows.advice_page import main
+from dpregret.workflows.advice.page import main
 
 if __name__ == "__main__":
     sys.exit(main())

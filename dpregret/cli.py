@@ -18,7 +18,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.workflows import known
+from dpregret.workflows.plan import paper_names
 
 GONE: Final = {"predict": "nothing is predicted any more; `dpregret run -n` lists the jobs of a run"}
 """Commands of earlier versions, and what to use instead."""
@@ -73,7 +73,7 @@ def targets() -> list[str]:
     """What can be asked for beside files: papers, and rules that make one thing."""
     rules = (path.read_text(encoding="utf-8") for path in (OWN / "workflows" / "rules").glob("*.smk"))
     found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
-    return sorted({"all", *found, *known.papers(), *known.short_names(known.papers()).values()})
+    return sorted({"all", *found, *paper_names.papers(), *paper_names.short_names(paper_names.papers()).values()})
 
 
 def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
@@ -87,7 +87,7 @@ def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
 
 def paper_words() -> list[str]:
     """Short names of the papers."""
-    return sorted(known.short_names(known.papers()).values())
+    return sorted(paper_names.short_names(paper_names.papers()).values())
 
 
 def processors() -> int:
@@ -103,7 +103,7 @@ def processors() -> int:
 Profile = Annotated[
     str,
     typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
-                 autocompletion=complete(known.profile_names)),
+                 autocompletion=complete(paper_names.profile_names)),
 ]  # fmt: skip
 Paper = Annotated[
     str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
@@ -158,7 +158,7 @@ def run(
             stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
     profile = seen_from(root, profile)
     try:
-        file = known.profile_path(profile)
+        file = paper_names.profile_path(profile)
     except ConfigError as error:
         stop(str(error))
     if not (root / file).is_file():
@@ -208,7 +208,7 @@ def show(paper: str, profile: str, further: list[str]) -> NoReturn:
     os.chdir(clone())
     run_folder = results_of(profile)
     reference = Path("results") / "reference" / run_folder.relative_to("results")
-    hand_over("paper_figs.show", [paper, "--results", str(run_folder), str(reference), *further])
+    hand_over("paper_figs.tables.show", [paper, "--results", str(run_folder), str(reference), *further])
 
 
 @app.command()
@@ -222,7 +222,7 @@ def report(
             "--profile",
             "-p",
             help="Of this profile (the newest of all where not given).",
-            autocompletion=complete(known.profile_names),
+            autocompletion=complete(paper_names.profile_names),
         ),
     ] = None,
     show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
@@ -236,7 +236,7 @@ def report(
     root = clone()
     results = root / "results"
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
-    papers = [name for name in known.papers() if name.startswith(paper)] if paper else ["", *known.papers()]
+    papers = [name for name in paper_names.papers() if name.startswith(paper)] if paper else ["", *paper_names.papers()]
     if not papers:
         stop(not_allowed("paper", paper, paper_words()))
     pages = [folder / name / "report.html" for folder in folders for name in papers]
@@ -292,8 +292,8 @@ def removed(name: str) -> None:
     app.command(name, hidden=True, context_settings={**FURTHER, "help_option_names": []})(command)
 
 
-handed("compare", "workflows.compare", "Compare two runs: folders, archives or addresses.", compared)
-handed("advise", "workflows.advice_page", "Advise which learner to use in a setting of yours.")
+handed("compare", "workflows.run.compare", "Compare two runs: folders, archives or addresses.", compared)
+handed("advise", "workflows.advice.page", "Advise which learner to use in a setting of yours.")
 handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
 handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)

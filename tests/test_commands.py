@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpregret.cli import app
-from dpregret.workflows.profiles import papers, short_names
+from dpregret.workflows.plan.profiles import papers, short_names
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
@@ -127,7 +127,7 @@ def ordered(words: list[str]) -> str:
     text = (ROOT / "dpregret/cli.py").read_text(encoding="utf-8")
     handed = re.search(rf'handed\("{words[0]}", "([\w.]+)"', text)
     return unknown_option(
-        words[1:], sources(f"dpregret.{handed[1]}") if handed else text + sources("dpregret.paper_figs.show")
+        words[1:], sources(f"dpregret.{handed[1]}") if handed else text + sources("dpregret.paper_figs.tables.show")
     )
 
 

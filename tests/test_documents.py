@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.claims import QUOTED
-from dpregret.paper_figs.claims_files import cited_claims, load_paper
-from dpregret.paper_figs.readme import update_page, update_table
+from dpregret.paper_figs.judge.claims import QUOTED
+from dpregret.paper_figs.judge.claims_files import cited_claims, load_paper
+from dpregret.paper_figs.report.readme import update_page, update_table
 from dpregret.workflows import boxes_page
-from dpregret.workflows.config import load_config
-from dpregret.workflows.profiles import papers
+from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.profiles import papers
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 import dpregret
-from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.reference import PAPER, check
+from dpregret.paper_figs.compare.reference import PAPER, check
+from dpregret.paper_figs.judge.claims_csv import read_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpregret",)

@@ -23,13 +23,13 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
-from dpregret.workflows.audits import one_pass
-from dpregret.workflows.audits.bandits import by_rule
-from dpregret.workflows.audits.erm import DIMENSION, SAMPLES, LinearRisk
-from dpregret.workflows.audits.experts import Table
-from dpregret.workflows.audits.neighbours import generators
-from dpregret.workflows.audits.online import LOSSES
-from dpregret.workflows.audits.settings import Special, load_settings
+from dpregret.workflows.audit import one_pass
+from dpregret.workflows.audit.bandits import by_rule
+from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk
+from dpregret.workflows.audit.experts import Table
+from dpregret.workflows.audit.neighbours import generators
+from dpregret.workflows.audit.online import LOSSES
+from dpregret.workflows.audit.settings import Special, load_settings
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings().learners

@@ -60,8 +60,8 @@ autoapi_keep_files = False
 autoapi_template_dir = str(SITE / "templates")
 PUBLIC = (
     "__init__", "audit", "advise", "verify", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
-    "paper_figs/show", "paper_figs/compare", "paper_figs/gate", "paper_figs/fits", "paper_figs/read_table",
-    "paper_figs/vocabulary",
+    "paper_figs/tables/show", "paper_figs/compare/compare", "paper_figs/compare/gate", "paper_figs/judge/fits", "paper_figs/text/read_table",
+    "paper_figs/judge/vocabulary",
 )  # fmt: skip
 """Modules of the reference; loops that numba compiles are left out."""
 public = {path for each in PUBLIC for path in PACKAGE.glob(f"{each}.py") if "kernels" not in path.name}

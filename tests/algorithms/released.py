@@ -39,7 +39,7 @@ from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.numerics.jacobi import symmetric
-from dpregret.workflows.audits.bandits import by_rule
+from dpregret.workflows.audit.bandits import by_rule
 from dpregret.workflows.run.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]

@@ -14,8 +14,8 @@ from dpregret.algorithms.erm.online_to_batch import OnlineToBatch
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy.audit import materialise
-from dpregret.workflows.audits.one_pass import DIMENSION as SLOPE_DIMENSION
-from dpregret.workflows.audits.one_pass import SAMPLES, LinearSample
+from dpregret.workflows.audit.one_pass import DIMENSION as SLOPE_DIMENSION
+from dpregret.workflows.audit.one_pass import SAMPLES, LinearSample
 from dpregret.workflows.run.seeds import generators
 
 

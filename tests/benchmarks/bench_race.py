@@ -79,6 +79,6 @@ class Race:
         )
 
     def note(self, table: str, **row: object) -> None:
-        """Leave a row for paper_figs/speed.py in the benchmark's JSON."""
+        """Leave a row for paper_figs/tables/speed.py in the benchmark's JSON."""
         kept = {name: float(value) if isinstance(value, np.floating) else value for name, value in row.items()}
         self.benchmark.extra_info.setdefault("rows", []).append({"table": table, **kept})

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from local_server import Handler, Place
 
-from dpregret.workflows import compare
-from dpregret.workflows.run import archive, sums
+from dpregret.workflows.run import archive, compare, sums
 from dpregret.workflows.run.origin import lock
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,9 +9,9 @@ import pytest
 
 from dpregret.algorithms.learner import play
 from dpregret.algorithms.play import rounds
-from dpregret.workflows.config import PROFILES, experiment_jobs, load_config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
+from dpregret.workflows.plan.config import PROFILES, experiment_jobs, load_config
 
 ROUNDS, RUNS = 20, 3
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpregret.algorithms.geometry.potential_kernels import _shrunk_powers
 from dpregret.numerics.elementary import exp, exponentials, log, power, softmax
-from dpregret.workflows.processors import environment
+from dpregret.workflows.run.processors import environment
 
 SPREAD = np.random.default_rng(3).uniform(-1.0, 1.0, 1001)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.drawing.plate import Plate
+from dpregret.paper_figs.figures.layout import Plate
 
 
 def only(monkeypatch: pytest.MonkeyPatch, form: str, but: str = "") -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.claims import Claim
-from dpregret.paper_figs.runs import check_columns
+from dpregret.paper_figs.judge.claims import Claim
+from dpregret.paper_figs.judge.runs import check_columns
 
 SAMPLES = tuple(2**k for k in range(8, 17))
 Law = Callable[[dict[str, object]], float]

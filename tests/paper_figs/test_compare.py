@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs import compare, show
-from dpregret.paper_figs.gate import SLACK
+from dpregret.paper_figs.compare.gate import SLACK
+from dpregret.paper_figs.compare import compare
+from dpregret.paper_figs.tables.write import show
 
 NAN = float("nan")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from planted import planted_paper, write_runs
 
-from dpregret.paper_figs.errata_page import write_errata_page
-from dpregret.paper_figs.tables import write_tables
+from dpregret.paper_figs.report.errata_page import write_errata_page
+from dpregret.paper_figs.tables.write import write_tables
 
 PAPER = "lou_cheung_2020"
 

@@ -12,15 +12,15 @@ from planted import write_runs
 from planted_experts import expert_sweep, lambda_grid
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.cells import EDGE, NotRun, collect_cells
-from dpregret.paper_figs.claims import Claim, ClaimsFile, FigureEntry
-from dpregret.paper_figs.claims_files import load_claims
-from dpregret.paper_figs.drawing import compare, sweep
-from dpregret.paper_figs.drawing.plate import Page, Plate
-from dpregret.paper_figs.optima import best_regularisation
-from dpregret.paper_figs.planted import make_claim
-from dpregret.paper_figs.tables import write_further_table, write_tables
-from dpregret.paper_figs.verdicts import judge
+from dpregret.paper_figs.figures import compare, sweep
+from dpregret.paper_figs.figures.layout import Page, Plate
+from dpregret.paper_figs.judge.best_regularisation import best_regularisation
+from dpregret.paper_figs.judge.cells import EDGE, NotRun, collect_cells
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
+from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.planted_laws import make_claim
+from dpregret.paper_figs.judge.verdicts import judge
+from dpregret.paper_figs.tables.write import write_further_table, write_tables
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))
@@ -153,7 +153,7 @@ def asi(repository: Path) -> ClaimsFile:
 
 
 def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Path, repository: Path) -> None:
-    from dpregret.paper_figs.runs import read_runs
+    from dpregret.paper_figs.judge.runs import read_runs
 
     runs = read_runs(expert_runs)
     private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")]
@@ -168,7 +168,7 @@ def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Pa
 
 
 def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Path, repository: Path) -> None:
-    from dpregret.paper_figs.runs import read_runs
+    from dpregret.paper_figs.judge.runs import read_runs
 
     runs = read_runs(expert_runs)
     private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["learner"] == "sparse-vector")]
@@ -183,7 +183,7 @@ def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Pat
 
 @pytest.mark.parametrize(("parameter", "lines"), [("horizon", 2), ("epsilon", 1)])
 def test_overhead_is_the_difference_run_by_run(expert_runs: Path, repository: Path, parameter: str, lines: int) -> None:
-    from dpregret.paper_figs.runs import read_runs
+    from dpregret.paper_figs.judge.runs import read_runs
 
     runs = read_runs(expert_runs)
     free = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")].assign(epsilon=np.inf)
@@ -200,7 +200,7 @@ def test_overhead_is_the_difference_run_by_run(expert_runs: Path, repository: Pa
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:
-    from dpregret.paper_figs.runs import read_runs
+    from dpregret.paper_figs.judge.runs import read_runs
 
     runs, claims = read_runs(expert_runs), load_claims(repository / "workflows/papers/asi_et_al_2023/claims.yaml")
     entries = {(entry.type, entry.experiment): entry for entry in claims.figures}

@@ -11,19 +11,19 @@ import pytest
 from few_forms import only
 
 from dpregret.core import parquet
-from dpregret.paper_figs import figures
-from dpregret.paper_figs.claims import FigureEntry
-from dpregret.paper_figs.claims_files import load_claims
-from dpregret.paper_figs.drawing import costs as cost_figures
-from dpregret.paper_figs.drawing import reuse
-from dpregret.paper_figs.drawing.looks import GREY, Look, Looks, hue_of
-from dpregret.paper_figs.drawing.plate import MOST, Page
-from dpregret.paper_figs.drawing.series import Series, curve, panels_of, rows_of, series_of
-from dpregret.paper_figs.drawing.words import interval, power_of_two, rate_math, tidy
-from dpregret.paper_figs.formats import read_csv
-from dpregret.paper_figs.rates import parse
-from dpregret.paper_figs.runs import read_runs
-from dpregret.workflows.names import display_names
+from dpregret.paper_figs.figures import costs as cost_figures
+from dpregret.paper_figs.figures import reuse
+from dpregret.paper_figs.figures import write as figures
+from dpregret.paper_figs.figures.layout import MOST, Page
+from dpregret.paper_figs.figures.markers import GREY, Look, Looks, hue_of
+from dpregret.paper_figs.figures.series import Series, curve, panels_of, rows_of, series_of
+from dpregret.paper_figs.figures.symbols import interval, power_of_two, rate_math, tidy
+from dpregret.paper_figs.judge.claims import FigureEntry
+from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.rates import parse
+from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.text.formats import read_csv
+from dpregret.workflows.plan.titles import display_names
 
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
 

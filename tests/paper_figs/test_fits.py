@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from dpregret.paper_figs import fits
+from dpregret.paper_figs.judge import fits
 
 HORIZONS = 2.0 ** np.arange(8, 16)
 

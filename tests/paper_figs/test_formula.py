@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpregret.paper_figs import formula, rates
+from dpregret.paper_figs.judge import rates
+from dpregret.paper_figs.text import formula
 
 MATHML = "{http://www.w3.org/1998/Math/MathML}"
 

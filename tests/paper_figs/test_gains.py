@@ -11,16 +11,16 @@ from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.core import parquet
-from dpregret.paper_figs.cells import collect_cells, coordinate
-from dpregret.paper_figs.claims import Claim, ClaimsFile
-from dpregret.paper_figs.drawing.exact import crossover
-from dpregret.paper_figs.drawing.gains import gain
-from dpregret.paper_figs.drawing.plate import Page
-from dpregret.paper_figs.gains import gains, ratio, write_gains
-from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.readme import verdict_table
-from dpregret.paper_figs.tails import landau
-from dpregret.paper_figs.verdicts import judge, rate_text
+from dpregret.paper_figs.figures.exact import crossover
+from dpregret.paper_figs.figures.gains import gain
+from dpregret.paper_figs.figures.layout import Page
+from dpregret.paper_figs.judge.cells import collect_cells, coordinate
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
+from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.judge.quantiles import landau
+from dpregret.paper_figs.judge.verdicts import judge, rate_text
+from dpregret.paper_figs.report.readme import verdict_table
+from dpregret.paper_figs.tables.gains import gains, ratio, write_gains
 
 WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)
 CONSTANTS = np.array([landau_of(int(window)) for window in WINDOWS])

@@ -15,9 +15,10 @@ from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.text import printable
-from dpregret.paper_figs import errata_page, formats
-from dpregret.paper_figs.neutral import from_plain, mathematics, plain, shielded, tex
+from dpregret.paper_figs.report import errata_page
 from dpregret.paper_figs.report.texts import read_captioned
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.escaping import from_plain, mathematics, plain, shielded, tex
 
 EVIL = [
     "=1+1", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", " =1", "'=1", "''=1", "＝1", "-1|cmd", "-1 [1, 2]+cmd", "=",

@@ -12,13 +12,14 @@ import pytest
 import yaml
 from rich.cells import cell_len
 
-from dpregret.paper_figs import formula, show
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims
-from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.printed import terminal, tex, text, web
-from dpregret.paper_figs.printed.filled import FilledTable, as_printed, fill
-from dpregret.paper_figs.printed.models import FILE, load_printed
-from dpregret.workflows.mentions import text_problems
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.tables.printed import terminal, tex, text, web
+from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
+from dpregret.paper_figs.tables.printed.models import FILE, load_printed
+from dpregret.paper_figs.tables.write import show
+from dpregret.paper_figs.text import formula
+from dpregret.workflows.plan.cross_references import text_problems
 
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
 

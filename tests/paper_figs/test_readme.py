@@ -7,10 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs import readme, show
-from dpregret.paper_figs.printed import text
-from dpregret.paper_figs.readme_findings import findings
-from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
+from dpregret.paper_figs.report import readme
+from dpregret.paper_figs.report.readme_findings import findings
+from dpregret.paper_figs.tables.printed import text
+from dpregret.paper_figs.tables.write import show
 
 TEXTS = """\
 title: A paper

@@ -17,14 +17,14 @@ from planted import planted_paper, write_runs
 from scipy import stats
 
 from dpregret.core import parquet
-from dpregret.paper_figs.claims_files import load_claims
 from dpregret.paper_figs.figures import write_figures
+from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.page import ReportError, Run, read_captioned, write_report
 from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.report.sections import short
-from dpregret.paper_figs.runs import read_runs
-from dpregret.paper_figs.tables import write_tables
+from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
 from dpregret.paper_figs.winners.write import write_winners
 

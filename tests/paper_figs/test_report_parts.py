@@ -6,14 +6,14 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from dpregret.paper_figs import formats
-from dpregret.paper_figs.claims_files import load_paper
-from dpregret.paper_figs.errata_page import section
-from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.report.errata_page import section
 from dpregret.paper_figs.report.headlines import headlines
 from dpregret.paper_figs.report.page import Run
 from dpregret.paper_figs.report.scripts import VENDOR, vendored
 from dpregret.paper_figs.report.sections import paper_view
+from dpregret.paper_figs.text import formats
 
 PAPER = "lou_cheung_2020"
 REFERENCE = Path("results") / "reference"

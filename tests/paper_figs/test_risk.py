@@ -11,17 +11,16 @@ from few_forms import only
 from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
-from dpregret.paper_figs.cells import collect_cells
-from dpregret.paper_figs.claims import FigureEntry
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_paper
-from dpregret.paper_figs.drawing import risk, sweep
-from dpregret.paper_figs.drawing.plate import Page
-from dpregret.paper_figs.drawing.series import Curve
-from dpregret.paper_figs.figures import write_figures
-from dpregret.paper_figs.readme import compact
-from dpregret.paper_figs.runs import RunsError, check_runs, read_runs
-from dpregret.paper_figs.tables import write_tables
-from dpregret.paper_figs.verdicts import judge, rate_text
+from dpregret.paper_figs.figures import risk, sweep, write_figures
+from dpregret.paper_figs.figures.layout import Page
+from dpregret.paper_figs.figures.series import Curve
+from dpregret.paper_figs.judge.cells import collect_cells
+from dpregret.paper_figs.judge.claims import FigureEntry
+from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims, load_paper
+from dpregret.paper_figs.judge.runs import RunsError, check_runs, read_runs
+from dpregret.paper_figs.judge.verdicts import judge, rate_text
+from dpregret.paper_figs.report.readme import compact
+from dpregret.paper_figs.tables.write import write_tables
 
 
 @pytest.fixture(scope="module")

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.cells import NotRun, collect_cells
-from dpregret.paper_figs.claims import Measure
-from dpregret.paper_figs.errata import measure
-from dpregret.paper_figs.gains import ratio
-from dpregret.paper_figs.optima import best_regularisation
-from dpregret.paper_figs.planted import Sweep, make_claim
+from dpregret.paper_figs.judge.best_regularisation import best_regularisation
+from dpregret.paper_figs.judge.cells import NotRun, collect_cells
+from dpregret.paper_figs.judge.claims import Measure
+from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.tables.errata import measure
+from dpregret.paper_figs.tables.gains import ratio
 
 OVERHEAD = make_claim(response="overhead", counterpart="ftal")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs import validation
+from dpregret.paper_figs.judge import validation
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.cells import collect_cells
-from dpregret.paper_figs.claims import ClaimsFile
-from dpregret.paper_figs.claims_files import ClaimsError
-from dpregret.paper_figs.fits import Estimate, mean_interval
-from dpregret.paper_figs.judge_slopes import decide
-from dpregret.paper_figs.planted import Sweep, make_claim
-from dpregret.paper_figs.verdicts import judge, judge_claims, rate_text
+from dpregret.paper_figs.judge.cells import collect_cells
+from dpregret.paper_figs.judge.claims import ClaimsFile
+from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.fits import Estimate, mean_interval
+from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.judge.slopes import decide
+from dpregret.paper_figs.judge.verdicts import judge, judge_claims, rate_text
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:

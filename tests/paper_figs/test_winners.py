@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.drawing.plate import Page
+from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.winners import cells as measuring
 from dpregret.paper_figs.winners import page
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts

@@ -26,14 +26,19 @@ import test_mentions as mentioned  # noqa: E402
 
 from dpregret.core.errors import ConfigError  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
-from dpregret.paper_figs import formats, gate, show  # noqa: E402
-from dpregret.paper_figs.runs import RunsError, read_runs  # noqa: E402
-from dpregret.workflows import compare  # noqa: E402
-from dpregret.workflows.audits.settings import load_settings  # noqa: E402
-from dpregret.workflows.config import check_options, load_config  # noqa: E402
-from dpregret.workflows.limits import given_limits  # noqa: E402
-from dpregret.workflows.mentions import text_problems  # noqa: E402
-from dpregret.workflows.run import archive, sums  # noqa: E402
+from dpregret.paper_figs.compare.compare import gate
+from dpregret.paper_figs.judge.runs import RunsError, read_runs  # noqa: E402
+from dpregret.paper_figs.tables.write import show  # noqa: E402
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.audit.settings import load_settings  # noqa: E402
+from dpregret.workflows.plan.config import check_options, load_config  # noqa: E402
+from dpregret.workflows.plan.cross_references import text_problems  # noqa: E402
+from dpregret.workflows.plan.limits import given_limits  # noqa: E402
+from dpregret.workflows.run import (  # noqa: E402
+    archive,
+    compare,
+    sums,
+)
 
 Door = Callable[[Path], tuple[int, str]]
 """Given an empty folder: exit code, and what was said."""

@@ -28,7 +28,7 @@ from doors import WORKS
 from fuzzing import TooLongError, bounded
 
 from dpregret.core.text import printable
-from dpregret.paper_figs import formats
+from dpregret.paper_figs.text import formats
 
 BUILD = Path(__file__).resolve().parents[2] / "build"
 LINES = 8  # of a refusal: one a mistake; the gate and a learner's log may say more

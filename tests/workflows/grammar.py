@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from oddities import ODD, Tree, entry, key, one, some
 
 from dpregret.algorithms.geometry import SETS
-from dpregret.paper_figs.claims import FigureType, Quantity
-from dpregret.paper_figs.labels import Parameter, Response
+from dpregret.paper_figs.judge.claims import FigureType, Quantity
+from dpregret.paper_figs.judge.labels import Parameter, Response
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.limits import Limits
+from dpregret.workflows.plan.limits import Limits
 
 WORD = one("a", "a b", "T^0.5", "what is claimed")
 HORIZON = mostly(st.sampled_from([[64, 128, 256, 512], "2^6..2^9", ["2^5..2^8"], [16, 33, 70, 100], ["2^7"]]), ODD)

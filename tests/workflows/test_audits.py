@@ -19,24 +19,24 @@ from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import parquet
-from dpregret.paper_figs.reference import AUDIT, keep
-from dpregret.workflows.audits.bandits import AuditedBandit, Numbers, around, directions_of
-from dpregret.workflows.audits.experts import AuditedExperts, chain, chain_epsilon, draw_chain
-from dpregret.workflows.audits.neighbours import Audited, generators, rows
-from dpregret.workflows.audits.online import AuditedOnline
-from dpregret.workflows.audits.plan import (
+from dpregret.paper_figs.compare.reference import AUDIT, keep
+from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
+from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
+from dpregret.workflows.audit.neighbours import Audited, generators, rows
+from dpregret.workflows.audit.online import AuditedOnline
+from dpregret.workflows.audit.own import chosen
+from dpregret.workflows.audit.own import main as own_audit
+from dpregret.workflows.audit.plan import (
     audits,
     broken,
     finding,
     findings,
 )
-from dpregret.workflows.audits.planted import CASES, RUNS, planted_rows
-from dpregret.workflows.audits.settings import load_settings
-from dpregret.workflows.audits.tables import Tables, faults, write_audit
-from dpregret.workflows.config import Config
+from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
+from dpregret.workflows.audit.settings import load_settings
+from dpregret.workflows.audit.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.own_audit import chosen
-from dpregret.workflows.own_audit import main as own_audit
+from dpregret.workflows.plan.config import Config
 
 SETTINGS = load_settings()
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.config import Config, Job, check_options, experiment_jobs, load_config
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.profiles import PROFILES, profile_path
-from dpregret.workflows.schema import file_schema
+from dpregret.workflows.plan.config import Config, Job, check_options, experiment_jobs, load_config
+from dpregret.workflows.plan.profiles import PROFILES, profile_path
+from dpregret.workflows.plan.schema import file_schema
 
 Write = Callable[[Any], Path]
 

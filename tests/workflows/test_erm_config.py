@@ -12,8 +12,8 @@ import pytest
 from plays import rows_of
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.config import load_config
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.config import load_config
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {

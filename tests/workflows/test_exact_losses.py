@@ -13,15 +13,15 @@ from scipy.stats import norm
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.paper_figs.claims_files import load_claims
-from dpregret.paper_figs.exact_losses import ExactLoss
-from dpregret.workflows.audits import exact_frank_wolfe as wolfe
-from dpregret.workflows.audits import exact_objective as objective
-from dpregret.workflows.audits import frank_wolfe_page
-from dpregret.workflows.audits.erm import AuditedRisk
-from dpregret.workflows.audits.exact_losses import exact_losses
+from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.exact_losses import ExactLoss
+from dpregret.workflows.audit import exact_frank_wolfe as wolfe
+from dpregret.workflows.audit import exact_objective as objective
+from dpregret.workflows.audit import frank_wolfe_page
+from dpregret.workflows.audit.erm import AuditedRisk
+from dpregret.workflows.audit.exact_losses import exact_losses
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.profiles import PAPERS, papers
+from dpregret.workflows.plan.profiles import PAPERS, papers
 
 DELTA = 1e-6
 

@@ -49,7 +49,7 @@ def fingerprints() -> dict[str, str]:
         "tables": fingerprint.page_files("tables", "lou_cheung_2020"),
         "page": fingerprint.page_files("html_report", "lou_cheung_2020", "talwar_2015"),
         "audit": fingerprint.audit_files(),
-        "expiry": fingerprint.module_files("dpregret.workflows.expiry", "expiry"),
+        "expiry": fingerprint.module_files("dpregret.workflows.audit.expiry", "expiry"),
     }
     return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
@@ -77,21 +77,21 @@ def fingerprints() -> dict[str, str]:
         ("datasets/fetch.py", {"cocop", "pocp", "data"}),
         ("workflows/scripts/play.py", set()),
         ("workflows/run/job.py", set()),
-        ("workflows/audits/settings.yaml", {"audit"}),
+        ("workflows/audit/settings.yaml", {"audit"}),
         ("dpregret/numerics/random.py", {"cocop", "pocp", "audit", "expiry"}),
-        ("workflows/expiry.py", {"expiry"}),
+        ("workflows/audit/expiry.py", {"expiry"}),
         ("workflows/families/fields.py", {"cocop", "pocp", "audit"}),
         ("workflows/scripts/tables.py", {"tables"}),
-        ("paper_figs/fits.py", {"tables", "page"}),
+        ("paper_figs/judge/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
         ("workflows/scripts/html_report.py", {"page"}),
         ("workflows/papers/talwar_2015/claims.yaml", {"page"}),
         ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
         ("workflows/papers/lou_cheung_2020/printed.yaml", {"tables", "page"}),
-        ("paper_figs/printed/templates/printed.css", {"tables", "page"}),
+        ("paper_figs/tables/printed/templates/printed.css", {"tables", "page"}),
         ("workflows/papers/lou_cheung_2020/experiments.yaml", set()),
-        ("workflows/config.py", set()),
-        ("workflows/checks.py", set()),
+        ("workflows/plan/config.py", set()),
+        ("workflows/plan/checks.py", set()),
     ],
 )
 def test_edit_changes_exactly_what_depends_on_the_file(

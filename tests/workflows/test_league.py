@@ -19,9 +19,9 @@ from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.streams import make_stream
-from dpregret.paper_figs.claims_files import load_claims
+from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
-from dpregret.workflows.profiles import PAPERS
+from dpregret.workflows.plan.profiles import PAPERS
 from dpregret.workflows.run.fingerprint import ROOT
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows import checks, limits
-from dpregret.workflows.config import load_config
-from dpregret.workflows.limits import Limits, given_limits
-from dpregret.workflows.profiles import PROFILES
+from dpregret.workflows.plan import checks, limits
+from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.limits import Limits, given_limits
+from dpregret.workflows.plan.profiles import PROFILES
 
 Write = Callable[[Any], Path]
 GROWTH = {

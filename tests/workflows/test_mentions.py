@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.claims_files import ClaimsError
-from dpregret.workflows.config import Config, load_config
-from dpregret.workflows.mentions import check_mentions, text_problems
-from dpregret.workflows.profiles import PAPERS, PROFILES, papers
+from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.workflows.plan.config import Config, load_config
+from dpregret.workflows.plan.cross_references import check_mentions, text_problems
+from dpregret.workflows.plan.profiles import PAPERS, PROFILES, papers
 
 FULL = load_config(PROFILES / "full.yaml", check=False)
 CLAIM = {

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dpregret.paper_figs.drawing.looks import GREY, Looks, hue_of
+from dpregret.paper_figs.figures.markers import GREY, Looks, hue_of
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.names import VARIANTS, display_names
-from dpregret.workflows.profiles import read_profile
+from dpregret.workflows.plan.profiles import read_profile
+from dpregret.workflows.plan.titles import VARIANTS, display_names
 
 
 def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:

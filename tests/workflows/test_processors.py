@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from plays import rows_of
 
-from dpregret.workflows import processors
-from dpregret.workflows.config import experiment_jobs, load_config
+from dpregret.workflows.plan.config import experiment_jobs, load_config
+from dpregret.workflows.run import processors
 
 PROFILE = """
 profile: bytes

@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.config import PROFILES, load_config
-from dpregret.workflows.grids import expand
-from dpregret.workflows.profiles import PAPERS, papers, short_names
-from dpregret.workflows.schema import file_schema
+from dpregret.workflows.plan.config import PROFILES, load_config
+from dpregret.workflows.plan.number_ranges import expand
+from dpregret.workflows.plan.profiles import PAPERS, papers, short_names
+from dpregret.workflows.plan.schema import file_schema
 
 Write = Callable[[Any], Path]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.workflows.audits.tracing import LEVEL, Code, risk_of, tracing_table
+from dpregret.workflows.audit.tracing import LEVEL, Code, risk_of, tracing_table
 
 
 def test_the_exact_minimum_is_traced_and_private_answers_are_not() -> None:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from checkout import HANGS
 
-from dpregret.paper_figs.lines import read_lines
+from dpregret.paper_figs.judge.claims_csv import read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES = 80
 AUDIT = """
-from dpregret.workflows.audits.plan import audits, findings, load_settings
-from dpregret.workflows.audits.neighbours import rows
+from dpregret.workflows.audit.plan import audits, findings, load_settings
+from dpregret.workflows.audit.neighbours import rows
 for learner, variant, audited in audits("online", 1, load_settings()):
     if learner == "noisy-descent":
         pairs = rows(audited, 2000).assign(family="online", learner=learner, variant=variant)

@@ -8,13 +8,14 @@ from typing import Final
 
 from markupsafe import Markup
 
-from dpregret.paper_figs import fits, formats, formula
-from dpregret.paper_figs.claims import Claim, ClaimsFile
-from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
-from dpregret.paper_figs.rates import law
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
+from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.judge.rates import law
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.report.names import Names, learner_name
-from dpregret.paper_figs.vocabulary import NOT_RUN
+from dpregret.paper_figs.text import formats, formula
 
 CHECK: Final = "check"
 KINDS: Final = {

@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs import fits
-from dpregret.paper_figs.claims import ClaimsFile
-from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.claims import ClaimsFile
+from dpregret.paper_figs.judge.labels import labels_of
+from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.report.names import NOBODY, Names, learner_name
-from dpregret.paper_figs.runs import OPTIONS
 
 SILENT: Final = " without noise"
 SERIES: Final = ("learner", "variant")

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dpregret.paper_figs import formats
-from dpregret.paper_figs.errata import QUANTITY_TEXT
-from dpregret.paper_figs.judgement import POWER
-from dpregret.paper_figs.labels import labels_of
-from dpregret.paper_figs.rates import law
+from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.labels import labels_of
+from dpregret.paper_figs.judge.rates import law
+from dpregret.paper_figs.judge.vocabulary import REPRODUCED, STEEPER, VIOLATED
 from dpregret.paper_figs.report.claim_views import ClaimView, response_words
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.sections import PaperView, records, short, slug
-from dpregret.paper_figs.vocabulary import REPRODUCED, STEEPER, VIOLATED
+from dpregret.paper_figs.tables.errata import QUANTITY_TEXT
+from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.write import TABLE
 
 MOST: Final = 10

@@ -15,13 +15,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from dpregret.core import parquet
-from dpregret.paper_figs import formula
-from dpregret.paper_figs.claims_files import load_paper
-from dpregret.paper_figs.errata_page import TEMPLATES, section
-from dpregret.paper_figs.formats import DASH, significant
-from dpregret.paper_figs.neutral import in_html
-from dpregret.paper_figs.printed.web import STYLE
+from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.judge.runs import crashes, read_runs
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
+from dpregret.paper_figs.report.errata_page import TEMPLATES, section
 from dpregret.paper_figs.report.explorer import READ, explorer
 from dpregret.paper_figs.report.headlines import headlines
 from dpregret.paper_figs.report.names import Names, learner_name
@@ -30,8 +28,10 @@ from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
 from dpregret.paper_figs.report.sections import PaperView, counted, paper_view, short, slug
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.report.winners import script_json, winners_view
-from dpregret.paper_figs.runs import crashes, read_runs
-from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
+from dpregret.paper_figs.tables.printed.web import STYLE
+from dpregret.paper_figs.text import formula
+from dpregret.paper_figs.text.escaping import in_html
+from dpregret.paper_figs.text.formats import DASH, significant
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {

@@ -14,17 +14,17 @@ from typing import Any, Final
 import pandas as pd
 from markupsafe import Markup
 
-from dpregret.paper_figs import formats
-from dpregret.paper_figs.claims import ClaimsFile
-from dpregret.paper_figs.errata import MEASURED
-from dpregret.paper_figs.errata_page import Section
-from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.printed.web import fragment_of
+from dpregret.paper_figs.judge.claims import ClaimsFile
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.vocabulary import ORDER
 from dpregret.paper_figs.report.claim_views import KINDS, ClaimView, Record, claim_view
+from dpregret.paper_figs.report.errata_page import Section
 from dpregret.paper_figs.report.names import Names
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
-from dpregret.paper_figs.tables import BOUND_LATEX, symbol_of
-from dpregret.paper_figs.vocabulary import ORDER
+from dpregret.paper_figs.tables.errata import MEASURED
+from dpregret.paper_figs.tables.printed.web import fragment_of
+from dpregret.paper_figs.tables.write import BOUND_LATEX, symbol_of
+from dpregret.paper_figs.text import formats
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 NARROW: Final = "one_column"

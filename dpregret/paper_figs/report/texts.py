@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpregret.paper_figs.neutral import from_plain
+from dpregret.paper_figs.text.escaping import from_plain
 
 
 @dataclass(frozen=True)

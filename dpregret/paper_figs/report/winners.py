@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from dpregret.paper_figs import formats
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.sections import embedded
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
+from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import VERDICTS
 from dpregret.paper_figs.winners.write import FOLDER, TABLE

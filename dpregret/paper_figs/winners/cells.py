@@ -22,8 +22,8 @@ import pandas as pd
 
 from dpregret.core import parquet
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs import formats
-from dpregret.paper_figs.runs import OPTIONS, ORACLES, RunsError
+from dpregret.paper_figs.judge.runs import OPTIONS, ORACLES, RunsError
+from dpregret.paper_figs.text import formats
 
 PROBLEM: Final = ("feedback", "stream", "set", "dimension", "options", "rounds")
 GUARANTEE: Final = ("window", "epsilon", "delta")

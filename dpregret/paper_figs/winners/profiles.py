@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.drawing import style
-from dpregret.paper_figs.drawing.plate import MOST, Page, Plate
+from dpregret.paper_figs.figures import style
+from dpregret.paper_figs.figures.layout import MOST, Page, Plate
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import LEVEL, holm
 

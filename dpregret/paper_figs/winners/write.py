@@ -8,10 +8,10 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.paper_figs import formats
-from dpregret.paper_figs.drawing import style
-from dpregret.paper_figs.drawing.plate import Page
-from dpregret.paper_figs.neutral import plain
+from dpregret.paper_figs.figures import style
+from dpregret.paper_figs.figures.layout import Page
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.winners.cells import CALLS, GUARANTEE, PROBLEM, Facts, Measured, measure, read_rows
 from dpregret.paper_figs.winners.laws import coverage
 from dpregret.paper_figs.winners.profiles import FEWEST, pairs, profile_figure, profiles, ratios

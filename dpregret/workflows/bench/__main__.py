@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.formats import markdown
+from dpregret.paper_figs.text.formats import markdown
 from dpregret.workflows.bench.verdicts import Verdict, judge
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
     from dpregret.datasets.bandit_streams import BanditStream
     from dpregret.datasets.base import Source
-    from dpregret.workflows.audits.neighbours import Audited
-    from dpregret.workflows.audits.settings import Special
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
 
 
 class BanditExperiment(ExperimentOnSets):
@@ -206,6 +206,6 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         seed: Sequence[int],
     ) -> Audited:
         """The unit disc; one observed number is replaced."""
-        from dpregret.workflows.audits.bandits import AuditedBandit
+        from dpregret.workflows.audit.bandits import AuditedBandit
 
         return AuditedBandit(learner_class, variant, epsilon, delta, special.rounds or 25, seed)

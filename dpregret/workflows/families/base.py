@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from dpregret.algorithms.learner import BaseLearner, Card
     from dpregret.datasets.base import Source
-    from dpregret.workflows.audits.neighbours import Audited
-    from dpregret.workflows.audits.settings import Special
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
 
 E = TypeVar("E", bound=Experiment)
 C = TypeVar("C")

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from dpregret.datasets.base import Source
     from dpregret.datasets.risk_base import RiskSource
     from dpregret.numerics.arrays import Array
-    from dpregret.workflows.audits.neighbours import Audited
-    from dpregret.workflows.audits.settings import Special
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
 
 LARGEST = 1000  # no dimension has more bits
 LARGEST_DIMENSION = 2**17  # points of all runs must fit into memory
@@ -289,8 +289,8 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
     ) -> Audited:
         """Twenty records, or 37 fresh ones; one turns."""
         from dpregret.algorithms.erm.base import OnePassLearner
-        from dpregret.workflows.audits.erm import AuditedRisk
-        from dpregret.workflows.audits.one_pass import AuditedPopulation
+        from dpregret.workflows.audit.erm import AuditedRisk
+        from dpregret.workflows.audit.one_pass import AuditedPopulation
 
         if issubclass(learner_class, OnePassLearner):
             return AuditedPopulation(learner_class, variant, epsilon, delta, seed)

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from dpregret.core.checks import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
-from dpregret.paper_figs.runs import OPTIONS
+from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.workflows.families.base import Advance, Draws, Family
 from dpregret.workflows.families.checks import told, untouched
 from dpregret.workflows.families.fields import Experiment, Losses, Mistake, Option, Sizes
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
     from dpregret.datasets.base import Source
     from dpregret.datasets.expert_streams import ExpertStream
-    from dpregret.workflows.audits.neighbours import Audited
-    from dpregret.workflows.audits.settings import Special
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
 
 
 class ExpertExperiment(Experiment):
@@ -207,7 +207,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         seed: Sequence[int],
     ) -> Audited:
         """Two experts; the losses of one round change sides."""
-        from dpregret.workflows.audits.experts import AuditedExperts
-        from dpregret.workflows.audits.settings import ROUNDS
+        from dpregret.workflows.audit.experts import AuditedExperts
+        from dpregret.workflows.audit.settings import ROUNDS
 
         return AuditedExperts(learner_class, variant, epsilon, delta, special.rounds or ROUNDS, seed)

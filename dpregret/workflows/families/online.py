@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dpregret.algorithms.privacy import NoisePlan
     from dpregret.datasets.base import Comparator, Source, Stream
     from dpregret.numerics.arrays import Array
-    from dpregret.workflows.audits.neighbours import Audited
-    from dpregret.workflows.audits.settings import Special
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
 
 FIRST_RECORDED = 16
 """Every power of two from here on is a checkpoint."""
@@ -209,8 +209,8 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         seed: Sequence[int],
     ) -> Audited:
         """Points on an interval; one loss turns."""
-        from dpregret.workflows.audits.online import SOME_WINDOWS, WINDOW, AuditedOnline
-        from dpregret.workflows.audits.settings import ROUNDS
+        from dpregret.workflows.audit.online import SOME_WINDOWS, WINDOW, AuditedOnline
+        from dpregret.workflows.audit.settings import ROUNDS
 
         windowed = learner_class.card.windowed
         rounds = special.rounds or (SOME_WINDOWS if windowed else ROUNDS)

@@ -15,9 +15,9 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.paper_figs.formats import read_csv
-from dpregret.paper_figs.lines import read_lines
-from dpregret.paper_figs.vocabulary import ORDER
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.vocabulary import ORDER
+from dpregret.paper_figs.text.formats import read_csv
 from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
 
 REFERENCE = Path(__file__).resolve().parents[3] / "results" / "reference" / "prefix_sums"

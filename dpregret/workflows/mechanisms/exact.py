@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.paper_figs import formats
+from dpregret.paper_figs.text import formats
 from dpregret.workflows.mechanisms import bandit_crossover, bound_map, crossing, expiry_curves, league
 
 TIMED = ("cpu",)

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, fault
-from dpregret.paper_figs.claims import ClaimsFile
-from dpregret.paper_figs.claims_files import located_paper
-from dpregret.workflows import config as configuration
-from dpregret.workflows import limits, mentions, names, profiles, winners
-from dpregret.workflows.config import Config
+from dpregret.paper_figs.judge.claims import ClaimsFile
+from dpregret.paper_figs.judge.claims_files import located_paper
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.plan import config as configuration
+from dpregret.workflows.plan import cross_references
+from dpregret.workflows.plan import limits, profiles, winners
+from dpregret.workflows.plan import titles
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, versions
 from dpregret.workflows.run import child, fingerprint, store
 
@@ -38,7 +40,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
             source, limits=limits.given_limits(options.get("limits")), read=read, say=say, known=known
         )
         papers = {paper: located_paper(profiles.PAPERS / paper)[0].claims for paper in config.papers}
-        mentions.check_mentions(config)
+        cross_references.check_mentions(config)
         return {"plan": _Maker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
         return {"plan": None, "problems": list(getattr(error, "problems", [str(error)]))}
@@ -112,7 +114,7 @@ class _Maker:
         self.parts: dict[str, dict[str, Any]] = {}
         self.everything: list[str] = []
         self.targets: dict[str, list[str]] = {}
-        self.words = short(names.display_names())
+        self.words = short(titles.display_names())
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
         """All of it, as JSON knows it."""
@@ -182,7 +184,7 @@ class _Maker:
             self.shown[f"{below}{each}"] = (folder, each)
 
     def _audit(self, audit: configuration.AuditSize) -> None:
-        plain, of, seed = fingerprint.module_files, "dpregret.workflows.audits", self.config.seed
+        plain, of, seed = fingerprint.module_files, "dpregret.workflows.audit", self.config.seed
         for family in FAMILIES:
             self._make(f"audit_family/{family}", ".parquet", fingerprint.audit_files(), (), seed, audit.runs)
         self._make("planted/all", ".parquet", plain(f"{of}.planted", "planted"), (), seed, audit.repeats)
@@ -245,7 +247,7 @@ class _Maker:
         wanted += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
         self._show(folder, "", wanted)
         simulations = (validation or configuration.ValidationSize()).simulations
-        files = fingerprint.module_files("dpregret.paper_figs.validation", "validation")
+        files = fingerprint.module_files("dpregret.paper_figs.judge.validation", "validation")
         folder = self._make("validation/all", "", files, (), simulations)
         if validation:
             self._show(folder, "validation/", [f"{name}.{form}" for name in VALIDATIONS for form in PAGES])
@@ -266,7 +268,7 @@ class _Maker:
         judged = [f"tables/{paper}" for paper in papers]
         gate = self._make("gate/all", ".txt", page("gate"), judged, [_sums(reference / paper) for paper in papers])
         self.shown["gate.txt"] = (gate, "")
-        files = fingerprint.module_files("dpregret.workflows.audits.tables", "audit_gate")
+        files = fingerprint.module_files("dpregret.workflows.audit.tables", "audit_gate")
         inputs = ("audit_tables/all", "exact_losses/all")
         gate = self._make("audit_gate/all", ".txt", files, inputs, _sums(reference / "audit"))
         self.shown["audit/gate.txt"] = (gate, "")

@@ -115,7 +115,7 @@ def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Pat
 
 def module_files(module: str, script: str) -> list[Path]:
     """A module of ours, all that it imports, and the script that calls it."""
-    own = {path for path in imported_files([module]) if path.parent != WORKFLOWS or path.stem in module}
+    own = {path for path in imported_files([module]) if path.parent != WORKFLOWS / "plan" or path.stem in module}
     return spread([*own, script_file(script)])
 
 
@@ -123,8 +123,8 @@ def audit_files() -> list[Path]:
     """All learners, the audit, and all that these import."""
     learners = ROOT / PACKAGE / "algorithms"
     modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
-    audit = module_files(f"{PACKAGE}.workflows.audits.plan", "audit_family")
-    return spread([learners, WORKFLOWS / "audits", WORKFLOWS / "families", *audit, *imported_files(modules)])
+    audit = module_files(f"{PACKAGE}.workflows.audit.plan", "audit_family")
+    return spread([learners, WORKFLOWS / "audit", WORKFLOWS / "families", *audit, *imported_files(modules)])
 
 
 def data_files() -> list[Path]:

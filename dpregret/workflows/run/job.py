@@ -15,11 +15,11 @@ from dpregret.core import parquet
 from dpregret.core.checks import LearnerFault
 from dpregret.core.parquet import Stamp
 from dpregret.core.text import printable
-from dpregret.paper_figs.runs import RunsError, empty_row
-from dpregret.workflows.config import Config
+from dpregret.paper_figs.judge.runs import RunsError, empty_row
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
 from dpregret.workflows.run import child, fingerprint, store
 from dpregret.workflows.run.failed import FAILED

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dpregret.core.parquet import StampError
 from dpregret.core.text import printable
-from dpregret.paper_figs.runs import RunsError
+from dpregret.paper_figs.judge.runs import RunsError
 
 
 class _Printable(logging.Formatter):

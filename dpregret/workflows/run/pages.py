@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpregret.paper_figs.report.page import Run, write_report
-from dpregret.workflows.config import Config
-from dpregret.workflows.names import display_names
+from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.profiles import PROFILES
 from dpregret.workflows.plan.read import key_in
-from dpregret.workflows.profiles import PROFILES
+from dpregret.workflows.plan.titles import display_names
 from dpregret.workflows.run.script import PAPERS, Script
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from dpregret.core.parquet import Stamp
-from dpregret.workflows.config import Config
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run.fingerprint import WORKFLOWS
 from dpregret.workflows.run.job import check_code

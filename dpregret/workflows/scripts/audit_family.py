@@ -1,7 +1,7 @@
 """Audit all private learners of one family."""
 
 from dpregret.core import parquet
-from dpregret.workflows.audits.plan import family_rows
+from dpregret.workflows.audit.plan import family_rows
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

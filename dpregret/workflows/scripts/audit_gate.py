@@ -3,10 +3,10 @@
 import logging
 from pathlib import Path
 
-from dpregret.paper_figs.findings import INCOMPARABLE, MOVED, GateError, report
-from dpregret.paper_figs.read_table import DamageError
-from dpregret.paper_figs.reference import AUDIT, check
-from dpregret.workflows.audits.tables import Tables, faults
+from dpregret.paper_figs.compare.gate_report import INCOMPARABLE, MOVED, GateError, report
+from dpregret.paper_figs.compare.reference import AUDIT, check
+from dpregret.paper_figs.text.read_table import DamageError
+from dpregret.workflows.audit.tables import Tables, faults
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

@@ -1,6 +1,6 @@
 """Write the tables of the audit."""
 
-from dpregret.workflows.audits.tables import write_audit
+from dpregret.workflows.audit.tables import write_audit
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

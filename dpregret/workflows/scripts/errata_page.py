@@ -1,6 +1,6 @@
 """Write the errata of all papers on one page."""
 
-from dpregret.paper_figs.errata_page import write_errata_page
+from dpregret.paper_figs.report.errata_page import write_errata_page
 from dpregret.workflows.run.script import PAPERS, running
 
 with running(snakemake) as script:

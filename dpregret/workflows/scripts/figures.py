@@ -2,8 +2,8 @@
 
 import gc
 
-from dpregret.paper_figs.figures import write_figures
-from dpregret.workflows.names import display_names
+from dpregret.paper_figs.figures.write import write_figures
+from dpregret.workflows.plan.titles import display_names
 from dpregret.workflows.run.script import PAPERS, running
 
 with running(snakemake) as script:

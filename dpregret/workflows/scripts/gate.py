@@ -5,7 +5,7 @@ import io
 import logging
 from pathlib import Path
 
-from dpregret.paper_figs.gate import main as compare
+from dpregret.paper_figs.compare.gate import main as compare
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

@@ -1,7 +1,7 @@
 """Does the audit see mistakes that were made on purpose?"""
 
 from dpregret.core import parquet
-from dpregret.workflows.audits.planted import planted_rows
+from dpregret.workflows.audit.planted import planted_rows
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

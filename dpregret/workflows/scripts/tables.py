@@ -1,9 +1,9 @@
 """Judge the claims of one paper and write its tables."""
 
-from dpregret.paper_figs.claims_files import load_claims
-from dpregret.paper_figs.exact_losses import ExactLoss
-from dpregret.paper_figs.gains import write_gains
-from dpregret.paper_figs.tables import write_further_table, write_tables
+from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.exact_losses import ExactLoss
+from dpregret.paper_figs.tables.gains import write_gains
+from dpregret.paper_figs.tables.write import write_further_table, write_tables
 from dpregret.workflows.run.script import PAPERS, running
 
 with running(snakemake) as script:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from dpregret.paper_figs.winners.cells import read_refutations
 from dpregret.paper_figs.winners.write import write_winners
-from dpregret.workflows.names import display_names
+from dpregret.workflows.plan.titles import display_names
+from dpregret.workflows.plan.winners import facts
 from dpregret.workflows.run.script import running
-from dpregret.workflows.winners import facts
 
 with running(snakemake) as script:
     config = script.config

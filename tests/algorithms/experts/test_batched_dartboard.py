@@ -16,7 +16,7 @@ from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, Tuni
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, decision_price
 from dpregret.algorithms.privacy import Budget
-from dpregret.workflows.audits.switching import table_epsilon
+from dpregret.workflows.audit.switching import table_epsilon
 
 Transcript = tuple[tuple[int, ...], tuple[bool, ...]]
 

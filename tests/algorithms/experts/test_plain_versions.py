@@ -15,7 +15,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.hedge import hedge_losses
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
-from dpregret.workflows.audits.switching import Restless, law
+from dpregret.workflows.audit.switching import Restless, law
 
 RUNS = 20_000
 

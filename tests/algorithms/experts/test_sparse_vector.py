@@ -14,7 +14,7 @@ from tiny_streams import constant, generators, varying
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
-from dpregret.workflows.audits.switching import ROUNDS, Events, Restless, law, worst_epsilon
+from dpregret.workflows.audit.switching import ROUNDS, Events, Restless, law, worst_epsilon
 
 
 def plan(epsilon: float = 4.0) -> Restless:

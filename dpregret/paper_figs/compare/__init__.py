@@ -1,0 +1,1 @@
+"""Two runs beside each other, and the gate against the committed reference."""

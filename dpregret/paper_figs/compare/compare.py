@@ -1,0 +1,126 @@
+"""Compare two runs: which verdicts and exponents moved, and which moved beyond their intervals."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpregret.core.errors import one_line
+from dpregret.core.text import printable
+from dpregret.paper_figs.compare.gate import SLACK
+from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
+from dpregret.paper_figs.judge.fits import Estimate
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.read_table import DamageError
+
+BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
+    "exponent moved beyond its interval", "verdict", "only in A", "only in B", "another measurement", "nothing",
+)  # fmt: skip
+
+
+class CompareError(ValueError):
+    """Two folders that cannot be compared; the message is one line."""
+
+
+def read_folder(folder: Path) -> pd.DataFrame:
+    """All lines below a folder of results, or of one paper, with the column `paper`; CompareError, DamageError."""
+    files = [folder / "claims.csv"] if (folder / "claims.csv").exists() else sorted(folder.glob("*/claims.csv"))
+    if not files:
+        raise CompareError(f"{folder}: no claims.csv here, nor one folder below; name the results of a run")
+    frames = [
+        read_lines(file.parent, needed=(*SAME, *FITTED)).assign(paper=file.resolve().parent.name) for file in files
+    ]
+    found = pd.concat(frames, ignore_index=True)
+    return found.loc[found["verdict"] != NOT_RUN]
+
+
+def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """One row per claim that differs, sorted by gravity; papers that only one side has are left out.
+
+    An exponent moved beyond its interval when the change is larger than the interval of a difference of two
+    independent fits, sqrt(h_A^2 + h_B^2) with the half widths h of the two 95 % intervals. Runs with common random
+    numbers agree better than that; another grid of cells (`cells`: other) may move what is no exact power. Claims
+    that measure something else on the two sides are named and not compared. Claims that were not run do not count.
+    """
+    papers = set(first["paper"]) & set(second["paper"])
+    sides = [frame.loc[frame["paper"].isin(papers)] for frame in (first, second)]
+    both = sides[0].merge(sides[1], on=["paper", "claim"], how="outer", suffixes=("_a", "_b"), indicator="side")
+    change = both["fitted_b"] - both["fitted_a"]
+    half_a, half_b = ((both[f"fitted_high_{side}"] - both[f"fitted_low_{side}"]) / 2 for side in ("a", "b"))
+    beyond = change.abs() > np.sqrt(half_a**2 + half_b**2) + SLACK
+    other = np.zeros(len(both), dtype=bool)
+    for column in SAME:
+        other |= (both[f"{column}_a"] != both[f"{column}_b"]).to_numpy()
+    sides_differ = both["side"] == "left_only", both["side"] == "right_only"
+    verdict = both["verdict_a"] != both["verdict_b"]
+    what = np.select([*sides_differ, other, beyond, verdict], [ONLY_A, ONLY_B, OTHER, BEYOND, VERDICT], default=NOTHING)
+    found = pd.DataFrame({
+        "paper": both["paper"], "claim": both["claim"],
+        "verdict of A": both["verdict_a"].fillna(formats.DASH), "verdict of B": both["verdict_b"].fillna(formats.DASH),
+        "exponent of A": _fitted(both, "a"), "exponent of B": _fitted(both, "b"),
+        "change": [formats.number(value, 3) for value in change],
+        "cells": np.where(both["cells_used_a"] == both["cells_used_b"], "same", "other"),
+        "what": pd.Categorical(what, [BEYOND, VERDICT, OTHER, ONLY_A, ONLY_B, NOTHING], ordered=True),
+    })  # fmt: skip
+    moved = found.loc[found["what"] != NOTHING].sort_values(["what", "paper", "claim"], ignore_index=True)
+    return moved.astype({"what": "str"})
+
+
+def summary(first: pd.DataFrame, second: pd.DataFrame, moved: pd.DataFrame) -> str:
+    """What was found, in a sentence."""
+    common = set(first[["paper", "claim"]].itertuples(index=False, name=None))
+    common &= set(second[["paper", "claim"]].itertuples(index=False, name=None))
+    if not common:
+        return "the two folders have no claim in common"
+    counts = moved["what"].value_counts()
+    verdicts = int(
+        (moved["verdict of A"] != moved["verdict of B"]).to_numpy()[moved["what"].isin([BEYOND, VERDICT])].sum()
+    )
+    text = f"{len(common)} claims in common: {counts.get(BEYOND, 0)} exponents moved beyond their intervals, "
+    text += f"{verdicts} verdicts changed"
+    further = [f"{counts[name]} {name}" for name in (OTHER, ONLY_A, ONLY_B) if name in counts]
+    return text + (f"; {', '.join(further)}" if further else "")
+
+
+def _fitted(both: pd.DataFrame, side: str) -> list[str]:
+    columns = both[[f"fitted_{side}", f"fitted_low_{side}", f"fitted_high_{side}"]].to_numpy(dtype=float)
+    return [formats.with_interval(Estimate(*each), 3) if np.isfinite(each[0]) else formats.DASH for each in columns]
+
+
+def main(
+    arguments: Sequence[str] | None = None,
+    read: Callable[[str], pd.DataFrame] = lambda place: read_folder(Path(place)),
+    where: str = "a folder of results, such as results/reference, or that of one paper",
+) -> int:
+    """Print what differs; exit code 2 when the two cannot be compared.
+
+    read: the lines of what stands at a place, which `where` describes. The command that reads archives and addresses
+    too is `workflows/run/compare.py`.
+    """
+    parser = argparse.ArgumentParser(prog="dpregret compare", description=__doc__)
+    parser.add_argument("a", help=where)
+    parser.add_argument("b", help="the other one")
+    parser.add_argument("--csv", type=Path, help="write the table there too")
+    options = parser.parse_args(arguments)
+    try:
+        first, second = read(options.a), read(options.b)
+        moved = compare(first, second)
+        if options.csv is not None:
+            formats.write_csv(moved, options.csv)
+    except (CompareError, DamageError, OSError) as fault:
+        print(f"compare: {one_line(fault)}", file=sys.stderr)
+        return 2
+    if len(moved):
+        print(formats.terminal(moved, printable(f"A: {options.a}   B: {options.b}")))
+    print(summary(first, second, moved))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

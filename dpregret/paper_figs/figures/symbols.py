@@ -1,0 +1,167 @@
+"""The words of figures: mathematics as mathematics, numbers as people write them, and the setting of a figure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs.judge.labels import Parameter, Response
+from dpregret.paper_figs.judge.rates import Rate
+
+SYMBOLS: Final = {
+    "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",
+    "eps": r"\varepsilon", "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "k": "k", "mu": r"\mu",
+    "(ln 1/beta)": r"(\ln 1/\beta)", "G": "G", "(log2 k)": r"(\log_2 k)", "Gamma": r"\Gamma", "lambda": r"\lambda",
+}  # fmt: skip
+AXES: Final[Mapping[Parameter, str]] = {
+    "horizon": "horizon $T$ (rounds)", "samples": "records $n$", "dimension": "dimension $d$",
+    "experts": "number of experts $d$", "window": "window $W$", "landau": "Landau's constant $G_W$ of the window",
+    "width": "Gaussian width $G$ of the set", "epsilon": r"privacy budget $\varepsilon$",
+    "mu": r"Gaussian-DP parameter $\mu_{\mathrm{GDP}}$", "best_loss": "loss $L^*$ of the best expert",
+    "length": "rounds $k$ that tell the experts apart", "convexity": r"strong convexity $\mu$",
+    "beta": r"$\ln(1/\beta)$ of the quantile at $1-\beta$", "corners": "number of corners $k$",
+    "curvature": r"curvature $\Gamma$", "smoothness": r"smoothness $\lambda$",
+}  # fmt: skip
+COORDINATES: Final[Mapping[Parameter, str]] = {
+    "window": r"window: $\log_2 W + 1$", "experts": r"$\log_2$ of the number of experts $d$",
+    "corners": r"$\log_2$ of the number of corners $k$",
+}  # fmt: skip
+"""Where the axis of a fit is not the parameter itself."""
+RESPONSES: Final[Mapping[Response, str]] = {
+    "regret": "total regret", "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
+    "noise": "mean norm of the noise", "excess": "excess risk", "optimum": r"best $\lambda$",
+    "calls": "calls of oracles",
+}  # fmt: skip
+SPOKEN: Final[Mapping[Response, str]] = {
+    "regret": "regret", "overhead": "the cost of privacy", "log_slope": r"regret per $\ln T$", "noise": "noise",
+    "excess": "excess risk", "optimum": r"the best $\lambda$", "calls": "calls of oracles",
+}  # fmt: skip
+_MATH: Final = (
+    (r"\bl1\b", r"$\ell_1$"), (r"\bl_q\b", r"$\ell_q$"), (r"\bL\*", "$L^*$"), (r"\blambda\b", r"$\lambda$"),
+    (r"\beta\b", r"$\eta$"), (r"\balpha\b", r"$\alpha$"), (r"\bK-arm\b", "$K$-arm"), (r"\bfor T\b", "for $T$"),
+)  # fmt: skip
+SHORT: Final = 64
+
+
+def tidy(text: str) -> str:
+    """A name for a figure: a dollar sign is one, and what is mathematics is set as such."""
+    text = text.replace("\\", "/").replace("$", r"\$")
+    for pattern, math_text in _MATH:
+        text = re.sub(pattern, lambda _, found=math_text: found, text)  # type: ignore[misc]
+    return text
+
+
+def axis_label(parameter: Parameter, response: Response, fitted: bool = False) -> str:
+    """What stands at the axis of a swept parameter; the dimension of a batch problem is p."""
+    if parameter == "dimension" and response == "excess":
+        return "dimension $p$"
+    return COORDINATES.get(parameter, AXES[parameter]) if fitted else AXES[parameter]
+
+
+def power_of_two(value: float) -> str:
+    """2^14 as mathematics, small powers and other numbers as numbers."""
+    if value <= 0:
+        return f"{value:g}"
+    exponent = math.log2(value)
+    if abs(exponent - round(exponent)) > 1e-9:
+        return plain_number(value)
+    return f"{value:g}" if 1 <= value < SHORT else f"$2^{{{round(exponent)}}}$"
+
+
+def plain_number(value: float) -> str:
+    """A number of at most four characters, or a power of ten as mathematics."""
+    if value == 0 or 1e-3 <= abs(value) < 1e4 - 0.5:
+        return f"{value:g}" if abs(value) >= 1e3 else f"{value:.3g}"
+    exponent = math.floor(math.log10(abs(value)) + 1e-9)
+    factor = value / 10.0**exponent
+    first = "" if abs(factor - 1) < 1e-9 else f"{factor:.2g}\\times "
+    return f"${first}10^{{{exponent}}}$"
+
+
+def count(value: float) -> str:
+    """A size: a power of two from 64 on as such."""
+    if math.isinf(value):
+        return r"$\infty$"
+    return power_of_two(value) if value >= SHORT else plain_number(value)
+
+
+def share(value: float) -> str:
+    """A factor with two or three digits."""
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def rounded(value: float) -> str:
+    """A measured place with two or three digits."""
+    return f"{value:.0f}" if 10 <= value < 1000 else plain_number(float(f"{value:.2g}"))
+
+
+def power_text(power: float) -> str:
+    """1/2, 3/4, -1: a power as people write it."""
+    near = Fraction(power).limit_denominator(12)
+    if abs(float(near) - power) > 1e-6:
+        return f"{power:g}"
+    return str(near)
+
+
+def rate_math(rate: Rate) -> str:
+    """A rate as mathematics, without dollar signs."""
+    symbol = SYMBOLS.get(rate.symbol, rate.symbol)
+    if rate.power == 1 and not rate.log_power and not rate.nodes:
+        return symbol.strip("()")
+    factors = []
+    if rate.power:
+        factors.append(symbol if rate.power == 1 else f"{symbol}^{{{power_text(rate.power)}}}")
+    if rate.log_power:
+        log = r"\ln" if rate.log == "ln" else r"\log_2"
+        raised = "" if rate.log_power == 1 else f"^{{{power_text(rate.log_power)}}}"
+        argument = symbol if rate.log_argument == "parameter" else f"({_argument(rate.log_argument)})"
+        factors.append(rf"{log}{raised}\,{argument}")
+    if rate.nodes:
+        factors.append("A_W")
+    return r"\,".join(factors) or "1"
+
+
+def _argument(text: str) -> str:
+    return text.replace("delta", r"\delta").replace("beta", r"\beta")
+
+
+def interval(value: float, low: float, high: float) -> str:
+    """`0.51 [0.50, 0.52]`, with a third digit where the interval is narrow."""
+    digits = 3 if high - low < 0.02 else 2
+    shown = [f"{round(each, digits) + 0.0:.{digits}f}" for each in (value, low, high)]
+    return f"{shown[0]} [{shown[1]}, {shown[2]}]".replace("-", "\N{MINUS SIGN}")
+
+
+def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = ()) -> str:
+    """What all rows of a figure share: set, losses, sizes and budget; columns in `but` are told by the figure."""
+    left = set(but)
+    parts = []
+    for column, key in (("stream", "stream"), ("set", "set")):
+        found = sorted({str(value) for value in rows[column].unique()} - {""}) if column in rows else []
+        if len(found) == 1 and column not in left:
+            parts.append(tidy(names.get(f"{key}:{found[0]}", found[0])))
+    excess = "iterations" in rows and rows["iterations"].notna().any()
+    private = rows.loc[np.isfinite(rows["epsilon"])] if "epsilon" in rows else rows
+    columns = (
+        ("dimension", "p" if excess else "d", rows), ("horizon", "n" if excess else "T", rows),
+        ("window", "W", private), ("epsilon", r"\varepsilon", private), ("delta", r"\delta", private),
+        ("strong_convexity", r"\mu", rows),
+    )  # fmt: skip
+    for column, symbol, own in columns:
+        values = sorted({float(value) for value in own[column].dropna().unique()}) if column in own else []
+        if len(values) == 1 and values[0] > 0 and column not in left:
+            parts.append(f"${symbol} =$ {count(values[0])}")
+    return f"Setting: {', '.join(parts)}." if parts else ""
+
+
+def run_count(rows: pd.DataFrame) -> str:
+    """`mean of 32 runs`, or the range where learners have different numbers."""
+    counts = sorted(set(rows.groupby(["learner", "variant"])["run"].nunique()))
+    shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"Mean of {shown} runs"

@@ -1,0 +1,1 @@
+"""From the rows of runs to cells, fits and verdicts."""

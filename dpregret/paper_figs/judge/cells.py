@@ -1,0 +1,397 @@
+"""From the tidy rows to the cells of one sweep: which rows, paired how, and which cells may be fitted.
+
+The saturation rule of the whole product is declared here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from fnmatch import fnmatch
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge.best_regularisation import best_regularisation
+from dpregret.paper_figs.judge.claims import Asymptotic, Claim, Counterpart
+from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.grouping import NDArrayInt, group_means, numbered
+from dpregret.paper_figs.judge.quantiles import landau, mean_root, quantiles
+from dpregret.paper_figs.judge.rates import Rate
+from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
+
+SATURATED_SHARE: Final = 0.5
+"""A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
+SATURATED_DISPLACEMENT: Final = 1.0
+"""... or when the noise displaces the minimiser by more than this many radii of the set."""
+
+USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
+EDGE: Final = "at the edge"
+"""Mark of a cell whose best regularisation lies at an end of the tried ones."""
+SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
+VALUE_COLUMN: Final = {
+    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
+    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
+    "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds",
+    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
+}  # fmt: skip
+LENGTHS: Final = ("horizon", "samples")
+"""Parameters that say how long a run is."""
+COUPLED: Final = {
+    "horizon": ("horizon",), "samples": ("horizon",), "width": ("set", "dimension"), "mu": ("epsilon",),
+}  # fmt: skip
+"""Settings that change along with a swept parameter by its nature."""
+
+
+class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
+    """The rows that a claim needs are not there; the message says which."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One sweep. Cells are sorted by `values`; `responses` has shape (runs, cells), the rest (cells,).
+
+    `values` are those of the swept parameter; `regrets` mean total regrets (or excess risks); `checkpoints` T or n;
+    `status` is one of used, saturated, pre-asymptotic, capped, at the edge, failed; `needed` is the T or n from which a
+    cell would be usable, by our rules.
+    """
+
+    values: Array
+    responses: Array
+    bounds: Array
+    regrets: Array
+    checkpoints: Array
+    dimensions: Array
+    deltas: Array
+    status: tuple[str, ...]
+    needed: Array
+    tight: bool
+
+    @property
+    def used(self) -> NDArrayBool:
+        """Mask of the cells that enter fits."""
+        return np.array([state == USED for state in self.status], dtype=np.bool_)
+
+    def fitted(self) -> Cells:
+        """The cells that enter fits, alone."""
+        used = self.used
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        arrays = {name: value[..., used] for name, value in kept.items() if isinstance(value, np.ndarray)}
+        return Cells(**{**kept, **arrays, "status": (USED,) * int(used.sum())})
+
+
+NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+
+
+def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
+    """Cells of `claim` from the tidy `frame`; raises NotRun when rows are missing, ClaimsError when they are
+    ambiguous (the experiment varies a setting that the claim neither sweeps nor fixes)."""
+    return _optimum_cells(frame, claim) if claim.response == "optimum" else pivot(swept_rows(frame, claim), claim)
+
+
+def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """The rows behind the cells, with their `response`; raises as `collect_cells`."""
+    series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
+    rows = _end_rows(series, claim.parameter)
+    column = VALUE_COLUMN[claim.parameter]
+    if claim.parameter != "beta" and (column not in rows.columns or rows[column].isna().any()):
+        raise NotRun(f"the rows of {claim.learner}.{claim.variant} in {claim.experiment} have no {column}")
+    _refuse_ambiguity(rows, claim)
+    if claim.response == "log_slope":
+        rows = _join_start(rows, series if claim.parameter != "horizon" else rows, claim)
+    rows["response"] = _response(rows, frame, claim)
+    if claim.response == "calls" or (claim.response == "noise" and claim.bound == "explicit"):
+        most = rows.get("most_calls", np.nan) * rows["checkpoint"]
+        rows["bound"] = most if claim.response == "calls" else rows.get("noise_floor", np.nan)
+    return quantiles(rows) if claim.parameter == "beta" else rows
+
+
+def select_rows(
+    frame: pd.DataFrame, learner: str, variant: str, experiment: str, stream: str,
+    where: dict[str, str | float] | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Rows of one learner in one experiment on one stream; raises NotRun naming what is absent."""
+    rows = frame
+    wanted = {"experiment": experiment, "learner": learner, "variant": variant, "stream": stream, **(where or {})}
+    for column, value in wanted.items():
+        before = rows
+        if column not in rows.columns:
+            raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
+        exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
+        kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
+        rows = _kept(rows, np.asarray(kept))
+        if rows.empty:
+            shown = value if isinstance(value, str) else f"{value:g}"
+            if broken := crashes(before):
+                raise NotRun(broken[0])
+            raise NotRun(f"no rows with {column} = {shown} for {learner}.{variant} in {experiment}")
+    return rows
+
+
+def _kept(rows: pd.DataFrame, mask: NDArrayBool) -> pd.DataFrame:
+    """Rows of a mask, without a copy where they are neighbours: as rows of one learner are in a sorted frame."""
+    places = np.flatnonzero(mask)
+    if len(places) and places[-1] - places[0] + 1 == len(places):
+        return rows.iloc[places[0] : places[-1] + 1]
+    return rows.take(places)
+
+
+def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
+    """One cell a value of the parameter: the regularisation of smallest mean regret, over all variants of the pattern.
+
+    The minimum is that of a parabola in log(regularisation) through the best variant and its neighbours. Responses are
+    jackknife pseudo-values, one a run, whose mean is the estimate: intervals then follow as for any response.
+    """
+    learned = frame.loc[(frame["learner"] == claim.learner) & (frame["experiment"] == claim.experiment)]
+    names = [name for name in sorted(set(learned["variant"])) if fnmatch(name, claim.variant)]
+    if not names:
+        raise NotRun(f"no variants {claim.variant} of {claim.learner} in {claim.experiment}")
+    rows = pd.concat(
+        [select_rows(learned, claim.learner, name, claim.experiment, claim.stream, claim.where) for name in names]
+    )
+    rows = _end_rows(rows, claim.parameter)
+    _refuse_ambiguity(rows, claim)
+    if "regularisation" not in rows.columns or rows["regularisation"].isna().any():
+        raise NotRun(f"the rows of {claim.learner} in {claim.experiment} tell no regularisation")
+    groups = rows.groupby(VALUE_COLUMN[claim.parameter], sort=True)
+    found = [best_regularisation(cell) for _, cell in groups]
+    length = len(found)
+    ends = groups[["checkpoint", "dimension", "delta"]].mean()
+    return Cells(
+        values=ends.index.to_numpy(dtype=float),
+        responses=np.stack([samples for samples, _ in found], axis=1),
+        bounds=np.full(length, np.nan),
+        regrets=np.full(length, np.nan),
+        checkpoints=ends["checkpoint"].to_numpy(dtype=float),
+        dimensions=ends["dimension"].to_numpy(dtype=float),
+        deltas=ends["delta"].to_numpy(dtype=float),
+        status=tuple(USED if inside else EDGE for _, inside in found),
+        needed=ends["checkpoint"].to_numpy(dtype=float),
+        tight=bool(rows["tight"].all()),
+    )
+
+
+def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
+    """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
+    if parameter == "best_loss":
+        series = series.loc[series["best_loss"] > 0]  # zero has no logarithm
+    if parameter in ("epsilon", "mu"):
+        series = series.loc[np.isfinite(series["epsilon"])]
+    horizons, checkpoints = series["horizon"].to_numpy(), series["checkpoint"].to_numpy()
+    kept = checkpoints == horizons
+    if parameter in LENGTHS:
+        kept = np.where(series["anytime"], horizons == horizons.max(), kept)
+    return _kept(series, kept)
+
+
+def _settings(rows: pd.DataFrame) -> list[str]:
+    """The settings that the rows tell of."""
+    return [column for column in SETTINGS if column in rows.columns]
+
+
+def _refuse_ambiguity(rows: pd.DataFrame, claim: Claim) -> None:
+    swept = {VALUE_COLUMN[claim.parameter], *COUPLED.get(claim.parameter, ()), *claim.varies}
+    if claim.parameter == "horizon" and not rows["anytime"].all():
+        swept.add("window")  # a tree over the whole run has W = T
+    for column in (*_settings(rows), "horizon"):
+        if column in swept:
+            continue
+        found = sorted(rows[column].dropna().unique())
+        if len(found) > 1:
+            listed = ", ".join(str(value) for value in found[:6])
+            raise ClaimsError(
+                f"claim {claim.id!r}: experiment {claim.experiment} holds several values of {column} ({listed}); "
+                f"fix one with where: {{{column}: ...}}"
+            )
+
+
+def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.DataFrame:
+    """Add regret and displacement at T / 8 to every row at T that has them."""
+    keys = ["run", *_settings(rows)]
+    start = series[[*keys, "horizon", "checkpoint", "regret", "displacement"]].copy()
+    start["checkpoint"] *= SLOPE_SPAN
+    if claim.parameter == "horizon":
+        keys = [key for key in keys if key != "window"]
+        start = start.drop(columns=["horizon", "window"])
+    else:
+        keys = [*keys, "horizon"]
+    joined = rows.merge(start, on=[*keys, "checkpoint"], suffixes=("", "_start"), validate="one_to_one")
+    if joined.empty:
+        raise NotRun(f"no checkpoint at T / {SLOPE_SPAN} for {claim.learner}.{claim.variant} in {claim.experiment}")
+    return joined
+
+
+def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
+    if claim.response == "noise":
+        return rows["noise_norm"].to_numpy(dtype=float)
+    if claim.response == "calls":
+        return np.asarray(rows.filter(ORACLES).sum(axis=1) * rows["checkpoint"], dtype=np.float64)
+    regret = rows["regret"].to_numpy(dtype=float)
+    if claim.counterpart is not None:
+        regret = regret - _counterpart_regret(rows, frame, claim, claim.counterpart)
+    if claim.response != "log_slope":
+        return regret
+    start = rows["regret_start"].to_numpy(dtype=float)
+    if claim.counterpart is not None:
+        early = rows.assign(checkpoint=rows["checkpoint"] // SLOPE_SPAN, regret=start)
+        start = start - _counterpart_regret(early, frame, claim, claim.counterpart)
+    return np.asarray((regret - start) / np.log(SLOPE_SPAN), dtype=np.float64)
+
+
+def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, counterpart: Counterpart) -> Array:
+    """Regret of the non-private counterpart on the same losses: same experiment, stream, set, dimension and run."""
+    where = {key: value for key, value in claim.where.items() if key in ("set", "dimension")} | counterpart.where
+    found = select_rows(frame, counterpart.learner, counterpart.variant, claim.experiment, claim.stream, where)
+    found = found.sort_values("horizon", kind="stable")
+    keys = [key for key in _settings(rows) if key not in ("window", "epsilon", "delta")]
+    keys = ["run", *keys, "checkpoint"]
+    if not found["anytime"].all():
+        keys = [*keys, "horizon"]
+    table = found.drop_duplicates(keys, keep="last")[[*keys, "regret"]].rename(columns={"regret": "counterpart"})
+    joined = rows[keys].merge(table, on=keys, how="left", validate="many_to_one")["counterpart"]
+    if joined.isna().any():
+        raise NotRun(f"the counterpart {counterpart.learner}.{counterpart.variant} lacks rows in {claim.experiment}")
+    return joined.to_numpy(dtype=float)
+
+
+def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
+    """Cells of swept rows; raises as `collect_cells`."""
+    column = VALUE_COLUMN[claim.parameter]
+    cell, firsts = numbered(rows, [column, *COUPLED.get(claim.parameter, ())])  # sets may be of equal width
+    run, _ = numbered(rows, ["run"])
+    cells = len(firsts)
+    if np.bincount(run * cells + cell).max() > 1:
+        raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
+    failed = np.bincount(cell, weights=rows["status"].to_numpy() != "ok") > 0
+    table = np.full((run.max() + 1, cells), np.nan)
+    table[run, cell] = rows["response"]
+    table = table[~np.isnan(table[:, ~failed]).any(axis=1)]  # runs present in every sound cell
+    if len(table) < 2:
+        raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
+    means = _means(rows, cell)
+    marks = [_status(dict(zip(means, mean, strict=True)), claim) for mean in zip(*means.values(), strict=True)]
+    return Cells(
+        values=rows[column].to_numpy(dtype=float)[firsts],
+        responses=table,
+        bounds=means["bound"],
+        regrets=means["regret"],
+        checkpoints=means["checkpoint"],
+        dimensions=means["dimension"],
+        deltas=means["delta"],
+        status=tuple(FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)),
+        needed=np.array([rounds for _, rounds in marks]),
+        tight=bool(rows["tight"].all()),
+    )
+
+
+def _means(rows: pd.DataFrame, cell: NDArrayInt) -> dict[str, Array]:
+    """Means over the runs of each cell of what decides its mark, each (cells,); of `capped` the largest."""
+    averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
+    late = "displacement_start" in rows.columns
+    means = group_means(rows, [*averaged, *(["displacement_start"] if late else [])], cell)
+    if not late:
+        means["displacement_start"] = means["displacement"]
+    capped = "capped" in rows.columns
+    means["capped"] = rows["capped"].groupby(cell).max().to_numpy() if capped else np.zeros(len(means["regret"]))
+    return means
+
+
+def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
+    """Mark of a cell with these means, and the rounds it would take.
+
+    A log slope must start late enough and unsaturated, at T / 8.
+    Saturation does not disqualify a cell for a claim of linear regret (it is the claim), for an explicit or a lower
+    bound, nor for the size of the noise itself, which no set can cap.
+    """
+    rounds, start_displacement = mean["checkpoint"], mean["displacement_start"]
+    span = SLOPE_SPAN if claim.response == "log_slope" else 1
+    early = span * asymptotic_rounds(claim.asymptotic_from, mean["window"], mean["displacement"] * rounds)
+    by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
+    by_regret = 0.0
+    if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
+        excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
+        by_regret = rounds * excess ** (1 / _decay(claim))
+    exempt = claim.type in ("linear", "below") or claim.response in ("noise", "calls") or claim.side == "lower"
+    needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
+    if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
+        return SATURATED, float(needed)
+    if rounds < early or mean["window"] < claim.asymptotic_from.smallest_window:
+        return EARLY, float(needed)
+    cut = mean["capped"] > 0 and not (claim.asymptotic_from.capped or claim.type == "below")
+    return (CAPPED if cut else USED), float(needed)
+
+
+def _decay(claim: Claim) -> float:
+    """Power of 1/T, or 1/n, by which the response falls beside the trivial one, if the claim is right."""
+    if claim.parameter not in LENGTHS or claim.rate is None:
+        return 1.0
+    trivial = 0.0 if claim.response == "excess" else 1.0
+    return max(trivial - claim.rate.power, 0.1)
+
+
+def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
+    """First round that counts as asymptotic; `noise_time` = displacement * T in rounds."""
+    return max(float(rule.rounds), rule.windows * window, rule.noise_times * noise_time)
+
+
+def coordinate(claim: Claim, values: Array) -> Array:
+    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W, ln ln(1/beta) or ln mu."""
+    variable = np.log(values) if claim.parameter == "beta" else values
+    if claim.parameter == "landau":
+        variable = landau(values)
+    if claim.parameter in ("window", "experts", "corners"):
+        variable = np.log2(values) + (claim.parameter == "window")
+    return np.asarray(np.log(variable), dtype=np.float64)
+
+
+def direction(claim: Claim) -> int:
+    """+1 where the theorem speaks of large values of the parameter, -1 for eps and both mu (which go to 0).
+
+    An upper bound is violated when response / bound grows towards that side, whether the bound itself grows (regret
+    in T) or falls (excess risk in n); a lower bound when it falls, hence the other sign.
+    """
+    towards = -1 if claim.parameter in ("epsilon", "mu", "convexity") else 1
+    return towards if claim.side == "upper" else -towards
+
+
+def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
+    """Logarithm of what the claimed rate has besides the power of the parameter, one number a cell.
+
+    For a log slope over T the law is differenced like the response: (law(T) - law(T / 8)) / ln 8, so that
+    regret ~ ln T predicts a constant.
+    """
+    if claim.bound == "explicit":
+        return np.asarray(np.log(cells.bounds) - rate.power * coordinate(claim, cells.values))
+    if rate.nodes:
+        return np.asarray(np.log(mean_root(cells.values)), dtype=np.float64)
+    if rate.log_power == 0 and (claim.response != "log_slope" or claim.parameter != "horizon"):
+        return np.zeros_like(cells.values)
+    if claim.parameter == "dimension" and rate.log_argument == "parameter":
+        return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
+    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta"):
+        return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
+    powers = rate.power * np.log(cells.values)
+    if claim.response != "log_slope":
+        return np.asarray(np.log(_law(cells.values, rate, cells.deltas)) - powers, dtype=np.float64)
+    law = _law(cells.values, rate, cells.deltas)
+    before = _law(cells.values / SLOPE_SPAN, rate, cells.deltas)
+    return np.asarray(np.log((law - before) / np.log(SLOPE_SPAN)) - powers, dtype=np.float64)
+
+
+def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
+    argument = horizons / deltas if rate.log_argument == "T/delta" else horizons
+    return np.asarray(horizons**rate.power * np.log(argument) ** rate.log_power, dtype=np.float64)
+
+
+def _argument(rate: Rate, cells: Cells) -> Array:
+    """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    if rate.log_argument == "n/delta":
+        return cells.checkpoints / cells.deltas
+    return {
+        "2np": 2 * cells.checkpoints * cells.dimensions,
+        "2p": 2 * cells.dimensions,
+        "p/4": cells.dimensions / 4,
+        "d/beta": cells.dimensions * cells.values,
+    }[rate.log_argument]

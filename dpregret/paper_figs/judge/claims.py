@@ -1,0 +1,392 @@
+"""The claims of a paper, its tables, figures and errata as data: the models of the YAML files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
+
+from dpregret.paper_figs.judge.labels import Parameter, Response, labels_of
+from dpregret.paper_figs.judge.rates import LogArgument, Rate, parse
+from dpregret.paper_figs.text.escaping import Formula, tex
+
+DEFAULT_TOLERANCE = 0.1
+
+ClaimType = Literal["exponent", "linear", "below", "private"]
+Quantity = Literal[
+    "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
+]
+FigureType = Literal[
+    "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
+    "bounds", "winners", "tuning", "overhead", "gain", "drift", "league", "ages", "map", "crossing", "crossover",
+]  # fmt: skip
+EXACT = {
+    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
+    "crossover": ("crossover",),
+}  # fmt: skip
+"""Figures of exact tables, with the tables that they draw."""
+WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
+"""Figures of files other than runs."""
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
+"""Figures against a swept parameter."""
+QUOTED = "quoted"
+"""The learner of a table row that is quoted from elsewhere and not run."""
+ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
+ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
+
+
+class Strict(BaseModel):
+    """Base of every model here: unknown keys are refused, values are frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _fixed(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError("must be a number or a word")
+    return value
+
+
+def _split_learner(data: Any, default: str | None = None) -> Any:
+    """`learner: name.variant` as two keys."""
+    if not isinstance(data, dict) or "variant" in data or not isinstance(data.get("learner"), str):
+        return data
+    learner, _, variant = data["learner"].partition(".")
+    if not variant and default is None:
+        raise ValueError(f"a learner is written name.variant, such as ftal.plain, not {learner!r}")
+    return {**data, "learner": learner, "variant": variant or default}
+
+
+Where = dict[str, Annotated[str | float, BeforeValidator(_fixed)]]
+RateText = Annotated[Rate, PlainValidator(parse), PlainSerializer(str)]
+
+
+class Counterpart(Strict):
+    """The non-private learner whose regret on the same losses is subtracted; `where` may say epsilon: .inf.
+
+    Written `ftal`, `lloo-ftal.practical`, or as a mapping with `learner` and `where`.
+    """
+
+    learner: str
+    variant: str = "plain"
+    where: Where = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        return _split_learner({"learner": data} if isinstance(data, str) else data, "plain")
+
+
+class Asymptotic(Strict):
+    """A cell is pre-asymptotic when its T (or n) is below the largest of three numbers of rounds (or records).
+
+    `rounds`; `windows` times W; `noise_times` times t0, the time until which the noise is larger than the
+    set (t0 = displacement * T). Cells with W below `smallest_window` are pre-asymptotic too. Cells whose number of
+    iterations was cut are not fitted either, unless `capped` lets them in.
+    """
+
+    rounds: int = 0
+    windows: float = 0.0
+    noise_times: float = 0.0
+    smallest_window: int = 0
+    capped: bool = False
+
+
+class Claim(Strict):
+    """One testable sentence of a paper. See docs/method.md for the meaning of each key; `says` is the statement.
+
+    `exact` names an exact privacy loss (`workflows/audit/exact_losses.py`) that decides a claim of type private where
+    it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
+    experiment; such a line is a consistency check and no finding.
+    """
+
+    id: str
+    source: str
+    statement: str = Field(alias="says")
+    origin: Literal["paper", "derived", "baseline"] = "paper"
+    check: str = ""
+    type: ClaimType = "exponent"
+    scope: Literal["worst-case", "instance"] = "worst-case"
+    side: Literal["upper", "lower"] = "upper"
+    learner: str
+    variant: str
+    experiment: str
+    stream: str
+    where: Where = Field(default_factory=dict)
+    varies: tuple[str, ...] = ()
+    accounting: Literal["exact", "upper"] = "exact"
+    exact: str = ""
+    parameter: Parameter
+    response: Response = "regret"
+    counterpart: Counterpart | None = None
+    rate: RateText | None = None
+    bound: Literal["rate", "explicit"] = "rate"
+    tol: float = Field(default=DEFAULT_TOLERANCE, gt=0)
+    tol_reason: str = ""
+    asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
+    errata: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Literal["claim", "check"]:
+        """What the line is: a claim could have come out otherwise; bounds held in every cell are checks."""
+        return "check" if self.check or self.type == "below" else "claim"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if isinstance(data, dict) and isinstance(data.get("from"), int):
+            data = {**data, "from": {"rounds": data["from"]}}
+        return _split_learner(data)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Claim:
+        if self.tol != DEFAULT_TOLERANCE and not self.tol_reason:
+            raise ValueError(f"tol differs from {DEFAULT_TOLERANCE}: give tol_reason")
+        if self.type == "exponent" and self.rate is None:
+            raise ValueError("type exponent needs rate")
+        if self.type != "exponent" and self.rate is not None:
+            raise ValueError(f"type {self.type} takes no rate")
+        linear = (("horizon", "regret"), ("samples", "excess"))
+        if self.type == "linear" and (self.parameter, self.response) not in linear:
+            raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
+        bounded = ("noise",) if self.side == "lower" else ("regret", "calls", "excess")
+        if self.type == "below" and (self.bound != "explicit" or self.response not in bounded):
+            raise ValueError(
+                "type below needs bound explicit and response regret, calls or excess; with side lower, response noise"
+            )
+        if self.exact and self.type != "private":
+            raise ValueError(f"type {self.type} takes no exact")
+        if self.response == "overhead" and self.counterpart is None:
+            raise ValueError("response overhead needs counterpart")
+        if self.response not in ("overhead", "log_slope") and self.counterpart is not None:
+            raise ValueError(f"response {self.response} takes no counterpart")
+        if self.parameter in (ONLINE_ONLY if self.response == "excess" else ERM_ONLY):
+            raise ValueError(f"response {self.response} cannot be swept over {self.parameter}")
+        constant = self.rate is not None and self.rate.power == self.rate.log_power == 0
+        if constant and self.response == "log_slope" and self.parameter == "horizon":
+            raise ValueError("a constant rate has no log slope over T: use response regret or overhead")
+        if self.rate is not None:
+            self._check_rate(self.rate)
+        return self
+
+    def _check_rate(self, rate: Rate) -> None:
+        symbol = labels_of(self.response).symbols[self.parameter]
+        if rate.symbol not in ("", symbol):
+            raise ValueError(
+                f"rate {str(rate)!r} is in {rate.symbol}, where parameter {self.parameter} sweeps {symbol}"
+            )
+        allowed: dict[str, tuple[LogArgument, ...]] = {
+            "horizon": ("parameter", "T/delta"),
+            "samples": ("parameter", "n/delta", "2np"),
+            "dimension": ("parameter", "2np", "2p", "p/4"),
+            "beta": ("parameter", "d/beta"),
+        }
+        if rate.log_power and self.parameter not in allowed:
+            raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
+        if rate.log_argument not in allowed.get(self.parameter, ("parameter",)):
+            raise ValueError(f"parameter {self.parameter} has no logarithm of {rate.log_argument}")
+        if rate.nodes and self.parameter != "window":
+            raise ValueError("A_W is a factor of parameter window only")
+        log = "log2" if self.parameter == "dimension" and rate.log_argument == "parameter" else "ln"
+        if rate.log_power and rate.log != log:
+            raise ValueError(f"the logarithm in rate {str(rate)!r} must be {log}")
+
+
+class Reference(Strict):
+    """Where a table row takes its regret, operations and delivered epsilon from."""
+
+    experiment: str
+    stream: str
+    where: Where = Field(default_factory=dict)
+
+
+class TableRow(Strict):
+    """One row of the comparison table: what is claimed in words; numbers come from runs and claims.
+
+    `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
+    the lower bounds of this work and of earlier work.
+    """
+
+    id: str
+    label: str
+    group: str
+    learner: str
+    variant: str
+    privacy: str
+    neighbouring: str
+    knows: str = ""
+    window: str = "-"
+    operation: str
+    bound_text: str
+    bound_latex: Formula
+    previous: str = ""
+    lower: str = ""
+    previous_lower: str = ""
+    exponents: dict[Parameter, str] = Field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    reference: Reference | None = None
+    errata: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "bound_latex" not in data and "bound_text" in data:
+            data = {**data, "bound_latex": tex(data["bound_text"])}
+        return _split_learner(data)
+
+    def claim_ids(self) -> tuple[str, ...]:
+        """All claims of the row, those with an exponent column first."""
+        return tuple(dict.fromkeys((*self.exponents.values(), *self.also)))
+
+
+class Table(Strict):
+    """A comparison table: caption, default reference setting and rows."""
+
+    caption: str
+    reference: Reference
+    rows: tuple[TableRow, ...] = Field(min_length=1)
+
+
+class FigureEntry(Strict):
+    """One figure: its type and the experiment that it draws; see docs/method.md for the types.
+
+    `parameter` is the swept variable of types exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
+    claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
+    `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the
+    learner.variant that is drawn without noise too, `scaled` the power of the parameter that all is divided by (type
+    sweep).
+    """
+
+    type: FigureType
+    experiment: str = ""
+    parameter: Parameter | None = None
+    responses: tuple[Response, ...] = ("log_slope", "excess")
+    crossing: tuple[str, str] | None = None
+    where: dict[str, float] = Field(default_factory=dict)
+    counterpart: str | None = Field(default=None, pattern=r"^[^.]+\..+$")
+    scaled: float = 0.0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> FigureEntry:
+        if (self.type in WITHOUT_EXPERIMENT) != (not self.experiment):
+            raise ValueError(f"figures of all types but {' and '.join(WITHOUT_EXPERIMENT)} take an experiment")
+        if (self.type in WITH_PARAMETER) != (self.parameter is not None):
+            raise ValueError(f"figures of types {', '.join(WITH_PARAMETER)}, and no others, take a parameter")
+        if (self.crossing or self.where or self.counterpart or self.scaled) and self.type != "sweep":
+            raise ValueError("crossing, where, counterpart and scaled exist for type sweep only")
+        return self
+
+    @property
+    def name(self) -> str:
+        """Stem of the figure's files."""
+        names = {"costs": "oracle_costs", "expiry": "loss_by_age", **dict(zip(EXACT, EXACT, strict=True))}
+        names[self.experiment] = self.type
+        return names.get(self.type, f"{self.type}_{self.experiment}".replace("-", "_"))
+
+
+class Gain(Strict):
+    """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
+
+    `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
+    in a claim; a row per stream and value of `parameter`.
+    """
+
+    learner: str
+    over: str
+    variants: tuple[str, ...] = Field(min_length=1)
+    experiment: str
+    parameter: Parameter
+    response: Response = "regret"
+    where: Where = Field(default_factory=dict)
+    varies: tuple[str, ...] = ()
+    counterpart: Counterpart | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or "over" in data or not isinstance(data.get("learner"), str):
+            return data
+        learner, _, over = data["learner"].partition(".")
+        return {**data, "learner": learner, "over": over}
+
+
+class ClaimsFile(Strict):
+    """A claims file: the paper, its claims, the rows of its tables (table 1, table 2, ...), and its figures.
+
+    `problem`: online learning (regret against T) or empirical risk minimisation (excess risk against n); it decides
+    the words of tables, and the response of claims that name none. `cite` is the paper's short name, `about` what it
+    is about in a few sentences, `glossary` its symbols with their meaning.
+    `chapter`: no paper but a chapter of ours, whose claims are not counted among those of papers. `exact`: tables that
+    are computed and not measured, each with its caption. `gains`: what a further table sets side by side.
+    """
+
+    paper: str
+    title: str
+    cite: str = ""
+    about: str = ""
+    glossary: dict[str, str] = Field(default_factory=dict)
+    chapter: bool = False
+    problem: Literal["online", "erm"] = "online"
+    exact: dict[str, str] = Field(default_factory=dict)
+    gains: tuple[Gain, ...] = ()
+    claims: tuple[Claim, ...] = Field(min_length=1)
+    tables: tuple[Table, ...] = Field(min_length=1)
+    figures: tuple[FigureEntry, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_response(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or data.get("problem") != "erm" or not isinstance(data.get("claims"), list):
+            return data
+        claims = [{"response": "excess", **claim} if isinstance(claim, dict) else claim for claim in data["claims"]]
+        return {**data, "claims": claims}
+
+    @property
+    def rows(self) -> tuple[TableRow, ...]:
+        """The rows of all tables."""
+        return tuple(row for table in self.tables for row in table.rows)
+
+    @property
+    def response(self) -> Response:
+        """What the learners of this paper are charged with in total."""
+        return "excess" if self.problem == "erm" else "regret"
+
+
+class Measure(Strict):
+    """How an erratum's effect is computed: `quantity` of `variant`, and of `against`, in one experiment."""
+
+    learner: str
+    variant: str
+    against: str
+    quantity: Quantity
+    stream: str = "norm-kink"
+    where: Where = Field(default_factory=dict)
+    asymptotic_from: Asymptotic = Field(default=Asymptotic(rounds=256), alias="from")
+
+
+class Erratum(Strict):
+    """A mistake in a paper: place, printed, right, why; where its effect is measured, or why it is not."""
+
+    id: str
+    place: str
+    printed: str
+    right: str
+    why: str
+    experiment: str | None
+    reason: str = ""
+    measure: Measure | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Erratum:
+        if (self.experiment is None) != (self.measure is None):
+            raise ValueError("experiment and measure go together")
+        if self.experiment is None and not self.reason:
+            raise ValueError("an erratum without experiment needs reason")
+        return self
+
+
+class ErrataFile(Strict):
+    """An errata file."""
+
+    paper: str
+    errata: tuple[Erratum, ...]

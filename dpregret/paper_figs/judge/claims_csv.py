@@ -1,0 +1,62 @@
+"""The lines of a claims file with their verdicts, as files: claims.csv, and checks.csv beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+
+FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
+"""Kind of line -> the file that holds the lines of this kind, and no others."""
+SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
+"""What a line measures."""
+FITTED: Final = ("fitted", "fitted_low", "fitted_high", "cells_used")
+INTERVALS: Final = ("fitted", "log_aware", "normalised", "log_level")
+LARGEST: Final = 100.0
+"""No exponent, and no logarithm of a level, is larger."""
+NUMBERS: Final = (
+    "tolerance", "resolution", "resolution_log", "end_low", "end_high", "largest_run", "per_octave", "delta_aic",
+    "runs",
+    *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high")),
+)  # fmt: skip
+FORMS: Final = {
+    kind: Form(
+        needed=("claim", "verdict"), key=("claim",),
+        numbers=NUMBERS, words={"verdict": frozenset(words)}, intervals=INTERVALS, largest=LARGEST,
+    )
+    for kind, words in (("claim", CLAIMS), ("check", CHECKS))
+}  # fmt: skip
+"""Kind of line -> what its file has to look like; tables of older runs lack some columns."""
+
+
+def write_lines(judged: pd.DataFrame, out: Path) -> None:
+    """Write claims and checks into `out`; checks say `why` they could not have come out otherwise."""
+    for kind, name in FILES.items():
+        rows = judged.loc[judged["kind"] == kind].drop(columns=["kind"])
+        formats.write_csv(rows if kind == "check" else rows.drop(columns=["why"]), out / name)
+
+
+def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> pd.DataFrame:
+    """All lines in a folder of results, those that are claims first, with the column `kind`.
+
+    `text` leaves every cell as it is written; `needed` are further columns that must be there.
+    A folder without checks has none; without claims FileNotFoundError.
+    Raises DamageError, in one line, for a file that cannot be trusted.
+    """
+    frames = [
+        read_table(folder / name, replace(FORMS[kind], needed=(*FORMS[kind].needed, *needed)), text).assign(kind=kind)
+        for kind, name in FILES.items()
+        if kind == "claim" or (folder / name).exists()
+    ]
+    found = pd.concat([frame for frame in frames if len(frame)] or frames[:1], ignore_index=True)
+    if found["claim"].duplicated().any():
+        name = found.loc[found["claim"].duplicated(), "claim"].iloc[0]
+        raise DamageError(f"{folder}: {name!r} is both a claim and a check")
+    return found.fillna({"why": ""}) if "why" in found else found

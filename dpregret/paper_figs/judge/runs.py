@@ -1,0 +1,182 @@
+"""Tidy results of a paper: read every Parquet file of its runs, check them, and give one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from pandas.api import types
+
+from dpregret.core import parquet
+from dpregret.paper_figs.judge.value_ranges import first_fault
+
+TEXT, FLAG, INTEGER, SIZE, NUMBER = "text", "flag", "integer", "size", "number"
+
+COLUMNS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("paper", "experiment", "learner", "variant", "stream", "set"), TEXT),
+    "tight": FLAG,
+    "horizon": INTEGER,
+    "anytime": FLAG,
+    "dimension": SIZE,
+    **dict.fromkeys(("window", "run", "checkpoint"), INTEGER),
+    **dict.fromkeys(("epsilon", "delta", "regret", "trivial_regret", "bound", "displacement", "noise_norm"), NUMBER),
+    **dict.fromkeys(("comparator_gap", "violation", "noise_scale", "delivered_epsilon", "mu_gdp"), NUMBER),
+    "noise_distribution": TEXT,
+    **dict.fromkeys(("status", "config_hash", "code_hash"), TEXT),
+}
+"""Every column that a results file must have, and its kind. A size is whole, and a float where it may be 2^1000."""
+
+COST_COLUMNS: Final = (
+    "projections", "linear_oracles", "local_oracles", "solves",
+    "seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle",
+)  # fmt: skip
+"""Calls and CPU seconds, per round (or iteration) and run; NaN where a file has none. Timings are the only columns
+that two equal runs do not share."""
+
+FURTHER_COSTS: Final = ("gauges", "separations", "seconds_gauge", "seconds_separation")
+"""The same of oracles that few learners call; files have them where one did."""
+ORACLES: Final = ("projections", "linear_oracles", "local_oracles", "gauges", "separations")
+"""Those of both that count calls of a set."""
+
+SLOPE_SPAN: Final = 8
+"""A log slope is taken between T / 8 and T: the last three doublings."""
+OPTIONS: Final = (
+    "active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
+    "smoothness",
+)  # fmt: skip
+"""Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
+OPTIONAL: Final = (
+    *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
+    "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
+    "clipped", "noise_floor", "phases", "most_calls", "regret_pieces", "regret_last",
+)  # fmt: skip
+"""Further numeric columns. Of empirical risk minimisation: iterations of the learner, Gaussian width of the set and
+its standard error, whether the iterations were cut. Of experts: numbers of draws and of phases, and a lower bound of
+the stream. Of regularised leaders: the regularisation. Of bandits: the share of observed losses that were clipped. Of
+Gaussian sums: a lower bound on the mean norm of the noise. Of learners that bound them: calls of an oracle a round. Of
+streams in the order of time: the regret against the best point of each piece, and against the best of all rounds."""
+
+KEY: Final = (
+    "paper", "experiment", "learner", "variant", "stream", "set", "dimension", "window", "epsilon", "delta",
+    "horizon", "run", "checkpoint",
+)  # fmt: skip
+"""Columns that identify a row, together with those of `OPTIONS` that there are."""
+
+
+class RunsError(ValueError):
+    """A results file that cannot be trusted: the message names the file and the fault in one line."""
+
+
+def read_runs(
+    runs_dir: Path | str, experiments: Collection[str] | None = None, columns: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
+
+    experiments: those to read, by the folders that the files are in (None: all). columns: of `COLUMNS`, besides those
+    that tell rows apart (None: all, and `OPTIONAL`). Raises RunsError when there is no
+    file, when one is not what was written, or when `check_runs` refuses one.
+    """
+    root = Path(runs_dir)
+    files = sorted(root.rglob("*.parquet"))
+    if not files:
+        raise RunsError(f"{root}: no Parquet file of runs")
+    if experiments is not None:
+        files = [file for file in files if file.parent.name in experiments]
+    if not files:
+        return check_columns(empty_row().iloc[:0], str(root))
+    always = {*KEY, "status", "config_hash"}
+    declared = COLUMNS if columns is None else {name: COLUMNS[name] for name in COLUMNS if name in {*always, *columns}}
+    wanted = None if columns is None else [*declared, *OPTIONS]
+    frames = [check_columns(_read(file, wanted), str(file), declared) for file in files]
+    return check_runs(pd.concat(frames, ignore_index=True), str(root))
+
+
+def by_experiment(runs: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Experiment -> its rows: to look for some among them takes less time than among all."""
+    return {str(name): rows for name, rows in runs.groupby("experiment", sort=False)}
+
+
+def empty_row() -> pd.DataFrame:
+    """The row of a learner that crashed: no stream, no number."""
+    values = {TEXT: "", FLAG: False, INTEGER: 0, SIZE: 0, NUMBER: float("nan")}
+    return pd.DataFrame([{name: values[kind] for name, kind in COLUMNS.items()}])
+
+
+def crashes(frame: pd.DataFrame) -> list[str]:
+    """Learners that crashed, in words."""
+    places = np.flatnonzero(frame["stream"] == "")
+    if not len(places):  # as nearly always
+        return []
+    rows = frame[["learner", "variant", "experiment", "status"]].iloc[places]
+    return [f"{learner}.{variant} in {experiment} {status}" for learner, variant, experiment, status in rows.to_numpy()]
+
+
+def _read(file: Path, columns: Collection[str] | None) -> pd.DataFrame:
+    try:
+        return parquet.read(file, columns)  # of those that there are
+    except parquet.StampError as fault:
+        raise RunsError(str(fault)) from fault
+
+
+def check_columns(frame: pd.DataFrame, origin: str, declared: Mapping[str, str] = COLUMNS) -> pd.DataFrame:
+    """Return the declared columns of `frame` with plain dtypes.
+
+    Raises RunsError naming a missing or odd one, and for a finished row outside `LIMITS`.
+    Of all `COLUMNS`, cost columns are always there afterwards, the other optional ones where `frame` has them.
+    """
+    missing = [name for name in declared if name not in frame.columns]
+    if missing:
+        raise RunsError(f"{origin}: missing columns {', '.join(missing)}")
+    there = frame.dtypes.to_dict()
+    for name, kind in declared.items():
+        whole = kind == SIZE and types.is_float_dtype(there[name]) and bool((frame[name] % 1 == 0).all())
+        if not whole and not _is_kind(there[name], kind):
+            raise RunsError(f"{origin}: column {name} holds {there[name]}, expected {kind}")
+    dtypes = {name: {TEXT: "str", FLAG: "bool", INTEGER: "int64", NUMBER: "float64"}[kind]
+              for name, kind in declared.items() if kind != SIZE}  # fmt: skip
+    further = [name for name in OPTIONAL if name in frame.columns]
+    odd = [name for name in further if not types.is_numeric_dtype(there[name])]  # flags count as numbers
+    if odd:
+        raise RunsError(f"{origin}: column {odd[0]} holds {there[odd[0]]}, expected {NUMBER}")
+    done = frame["status"] == "ok"
+    fault = first_fault(frame if done.all() else frame.loc[done])
+    if fault is not None:
+        raise RunsError(f"{origin}: a row with status ok that cannot be: {fault}")
+    costs = COST_COLUMNS if declared is COLUMNS else ()
+    missing_costs = dict.fromkeys((name for name in costs if name not in further), float("nan"))
+    dtypes |= dict.fromkeys(further, "float64")
+    other = {name: dtype for name, dtype in dtypes.items() if there[name] != dtype}
+    known = frame[[*declared, *further]]
+    return (known.astype(other) if other else known).assign(**missing_costs)  # a cast takes its time by columns
+
+
+def check_runs(frame: pd.DataFrame, origin: str) -> pd.DataFrame:
+    """Check what only shows across files; return the rows sorted by `KEY`.
+
+    Raises RunsError for two configurations of one experiment (half of the files are stale then), and for a row that
+    occurs twice.
+    """
+    hashes = frame.groupby(["paper", "experiment"])["config_hash"].nunique()
+    mixed = [str(experiment) for _, experiment in hashes[hashes > 1].index]
+    if mixed:
+        raise RunsError(f"{origin}: files of different configurations in experiment {', '.join(mixed)}; rerun it")
+    key = [*KEY, *(name for name in OPTIONS if name in frame.columns)]
+    twice = frame.duplicated(key)
+    if twice.any():
+        first = frame.loc[twice].iloc[0]
+        where = ", ".join(f"{name}={first[name]}" for name in key)
+        raise RunsError(f"{origin}: the same row twice: {where}")
+    return frame.sort_values(key, kind="stable", ignore_index=True)
+
+
+def _is_kind(dtype: Any, kind: str) -> bool:
+    if kind == TEXT:
+        return bool(types.is_string_dtype(dtype) or types.is_object_dtype(dtype))
+    if kind == FLAG:
+        return bool(types.is_bool_dtype(dtype))
+    if kind in (INTEGER, SIZE):
+        return bool(types.is_integer_dtype(dtype))
+    return bool(types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype))

@@ -1,0 +1,191 @@
+"""Are the fits right? Planted rates, planted failures and the gate, simulated; what comes out are tables.
+
+`intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
+that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told,
+`gate` how often the comparison with a reference fails without need, and when it should.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.paper_figs.compare.gate import FALSE_ALARM
+from dpregret.paper_figs.compare.gate_odds import DRIFT, FACTOR, simulate_gate
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.cells import pivot, swept_rows
+from dpregret.paper_figs.judge.planted_laws import Law, Sweep, make_claim, own_and_common
+from dpregret.paper_figs.judge.resolution_power import CAPTION as RESOLUTION
+from dpregret.paper_figs.judge.resolution_power import resolutions
+from dpregret.paper_figs.judge.verdicts import judge_cells
+from dpregret.paper_figs.judge.vocabulary import (
+    BELOW,
+    INCONCLUSIVE,
+    REPRODUCED,
+    SEEN_HERE,
+    STEEPER,
+    STEEPER_HELD,
+    UP_TO_LOGS,
+    VIOLATED,
+)
+from dpregret.paper_figs.text import formats
+
+POWER, LOG_POWER = 0.5, 1.0
+REPLICATES = 400
+"""Bootstrap replicates a simulated data set; tables use `fits.REPLICATES`."""
+BATCH = 500
+"""Data sets simulated together."""
+CAPTIONS: Final = {
+    "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
+    "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
+    "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
+    "resolution": RESOLUTION,
+    "gate": "The gate on the exponents and levels of 40 lines of 8 cells: how often it fails without a change (stated: "
+    f"{FALSE_ALARM:.0%}), how often it notices that one exponent moved by {DRIFT:g}, and that one level is {FACTOR:g} "
+    "times as high. Common is the share of noise that both sides have in common.",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A planted curve, and what is to be said about it: a verdict, and words that the reason holds.
+
+    `sweep` and `claim` hold what differs from an ordinary sweep and from the claim T^0.5.
+    """
+
+    law: Law
+    verdict: str
+    words: str = ""
+    sweep: Mapping[str, object] = field(default_factory=dict)
+    claim: Mapping[str, object] = field(default_factory=dict)
+
+
+def _power(power: float, factor: float = 3.0) -> Law:
+    return lambda checkpoints, value: factor * checkpoints**power
+
+
+CASES: Final[Mapping[str, Case]] = MappingProxyType(
+    {
+        "as claimed": Case(_power(0.5), REPRODUCED),
+        "as claimed, on an easy stream": Case(_power(0.5), SEEN_HERE, "not tight", {"tight": False}),
+        "as claimed, with a logarithm too flat to see": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.log(checkpoints / 1e-6),
+            UP_TO_LOGS,
+            "log power not resolved",
+            claim={"rate": "T^0.5 ln(T/delta)"},
+        ),
+        "as claimed on the whole, but bent": Case(
+            lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.exp(0.25 * np.log(checkpoints / 2**11.5) ** 2),
+            INCONCLUSIVE,
+            "not one power",
+            {"scatter": 0.02},
+        ),
+        "slower by 0.2": Case(_power(0.3), BELOW),
+        "faster by 0.2, through its bound": Case(
+            _power(0.7, 0.3), VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
+        ),
+        "faster by 0.2, not far from its bound": Case(
+            _power(0.7, 0.3), VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
+        ),
+        "faster by 0.2, from far below its bound": Case(
+            _power(0.7, 0.3), STEEPER_HELD, "would meet", {"bound": lambda checkpoints, value: 60 * checkpoints**0.5}
+        ),
+        "faster by 0.2, no bound of this rate": Case(_power(0.7, 0.3), STEEPER, "no explicit bound"),
+        "at the edge of the tolerance": Case(_power(0.6), INCONCLUSIVE, "straddles"),
+        "saturated": Case(lambda checkpoints, value: 0.45 * checkpoints, INCONCLUSIVE, "12 saturated"),
+        "noise larger than the set until T = 2^13": Case(
+            _power(0.5), INCONCLUSIVE, "it would take", {"displacement": lambda checkpoints, value: 8192 / checkpoints}
+        ),
+        "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, BELOW),
+        "too few runs for the noise": Case(_power(0.5), INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
+    }
+)
+"""What a validation must not be fooled by."""
+
+
+def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
+    """Mean error of the log-aware exponent, coverage and mean half-width; one row for runs, spread and cells."""
+    found = []
+    for runs, spread, cells in itertools.product((8, 16, 32), (0.2, 0.5), (4, 8)):
+        horizons = 2.0 ** np.arange(8, 8 + cells)
+        axis, factor = np.log(horizons), LOG_POWER * np.log(np.log(horizons))
+        generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
+        batches = []
+        for first in range(0, simulations, BATCH):
+            shape = (min(BATCH, simulations - first), runs)
+            noise = own_and_common(generator, (*shape, cells))
+            responses = np.exp(POWER * axis + factor + spread * np.sqrt(0.5) * noise)
+            batches.append(fits.slope_intervals(responses, axis, factor, replicates=REPLICATES))
+        value, low, high = (np.concatenate(each) for each in zip(*batches, strict=True))
+        found.append(
+            {
+                "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,
+                "error": float(value.mean() - POWER), "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
+                "half_width": float((high - low).mean() / 2),
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
+    """Share of simulations in which each of `CASES` is judged as it deserves, and the most frequent other verdict."""
+    found = []
+    for number, (name, case) in enumerate(CASES.items()):
+        right, others = 0, []
+        sweep = Sweep(case.law, **{"spread": 0.1, "scatter": 0.1, **case.sweep})  # type: ignore[arg-type]
+        runs, claim = sweep.frame(), make_claim(**case.claim)
+        rows = swept_rows(runs, claim)
+        for simulation in range(simulations):
+            drawn = replace(sweep, seed=[seed, number, simulation]).regrets()[rows.index]
+            said = judge_cells(runs, claim, pivot(rows.assign(regret=drawn, response=drawn), claim))
+            if said.verdict == case.verdict and case.words in said.reason:
+                right += 1
+            else:
+                others.append(said.verdict)
+        found.append(
+            {
+                "curve": name, "deserves": f"{case.verdict}{f' ({case.words})' if case.words else ''}",
+                "simulations": simulations, "right": right / simulations,
+                "else": max(set(others), key=others.count) if others else formats.DASH,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def gate(simulations: int) -> pd.DataFrame:
+    """False-alarm rate and power of the gate; one row for runs, spread and share of common noise."""
+    found = []
+    for runs, spread, common in itertools.product((8, 16, 32), (0.2, 0.3), (0.0, 0.9)):
+        odds = simulate_gate(runs=runs, spread=spread, common=common, simulations=simulations)
+        found.append(
+            {
+                "runs": runs, "spread": spread, "common": common, "simulations": simulations,
+                "false_alarm": odds.false_alarm, "power": odds.power, "power_level": odds.power_level,
+            }
+        )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def write_validation(out: Path, simulations: int) -> None:
+    """Write intervals, verdicts, resolution and gate as CSV, Markdown and HTML into `out`.
+
+    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth, of
+    resolutions half.
+    """
+    tables = {
+        "intervals": intervals(simulations),
+        "verdicts": verdicts(max(1, simulations // 20)),
+        "resolution": resolutions(max(1, simulations // 2)),
+        "gate": gate(max(1, simulations // 10)),
+    }
+    for name, table in tables.items():
+        formats.write_csv(table, out / f"{name}.csv")
+        text = table.map(lambda cell: formats.significant(cell) if isinstance(cell, float) else str(cell))
+        formats.write_captioned(text, CAPTIONS[name], out, name)

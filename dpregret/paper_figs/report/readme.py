@@ -1,0 +1,248 @@
+"""Keep generated parts of the documents equal to the committed reference: findings, verdicts and a table in README.md,
+table 1 of each paper in its page, the meanings of verdicts in the glossary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN
+from dpregret.paper_figs.report.readme_findings import findings
+from dpregret.paper_figs.tables.errata import MEASURED
+from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
+from dpregret.paper_figs.tables.printed.text import brief
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.escaping import plain
+from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+
+MARK: Final = "table-1"
+FRONT: Final = "lou_cheung_2020"
+"""The paper whose table the README shows."""
+ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
+"""Origins of claims that no paper states, in the order of the table."""
+COLUMNS: Final = (
+    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
+    "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
+    "errata",
+)  # fmt: skip
+"""Columns that a page shows, of those that the table has."""
+REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
+GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "baseline")
+"""Groups of the table that a page shows; the whole table is linked."""
+
+
+class ReadmeError(ValueError):
+    """The README or the table does not have the expected form."""
+
+
+def table_text(table_csv: Path) -> str:
+    """The paper's own table beside what was measured, if it was written; else the columns that matter most."""
+    if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
+        return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
+    return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
+
+
+def compact(table: pd.DataFrame) -> str:
+    """The rows and columns of a comparison table that matter most; raises ReadmeError when a column is missing."""
+    missing = [name for name in REQUIRED if name not in table.columns]
+    if missing:
+        raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
+    return formats.markdown(table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]])
+
+
+def marked(page: str, mark: str, text: str) -> str:
+    """`page` with `text` between the two comments of `mark`; raises ReadmeError."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ReadmeError(f"expected one {begin} before one {end}")
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}{end}{after}"
+
+
+def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> bool:
+    """Rewrite a document by `renewed`; return whether nothing changed. `check` writes nothing."""
+    old = page.read_text(encoding="utf-8")
+    new = renewed(old)
+    if new != old and not check:
+        page.write_text(new, encoding="utf-8")
+    return new == old
+
+
+def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
+    """Claims by verdict: a row per paper for what it states itself, then what is derived here, then baselines.
+
+    Consistency checks are no claims and not counted, nor are chapters. `papers` holds a folder for each paper, whose
+    claims file knows how it is cited.
+    """
+    found = _lines(reference, papers)
+    claims = found.loc[found["kind"] == "claim"]
+    stated = claims.loc[claims["origin"] == "paper"]
+    groups = {f"[{plain(cite)}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
+    if len(groups) > 1:
+        groups["**what the papers state**"] = stated
+    groups |= {text: claims.loc[claims["origin"] == origin] for origin, text in ORIGINS.items()}
+    rows = [
+        {"claims of": name, "all": str(len(each)), **_counted(each, [word for word in CLAIMS if word != NOT_RUN])}
+        for name, each in groups.items() if len(each)
+    ]  # fmt: skip
+    return _filled(pd.DataFrame(rows))
+
+
+def check_table(reference: Path, papers: Path) -> pd.DataFrame:
+    """A row per paper: consistency checks by verdict, errata, and how many of them have a measured effect."""
+    rows = []
+    for (paper, cite), each in _lines(reference, papers).groupby(["paper", "cite"]):
+        checks = each.loc[each["kind"] == "check"]
+        errata = formats.read_csv(reference / str(paper) / "errata.csv")
+        rows.append({
+            "paper": str(cite), "consistency checks": str(len(checks)),
+            **_counted(checks, [word for word in CHECKS if word != NOT_RUN]),
+            "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
+        })  # fmt: skip
+    return _filled(pd.DataFrame(rows))
+
+
+def _lines(reference: Path, papers: Path) -> pd.DataFrame:
+    """All lines of the papers, chapters left out, with the columns `paper` and `cite`."""
+    frames = []
+    for file in sorted(reference.glob("*/claims.csv")):
+        paper = file.parent.name
+        texts = load_claims(papers / paper / "claims.yaml")
+        if not texts.chapter:
+            frames.append(read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _names(papers: Path) -> dict[str, str]:
+    """Learner -> what the first row about it in a paper's tables calls it, without the number of a part."""
+    found: dict[str, str] = {}
+    for file in sorted(papers.glob("*/claims.yaml")):
+        for row in (row for table in load_claims(file).tables for row in table.rows):
+            found.setdefault(row.learner, re.sub(r"^\(\w+\) ", "", row.label))
+    return found
+
+
+def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
+    counts = lines["verdict"].value_counts()
+    return {word: str(counts.get(word, 0)) for word in words}
+
+
+def _filled(frame: pd.DataFrame) -> pd.DataFrame:
+    """Without the columns in which every row has a zero."""
+    return frame[[name for name in frame.columns if not (frame[name] == "0").all()]]
+
+
+def verdicts(reference: Path, papers: Path) -> str:
+    """Claims and checks by verdict, and what they and the audit resolve."""
+    tables = [
+        formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
+        formats.markdown(check_table(reference, papers)),
+    ]
+    sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
+    return "\n".join([*tables, *filter(None, sentences)])
+
+
+PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
+    "findings": lambda reference, papers: findings(reference, _lines(reference, papers), _names(papers)),
+    MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
+    "verdicts": verdicts,
+    "meanings": lambda *_: meanings(),
+}
+"""Mark -> what stands there, of the reference and the folder of the papers."""
+
+
+def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
+    """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
+
+    def renewed(text: str) -> str:
+        present = [mark for mark in PARTS if f"<!-- {mark}:" in text]
+        if not present:
+            raise ReadmeError(f"{page}: no mark of {', '.join(PARTS)}")
+        for mark in present:
+            text = marked(text, mark, PARTS[mark](reference, papers))
+        return text
+
+    return renew(page, renewed, check)
+
+
+def resolution_sentence(reference: Path, papers: Path) -> str:
+    """How fine the fitted claims are, and how many of those that state a logarithm could tell one power of it.
+
+    Nothing for a reference that is older than the column.
+    """
+    lines = _lines(reference, papers)
+    if "resolution" not in lines.columns:
+        return ""
+    claims = lines.loc[(lines["kind"] == "claim") & (lines["resolution_of"] == POWER)]
+    fine = claims["resolution"]
+    worst = claims["claim"].iloc[int(fine.to_numpy().argmax())]
+    logs = claims.loc[claims["rate"].str.contains(r"ln[ (]|log2\(", regex=True), "resolution_log"].dropna()
+    return (
+        f"Resolution of the {len(claims)} fitted claims: in the median a power is told from one that is off by "
+        f"{fine.median():.2f}, in nine of ten by {fine.quantile(0.9):.2f}, at worst by {fine.max():.2f} "
+        f"(claim {worst}). Of {len(logs)} that state a logarithm {(logs <= 1).sum()} could tell one power of it.\n"
+    )
+
+
+def audit_sentence(reference: Path, papers: Path) -> str:
+    """How many private learners were audited, with what finding, and how many lines about privacy are about them."""
+    audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
+    findings = audit["finding"].str.split(r"[,:]", regex=True).str[0].value_counts()
+    found = ", ".join(f"{count}: {finding}" for finding, count in findings.items())
+    names = set(audit["learner"] + "." + audit["variant"])
+    lines = _lines(reference, papers)
+    private = lines.loc[lines["type"] == "private"]
+    audited = (private["learner"] + "." + private["variant"]).isin(names).sum()
+    text = f"[Audited](results/reference/audit/audit.md): {len(audit)} private learners ({found})."
+    return f"{text} {audited} of the {len(private)} lines about privacy are about one of them.\n"
+
+
+def meanings() -> str:
+    """The verdicts and what they mean, claims before checks."""
+    tables = [
+        pd.DataFrame([{name: word, "meaning": meaning} for word, meaning in words.items()])
+        for name, words in (("claim", CLAIMS), ("consistency check", CHECKS))
+    ]
+    return "\n".join(formats.markdown(table) for table in tables)
+
+
+def update_table(page: Path, table_csv: Path, check: bool = False, mark: str = MARK) -> bool:
+    """Rewrite the table of a paper's page; return whether it was up to date. `check` writes nothing."""
+    return renew(page, lambda text: marked(text, mark, table_text(table_csv)), check)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Update a document, or with --check exit 1 when its table is stale."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.report.readme", description=__doc__)
+    parser.add_argument("page", type=Path)
+    parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv, or results/reference")
+    parser.add_argument("--mark", default=MARK, help="name in the two markers")
+    parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args(arguments)
+    try:
+        if options.table.is_dir():
+            current = update_page(options.page, options.table, options.papers, options.check)
+        else:
+            current = update_table(options.page, options.table, options.check, options.mark)
+    except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
+        print(f"readme: {fault}", file=sys.stderr)
+        return 2
+    if not current:
+        print(f"{options.page}: {'is stale' if options.check else 'updated'}", file=sys.stderr)
+    return int(options.check and not current)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

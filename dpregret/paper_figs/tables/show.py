@@ -1,0 +1,102 @@
+"""Print the comparison table, the claims or the consistency checks of a paper on the terminal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from dpregret.core.errors import not_allowed
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, FORMS
+from dpregret.paper_figs.judge.privacy import FACTOR
+from dpregret.paper_figs.report.readme import COLUMNS
+from dpregret.paper_figs.tables.printed import text
+from dpregret.paper_figs.tables.printed.terminal import terminal
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
+
+LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *FITTED[:3], "reason")
+"""What is shown of lines."""
+PLAIN: Final = Form(needed=("algorithm",))
+"""A table of text."""
+PRINTED: Final = Form(needed=text.COLUMNS)
+"""The table as the paper prints it."""
+
+
+def find_paper(name: str, results: Path) -> Path:
+    """The folder of a paper by its name or the beginning of it: `lou`, `lou_cheung`, `lou_cheung_2020`.
+
+    Raises LookupError in one line that names what there is.
+    """
+    papers = sorted(path.parent.name for path in results.glob("*/claims.csv"))
+    found = [paper for paper in papers if paper == name] or [paper for paper in papers if paper.startswith(name)]
+    if len(found) == 1 and name:
+        return results / found[0]
+    raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
+
+
+def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
+    """Lines of claims.csv or checks.csv, as text, in a few columns: what was claimed, measured, said, and resolved.
+
+    `resolution` is the smallest change of the power that would have been told, `in logs` that of the power of the
+    logarithm; a table of an older run has neither.
+    """
+    rows = []
+    for row in lines.to_dict("records"):
+        value, low, high = (float(row[f"fitted{end}"] or "nan") for end in ("", "_low", "_high"))
+        estimate = fits.Estimate(value, low, high)
+        changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in ("resolution", "resolution_log")]
+        rows.append({
+            "claim": row["claim"], "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
+            "rate": row["rate"], "measured": formats.with_interval(estimate, 3) if row["fitted"] else formats.DASH,
+            "resolution": changes[0] + (" of eps" if row.get("resolution_of") == FACTOR else ""), "in logs": changes[1],
+            "verdict": row["verdict"], "reason": row["reason"],
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _shown(folder: Path, options: argparse.Namespace) -> str:
+    """What is asked for, below the name of the file that it stands in."""
+    if options.lines:
+        file = folder / FILES[options.lines]
+        table = read_table(file, replace(FORMS[options.lines], needed=LINES), text=True)
+        return formats.terminal(table if options.all else lines_table(table), str(file))
+    if options.number == 1 and not options.all:
+        file = folder / "table_1.csv"
+        return terminal(read_table(file, PRINTED, text=True), str(file))
+    file = folder / f"table_{'1_all' if options.number == 1 else options.number}.csv"
+    table = read_table(file, PLAIN, text=True)
+    few = [name for name in COLUMNS if name in table.columns]
+    return formats.terminal(table if options.all else table[few], str(file))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print table NUMBER of PAPER from the first of the folders that has it; exit code 2 when none does."""
+    parser = argparse.ArgumentParser(prog="dpregret table", description=__doc__)
+    parser.add_argument("paper", help="a paper by its name or the beginning of it")
+    parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
+    parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
+    parser.add_argument("--all", action="store_true", help="all columns, and a row per learner")
+    parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
+    options = parser.parse_args(arguments)
+    faults = []
+    for results in options.results:
+        try:
+            shown = _shown(find_paper(options.paper, results), options)
+        except (LookupError, OSError, DamageError) as fault:
+            faults.append(str(fault))
+            continue
+        print(shown)
+        return 0
+    print("show: " + "\nshow: ".join(faults), file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,278 @@
+"""The tables of a paper: the first as the paper prints it, and all columns of each, as CSV, Markdown, LaTeX and HTML.
+
+What is claimed in words comes from the claims file; every number comes from runs and their verdicts.
+No timing enters this table (see costs.py), so equal runs give equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.cells import NotRun, select_rows
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Reference, Table, TableRow
+from dpregret.paper_figs.judge.claims_csv import write_lines
+from dpregret.paper_figs.judge.claims_files import load_claims, load_paper
+from dpregret.paper_figs.judge.exact_losses import NOTHING, ROUNDING, ExactLosses
+from dpregret.paper_figs.judge.labels import labels_of
+from dpregret.paper_figs.judge.runs import by_experiment, read_runs
+from dpregret.paper_figs.judge.verdicts import judge_claims
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.paper_figs.tables.costs import per_unit, write_costs
+from dpregret.paper_figs.tables.errata import write_errata
+from dpregret.paper_figs.tables.jobs import write_jobs
+from dpregret.paper_figs.tables.printed import tex, text, web
+from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
+from dpregret.paper_figs.tables.printed.models import load_printed
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.formats import DASH
+
+EXPONENTS: Final = (
+    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
+    "corners", "curvature", "smoothness",
+)  # fmt: skip
+"""Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
+ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
+"""Symbols that are shorter in tables than in laws."""
+IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")
+"""Columns that a table has only where some row fills them."""
+BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
+OPERATIONS: Final = {
+    "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
+    "solves": "linear solve", "gauges": "gauge", "separations": "separation",
+}  # fmt: skip
+
+
+def write_tables(
+    runs_dir: Path | str,
+    paper: Path | str,
+    out_dir: Path | str,
+    experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
+    profile: str = "",
+) -> None:
+    """Write claims.csv, checks.csv, jobs.csv, table_1.*, table_1_all.*, costs.* and errata.* of one paper.
+
+    `table_1` is the paper's own table with what was measured beneath it, `table_1_all` has a row per learner.
+
+    `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
+    verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
+    Raises RunsError or ClaimsError in one line for files that cannot be trusted.
+    """
+    claims, errata = load_paper(paper)
+    runs = read_runs(runs_dir)
+    out = Path(out_dir)
+    judged = judge_claims(runs, claims, experiments, exact)
+    write_lines(judged, out)
+    write_jobs(runs, out, profile)
+    printed = load_printed(paper, claims) or as_printed(claims, claims.tables[0])
+    write_printed(fill(printed, claims, judged), out, "table_1")
+    write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
+    write_costs(runs, claims, out)
+    write_errata(runs, errata, out, experiments)
+
+
+def write_further_table(
+    runs_dir: Path | str,
+    paper: Path | str,
+    out_dir: Path | str,
+    number: int,
+    experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
+) -> None:
+    """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
+    claims = load_claims(Path(paper) / "claims.yaml")
+    table = claims.tables[number - 1]
+    named = {name for row in table.rows for name in row.claim_ids()}
+    own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
+    shown = {(row.reference or table.reference).experiment for row in table.rows}
+    runs = read_runs(runs_dir, shown | {claim.experiment for claim in own.claims})
+    judged = judge_claims(runs, own, experiments, exact)
+    write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
+
+
+def write_printed(table: FilledTable, out: Path, name: str) -> None:
+    """Write a paper's own table, with notes, as {name}.csv, .md, .tex and .html."""
+    lines = text.frame(table)
+    formats.write_csv(lines, out / f"{name}.csv")
+    (out / f"{name}.md").write_text(text.page(table), encoding="utf-8")
+    (out / f"{name}.tex").write_text(tex.document(table, f"tab:{table.paper}"), encoding="utf-8")
+    (out / f"{name}.html").write_text(web.page(table), encoding="utf-8")
+
+
+def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
+    """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
+    plain = table.drop(columns=[BOUND_LATEX])
+    typeset = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
+    out.mkdir(parents=True, exist_ok=True)
+    identifier = name.replace("_", "-")
+    formats.write_csv(table, out / f"{name}.csv")
+    (out / f"{name}.md").write_text(formats.markdown(plain), encoding="utf-8")
+    (out / f"{name}.html").write_text(formats.html(plain, identifier, caption), encoding="utf-8")
+    latex = formats.latex(typeset, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
+    (out / f"{name}.tex").write_text(latex, encoding="utf-8")
+
+
+def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
+    """One table of a paper as text cells, one row per entry; columns that no row fills are left out."""
+    by_id: dict[str, dict[str, Any]] = {
+        str(record["claim"]): {str(key): value for key, value in record.items()} for record in judged.to_dict("records")
+    }
+    named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
+    parameters = [name for name in EXPONENTS if name in named]
+    asked = [(row, row.reference or table.reference) for row in table.rows]
+    parts = by_experiment(runs)
+    frame = pd.DataFrame([
+        _row(parts.get(shown.experiment, runs), claims, row, shown, by_id, parameters) for row, shown in asked
+    ])  # fmt: skip
+    return frame.drop(columns=[name for name in IF_ANY if name in frame.columns and (frame[name] == DASH).all()])
+
+
+def symbol_of(claims: ClaimsFile, parameter: str) -> str:
+    """Short name of a parameter, such as n."""
+    return ALIAS.get(parameter) or labels_of(claims.response).symbols[parameter]
+
+
+def _row(
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference,
+    judged: Mapping[str, Mapping[str, Any]], parameters: Iterable[str],
+) -> dict[str, str]:  # fmt: skip
+    measured = [judged[name] for name in row.claim_ids()]
+    own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
+    return {
+        "algorithm": row.label,
+        "group": row.group,
+        "variant": row.variant,
+        "privacy": row.privacy,
+        "neighbouring": row.neighbouring,
+        "window": row.window,
+        "knows": row.knows or DASH,
+        **_reference_cells(runs, claims, row, reference),
+        "operation claimed": row.operation,
+        BOUND_TEXT: row.bound_text,
+        BOUND_LATEX: row.bound_latex,
+        "previous bound": row.previous or DASH,
+        "lower bound": row.lower or DASH,
+        "previous lower bound": row.previous_lower or DASH,
+        **{f"{symbol_of(claims, name)} exponent": _exponent(row, name, judged) for name in parameters},
+        "stream": "; ".join(dict.fromkeys(str(record["stream"]) for record in measured)) or reference.stream,
+        "saturated cells": _saturated(measured),
+        "verdicts": _verdicts(claims, measured),
+        "errata": " ".join(dict.fromkeys(own_errata)),
+    }
+
+
+def _delivered(ledger: float, epsilon: float) -> str:
+    """What the ledger proves; above the promise it says no more than that."""
+    return f"{'at most ' if ledger > epsilon * (1 + ROUNDING) else ''}{formats.significant(ledger)}"
+
+
+def _reference_cells(
+    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
+) -> dict[str, str]:  # fmt: skip
+    word = labels_of(claims.response).response
+    names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
+    names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
+    try:
+        rows = reference_rows(runs, row, reference)
+    except NotRun:
+        return {**dict.fromkeys(names, NOT_RUN if row.learner == QUOTED else DASH), "draws": DASH}
+    regret = rows.sort_values("run")["regret"].to_numpy(dtype=float)
+    epsilon, delta = float(rows["epsilon"].iloc[0]), float(rows["delta"].iloc[0])
+    private = np.isfinite(epsilon)
+    cells = [
+        f"{epsilon:g} / {delta:g}" if private else DASH,
+        _delivered(float(rows["delivered_epsilon"].mean()), epsilon) if private else DASH,
+        counted_operations(rows),
+        formats.significant(float(rows["draws"].mean())) if "draws" in rows.columns else DASH,
+        _mean_text(regret, fixed=claims.problem == "online"),
+        formats.significant(float(regret.mean() / rows["bound"].mean())),
+    ]
+    if claims.problem == "erm":
+        cells += [formats.significant(float(regret.mean() / rows["trivial_regret"].mean())), *_problem_cells(rows)]
+    return dict(zip(names, cells, strict=True))
+
+
+def _mean_text(regret: Array, fixed: bool) -> str:
+    """Mean with its interval: one decimal for regrets, three significant digits for excess risks."""
+    try:
+        estimate = fits.mean_interval(regret)
+    except fits.NoExponent:
+        return formats.number(float(regret.mean()), 1) if fixed else formats.significant(float(regret.mean()))
+    return formats.with_interval(estimate, 1) if fixed else formats.significant_interval(estimate)
+
+
+def _problem_cells(rows: pd.DataFrame) -> list[str]:
+    """Iterations (marked where they were cut) and Gaussian width, as far as the rows have them."""
+    iterations, width, capped = (
+        float(rows[name].mean()) if name in rows.columns else np.nan for name in ("iterations", "width", "capped")
+    )
+    return [formats.significant(iterations) + (" (cut)" if capped > 0 else ""), formats.significant(width)]
+
+
+def reference_rows(runs: pd.DataFrame, row: TableRow, reference: Reference) -> pd.DataFrame:
+    """Last checkpoint of every run of a table row at its reference setting; raises NotRun.
+
+    Where the experiment sweeps a setting that the reference does not fix, the largest value is taken.
+    """
+    rows = select_rows(runs, row.learner, row.variant, reference.experiment, reference.stream, dict(reference.where))
+    rows = rows.loc[(rows["status"] == "ok") & (rows["checkpoint"] == rows["horizon"])]
+    for column in ("horizon", "dimension", "window", "epsilon"):
+        rows = rows.loc[rows[column] == rows[column].max()]
+    if rows.empty:
+        raise NotRun(f"{row.learner}.{row.variant} has no finished run in {reference.experiment}")
+    return rows
+
+
+def counted_operations(rows: pd.DataFrame) -> str:
+    """Oracle calls per round or iteration as counted, such as `1 projection`; `none` when there are none."""
+    counts = {label: float(per_unit(rows, column).mean()) for column, label in OPERATIONS.items() if column in rows}
+    if np.isnan(list(counts.values())).all():
+        return DASH
+    return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
+
+
+def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, Any]]) -> str:
+    """`fitted [low, high]`; for log slopes over T the fitted number is that of dR / d ln T, marked so."""
+    names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
+    alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
+    if alias not in names:
+        return DASH
+    record = judged[names[alias]]
+    if record["verdict"] == NOT_RUN:
+        return DASH
+    if not np.isfinite(float(record["fitted"])):
+        return "no exponent"
+    estimate = fits.Estimate(float(record["fitted"]), float(record["fitted_low"]), float(record["fitted_high"]))
+    mark = " (mu)" if alias == "mu" else ""
+    mark += " (of dR/dlnT)" if parameter == "horizon" and record["response"] == "log_slope" else ""
+    return formats.with_interval(estimate) + mark
+
+
+def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:
+    texts = [str(record["cells_excluded"]) for record in measured]
+    saturated = sum(
+        len(part.removeprefix("saturated: ").split("; "))
+        for text in texts for part in text.split(" | ") if part.startswith("saturated: ")
+    )  # fmt: skip
+    dropped = sum(len(part.split("; ")) for text in texts if text for part in text.split(" | "))
+    kept = sum(len(str(record["cells_used"]).split("; ")) for record in measured if record["cells_used"])
+    return f"{saturated} of {kept + dropped}" if kept + dropped else DASH
+
+
+def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[str, Any]]) -> str:
+    grouped: dict[str, list[str]] = {}
+    for record in measured:
+        name = symbol_of(claims, str(record["parameter"]))
+        mark = " (derived)" if record["origin"] == "derived" else ""
+        no_progress = labels_of(claims.response).no_progress
+        kinds = {"below": "constants", "private": "privacy", "linear": no_progress}
+        what = kinds.get(str(record["type"]), name + mark)
+        grouped.setdefault(str(record["verdict"]), []).append(what)
+    return "; ".join(f"{verdict}: {', '.join(dict.fromkeys(names))}" for verdict, names in grouped.items()) or DASH

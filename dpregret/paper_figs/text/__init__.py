@@ -1,0 +1,1 @@
+"""Numbers, formulas and names as text, and how tables are read back."""

@@ -1,0 +1,86 @@
+"""Text of strangers, shown as it is: neither a formula of a spreadsheet nor markup, and no sign that a terminal obeys.
+
+Names, claims, errata and the last words of a learner that failed stand in every table. All writers pass them through
+here (formats.py); HTML is escaped by its templates.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from dpregret.core.text import printable
+
+_NUMBER = r"[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|inf)"
+_HARMLESS = re.compile(rf"-|{_NUMBER}(?:; {_NUMBER})*(?: \[{_NUMBER}, {_NUMBER}\](?: \([\w/ ]+\))*)?", re.ASCII)
+"""A dash, numbers, a number with its interval: no spreadsheet takes them for more."""
+_FORMULA = re.compile(r"\s*'*\s*[=+\-@＝＋－＠]")
+_SHIELDED = re.compile(rf"'(?={_FORMULA.pattern})")
+
+
+def shielded(text: str) -> str:
+    """Text of a cell that a spreadsheet would take for a formula, behind an apostrophe; control characters escaped."""
+    text = printable(text)
+    return f"'{text}" if _FORMULA.match(text) and not _HARMLESS.fullmatch(text) else text
+
+
+def unshielded(text: str) -> str:
+    """What `shielded` made its text from."""
+    return _SHIELDED.sub("", text, count=1) if _SHIELDED.match(text) else text
+
+
+# what begins code, emphasis, a tag, an entity, a link or an address, wherever it stands in a line
+_MARKUP = re.compile(r"[\\`*~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|:(?=//)|(?<=www)\.")
+
+
+def plain(text: object) -> str:
+    """One line of Markdown that shows the text as it is; `from_plain` gives it back."""
+    return _MARKUP.sub(r"\\\g<0>", printable(" ".join(str(text).split())))
+
+
+def from_plain(line: str) -> str:
+    """The text of `plain`, or of a cell of `markdown`."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", line)
+
+
+def in_html(value: object) -> object:
+    """What a template of HTML prints: `printable` text, which the template escapes; markup as it is."""
+    return printable(value) if type(value) is str else value
+
+
+_TEX = str.maketrans({
+    "\\": r"\textbackslash ", "~": r"\textasciitilde ", "^": r"\textasciicircum ",
+    **{each: f"\\{each}" for each in "&%$#_{}"},
+})  # fmt: skip
+
+
+def tex(text: object) -> str:
+    """LaTeX that shows the text as it is."""
+    return printable(" ".join(str(text).split())).translate(_TEX)
+
+
+_MATHEMATICS = """
+    alpha beta gamma delta epsilon varepsilon zeta eta theta kappa lambda mu nu xi pi rho sigma tau phi varphi chi psi
+    omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega ell star ast prime cdot times pm sqrt frac tfrac dfrac log
+    ln exp min max sup inf le leq ge geq ne neq ll gg approx sim propto infty in to sum prod int big Big bigl bigr Bigl
+    Bigr left right langle rangle lfloor rfloor lceil rceil lvert rvert lVert rVert hat tilde bar mathrm mathcal mathbb
+    text nabla partial dots ldots cdots quad
+    textbackslash textasciitilde textasciicircum
+"""
+ALLOWED = frozenset(re.findall(r"\w+", _MATHEMATICS))
+
+
+def mathematics(latex: str) -> str:
+    """LaTeX of a formula, as it is. Raises ValueError for a command that is none of `ALLOWED`: others read files."""
+    if "^^" in latex:
+        raise ValueError("holds ^^, which no formula needs")
+    for word in re.findall(r"\\([A-Za-z@]+)", latex):
+        if word not in ALLOWED:
+            raise ValueError(f"\\{word} is none of the commands allowed in a formula (paper_figs/text/escaping.py)")
+    return latex
+
+
+Formula = Annotated[str, AfterValidator(mathematics)]
+"""LaTeX of a claims file, which goes to a .tex file as it is."""

@@ -1,0 +1,160 @@
+"""Numbers as text, and one frame as CSV, Markdown, LaTeX and HTML with the same bytes every time.
+
+Text leaves the house here and nowhere else, and acts nowhere: see escaping.py.
+"""
+
+from __future__ import annotations
+
+import html as markup
+import math
+import sys
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.io.formats.style import Styler
+
+from dpregret.core.text import printable
+from dpregret.paper_figs.judge.fits import Estimate
+from dpregret.paper_figs.text.escaping import plain, shielded, tex, unshielded
+
+DASH = "-"
+SHORT = 16
+"""Characters of a cell that stay on one line of LaTeX; longer ones are folded."""
+FOLDED = r">{\raggedright\arraybackslash}p{9em}"
+FITTED = (
+    r"\makebox[\textwidth][c]{\ifdim\dimexpr\ht0+\dp0>.92\textheight\resizebox*{!}{.92\textheight}{\usebox0}\else"
+    r"\usebox0\fi}"
+)
+"""LaTeX of box 0 in the middle of the page, smaller where it would be longer than the page."""
+WIDE = 400
+"""Columns of a table that goes to a file or a pipe."""
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Fixed-point text without a negative zero; a dash for NaN, `inf` for infinity."""
+    if math.isnan(value):
+        return DASH
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def size(value: float) -> int | str:
+    """A whole number; beyond 2^53 the power of two that is nearest."""
+    return int(value) if value < 2**53 else f"2^{round(math.log2(value))}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Text with `digits` significant digits; a dash for NaN."""
+    if math.isnan(value):
+        return DASH
+    return f"{value:.{digits}g}" if not 1e3 <= abs(value) < 1e7 else f"{value:.0f}"
+
+
+def significant_interval(estimate: Estimate) -> str:
+    """`value [low, high]` with three significant digits."""
+    return f"{significant(estimate.value)} [{estimate.low:.3g}, {estimate.high:.3g}]"
+
+
+def with_interval(estimate: Estimate, digits: int = 2) -> str:
+    """`value [low, high]`."""
+    low, high = number(estimate.low, digits), number(estimate.high, digits)
+    return f"{number(estimate.value, digits)} [{low}, {high}]"
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """CSV with unix line ends, six significant digits and `shielded` text; `read_csv` gives the text back."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _mapped(frame, shielded).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:
+    """What `write_csv` wrote; options as of `pandas.read_csv`."""
+    return _mapped(pd.read_csv(path, **options), unshielded)
+
+
+def _mapped(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
+    """A copy of the frame with its text and the names of its columns changed, and nothing else."""
+    copy = frame.set_axis([change(str(name)) for name in frame.columns], axis="columns").copy()
+    for place, kind in enumerate(frame.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            column = frame.iloc[:, place].map(lambda cell: change(cell) if isinstance(cell, str) else cell)
+            copy.isetitem(place, column.array)
+    return copy
+
+
+def markdown(frame: pd.DataFrame, raw: Collection[str] = ()) -> str:
+    """A Markdown table of text cells, shown as they are; columns in `raw` already hold Markdown."""
+
+    def cell(text: object) -> str:
+        return plain(text).replace("|", "\\|")
+
+    text = frame.astype("str")
+    text = pd.DataFrame({cell(name): text[name] if name in raw else text[name].map(cell) for name in frame.columns})
+    return str(text.to_markdown(index=False, disable_numparse=True)) + "\n"
+
+
+def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
+    """An HTML table with a fixed id and no random element ids."""
+    styler = Styler(_mapped(frame, printable), uuid=identifier, cell_ids=False, escape="html", precision=3)
+    styler = styler.hide(axis="index").format_index(escape="html", axis="columns")
+    styler = styler.set_caption(markup.escape(printable(caption), quote=False))
+    return str(styler.to_html(table_uuid=identifier, table_attributes='class="dpregret-table"'))
+
+
+def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
+    """A frame of text as {name}.md, below its caption, and as {name}.html."""
+    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(frame)}", encoding="utf-8")
+    (out / f"{name}.html").write_text(html(frame, name, caption), encoding="utf-8")
+
+
+def alone(packages: str, body: str, page: str = "margin=2cm") -> str:
+    """A file of LaTeX that compiles alone, and by \\input in a paper that has the same packages."""
+    return rf"""% Compiles alone; inside a paper \input it, with \usepackage{{{packages}}}.
+\expandafter\ifx\csname @nodocument\endcsname\relax
+\def\tableends{{}}
+\else
+\documentclass{{article}}
+\usepackage[{page}]{{geometry}}
+\usepackage{{{packages}}}
+\pagestyle{{empty}}
+\begin{{document}}
+\def\tableends{{\end{{document}}}}
+\fi
+{body}
+\tableends
+"""
+
+
+def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()) -> str:
+    """A file with a LaTeX table as wide as the text; columns in `raw` already hold LaTeX, all others are escaped."""
+    styler = frame.style.hide(axis="index").format(tex)
+    for column in raw:
+        styler = styler.format(str, subset=[column])
+    styler = styler.format_index(tex, axis="columns")
+    long = [name not in raw and frame[name].astype("str").map(len).max() > SHORT for name in frame.columns]
+    shape = "".join(FOLDED if each else "l" for each in long)
+    inside = str(styler.to_latex(hrules=True, column_format=shape)).rstrip()
+    lines = [
+        r"\begin{table*}[tp]", r"\centering", rf"\caption{{{tex(caption)}}}", rf"\label{{{label}}}",
+        rf"\sbox0{{\resizebox{{\textwidth}}{{!}}{{{inside}}}}}", FITTED, r"\end{table*}",
+    ]  # fmt: skip
+    return alone("amsmath,array,booktabs,graphicx", "\n".join(lines), "a4paper,landscape,margin=1cm")
+
+
+def terminal(frame: pd.DataFrame, title: str) -> str:
+    """A table of text for the terminal; one wider than the terminal folds its cells, in a file nothing folds."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=printable(title), title_justify="left", header_style="bold")
+    for name in frame.columns:
+        table.add_column(printable(str(name)), overflow="fold")
+    for row in frame.astype("str").to_numpy():
+        table.add_row(*map(printable, row))
+    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, highlight=False)
+    with console.capture() as capture:
+        console.print(table, crop=False)
+    return capture.get()

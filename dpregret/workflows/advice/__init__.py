@@ -1,0 +1,1 @@
+"""Which learner for a setting, from what was measured."""

@@ -1,0 +1,185 @@
+"""Bandits: released are the points around which the learner plays, and the directions that it tries.
+
+That is more than the played points, and what the proofs of privacy give away (of K arms: the noisy means of batches).
+Neighbours differ in one observed number: its smallest or its largest admissible value (what is beyond is clipped). It
+enters along the direction of its own round, so the audit looks at all later points along that direction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
+from dpregret.algorithms.bandits.batched_arms import BatchedArms
+from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
+from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.geometry import make_set
+from dpregret.algorithms.privacy import Budget, Joint
+from dpregret.core.losses import LossBatch, LossSource
+from dpregret.datasets.bandit_losses import LinearBatch
+from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
+
+EXTREME = 1e6
+PIECE = 2000
+"""Runs that are played together, so that what they hold stays in the processor's cache."""
+TELLING = np.unique([*range(16), *(2**k - 1 for k in range(12))])
+"""Sums that are looked at: the first sixteen, then those of a single tree node."""
+
+
+@dataclass
+class Numbers:
+    """Losses that do not look at the point, one number a round; the points that were played are kept."""
+
+    numbers: Array
+
+    def __post_init__(self) -> None:
+        self.played: list[Array] = []
+        self.next = 0
+
+    def __call__(self, rounds: int) -> _Batch:
+        """The next rounds."""
+        batch = _Batch(self, self.numbers[self.next : self.next + rounds])
+        self.next += rounds
+        return batch
+
+
+@dataclass
+class _Batch:
+    source: Numbers
+    numbers: Array
+
+    @property
+    def rounds(self) -> int:
+        return len(self.numbers)
+
+    def value(self, points: Array) -> Array:
+        """(settings, runs, rounds)."""
+        self.source.played.append(points[0])
+        return np.broadcast_to(self.numbers, points.shape[:-1])
+
+
+class AuditedBandit:
+    """One learner on the unit disc, or with two arms. Raises what the learner raises."""
+
+    def __init__(
+        self, learner_class: type[BanditLearner], variant: str, epsilon: float, delta: float, rounds: int,
+        seed: Sequence[int],
+    ):  # fmt: skip
+        self.learner_class, self.variant, self.rounds, self.seed = learner_class, variant, rounds, seed
+        self.budget = Budget(epsilon, delta)
+        learner = self._learner(1)
+        self.claimed, self.delta = epsilon, 0.0 if learner.pure else delta
+        self.accounted, self.exact = learner.delivered_epsilon()[0], math.nan
+        self.gaussian = isinstance(learner, NoisyLeader) and learner.distribution == "gaussian"
+        if isinstance(learner, NoisyLeader) and any(learner.plan.scales):
+            sums = learner.batches - 1 - learner.lag
+            self.exact = exact_epsilon(learner.plan, sums, range(1, sums + 1), self.budget)
+        elif learner.pure:
+            self.exact = self.accounted  # every number is released once, with Laplace noise
+
+    def _learner(self, runs: int) -> BanditLearner:
+        arms = "arms" in self.learner_class.card.needs
+        problem = BanditProblem(make_set("simplex" if arms else "ball", 2), self.rounds, 1.0, linear=True, arms=arms)
+        return self.learner_class(problem, [self.budget], runs, self.variant)
+
+    def pairs(self, runs: int) -> Iterator[Pair]:
+        """The first number is replaced, in three surroundings: smallest, middle and largest admissible ones."""
+        for number, (name, around) in enumerate({"small": -EXTREME, "middle": 1.0, "large": EXTREME}.items()):
+            inputs = []
+            for value in (-EXTREME, EXTREME):
+                numbers = np.full(self.rounds, around)
+                numbers[0] = value
+                inputs.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
+            yield Pair(f"the first number replaced among {name} ones", *inputs)
+
+    def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
+        """Piece by piece, each with generators of its own."""
+        pieces = [
+            self._some(numbers, min(PIECE, runs - first), (*seed, first), (*self.seed, 2, first))
+            for first in range(0, runs, PIECE)
+        ]
+        return np.concatenate(pieces)
+
+    def _some(self, numbers: Array, runs: int, seed: Sequence[int], directions: Sequence[int]) -> Array:
+        """directions: the same seed in all inputs."""
+        learner, public, own = self._learner(runs), generators(directions, runs), generators(seed, runs)
+        if isinstance(learner, BatchedArms):
+            return estimates(learner, numbers, public, own)
+        tried = directions_of(learner) if isinstance(learner, NoisyLeader) else []
+        points = points_of(learner, numbers, public, own)
+        if isinstance(learner, NoisyLeader):
+            begun = slice(None, None, learner.batch)
+            points, sphere = around(learner, points[:, begun], np.concatenate(tried, axis=1)[:, begun])
+            first = sphere[:, 0]
+        else:
+            first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
+        later = points[:, 1:]
+        return along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
+
+
+def directions_of(learner: NoisyLeader) -> list[Array]:
+    """What the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it plays."""
+    tried: list[Array] = []
+    query = learner.query
+
+    def watched(losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
+        tried.append(sphere)
+        return query(losses, point, sphere)
+
+    vars(learner)["query"] = watched
+    return tried
+
+
+def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Array]:
+    """The points around which was played, and the directions, (runs, rounds, 2).
+
+    played: points (runs, rounds, 2). tried: their directions in the hull, (runs, rounds, n).
+    """
+    sphere = tried @ learner.basis.T
+    return played - learner.zetas[0] * sphere, sphere
+
+
+def by_rule(numbers: Array, dimension: int) -> LossSource:
+    """Losses that do not look at the point, one number a round, with a rule."""
+    left, blind = iter(range(len(numbers))), np.zeros((len(numbers), dimension))
+
+    def following(rounds: int) -> LinearBatch:
+        entries = np.array([list(islice(left, rounds))])
+        return LinearBatch(entries, blind, numbers, rounds)
+
+    return following
+
+
+def points_of(learner: BanditLearner, numbers: Array, directions: Joint, noise: Joint) -> Array:
+    """The points that are played, (runs, rounds, 2)."""
+    if isinstance(learner, PrivateLinearBandit):
+        points: list[Array] = []
+        learner.ahead = 1
+        watched = lambda rounds: points.append(learner.played[0].copy())  # noqa: E731
+        learner.play(Given(by_rule(numbers, 2), directions, noise, watched))
+        return np.stack(points, axis=1)
+    source = Numbers(numbers)
+    learner.play(Given(source, directions, noise))
+    return np.concatenate(source.played, axis=1)
+
+
+def estimates(learner: BatchedArms, numbers: Array, coins: Joint, noise: Joint) -> Array:
+    """The noisy means of all batches but the last, (runs, batches - 1): what S gains, without its weight 1/p."""
+    sums: list[Array] = []
+    chances: list[Array] = []
+
+    def watched(rounds: int) -> None:
+        sums.append(learner.sums[0].sum(axis=-1))
+        chances.append(learner.chances[0].copy())
+
+    learner.ahead = 1
+    learner.play(Given(by_rule(numbers, 2), coins, noise, watched))
+    ends = slice(int(learner.lengths[0]) - 1, len(numbers) - 1, int(learner.lengths[0]))
+    gained = np.diff(np.stack(sums, axis=1)[:, ends], axis=1, prepend=0.0)
+    return gained * np.stack(chances, axis=1)[:, ends]

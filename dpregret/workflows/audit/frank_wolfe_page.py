@@ -1,0 +1,113 @@
+"""The numbers of docs/frank_wolfe_privacy.md: python -m dpregret.workflows.audit.frank_wolfe_page [--check].
+
+Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import minimize_scalar
+
+from dpregret.algorithms.privacy import Budget, gaussian_epsilon
+from dpregret.algorithms.privacy.selection import calibrate_selection
+from dpregret.paper_figs.report.readme import marked, renew
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.audit import exact_frank_wolfe as exact
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "frank_wolfe_privacy.md"
+DELTA, ROUNDS = 1e-6, (10, 100, 10**4, 10**6)
+WIDEST = np.array([0.0, 0.0, 0.118, 0.118, 0.118])
+"""Scores, in units of b, whose small moves have the largest range that a search found."""
+
+
+def losses() -> str:
+    """What the printed scale loses on the pair of the proof, for T = 100, 10^4, 10^6 and as T grows."""
+    rows = []
+    for delta, epsilons in ((DELTA, (1, 2, 3, 4, 8, 16)), (1e-10, (1, 2, 4)), (1e-15, (0.25, 1))):
+        for epsilon in epsilons:
+            budget = Budget(epsilon, delta)
+            found = [
+                exact.attained_epsilon(exact.printed_scale(budget, rounds), rounds, delta) for rounds in ROUNDS[1:]
+            ]
+            found.append(gaussian_epsilon(exact.distance(budget), delta))
+            rows.append([f"{delta:g}", f"{epsilon:g}", *(_told(each, epsilon) for each in found)])
+    heads = ["delta", "eps claimed", *(f"lost, T = {_power(rounds)}" for rounds in ROUNDS[1:]), "T to infinity"]
+    return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads[2:])
+
+
+def edges() -> str:
+    """From which epsilon on the printed scale fails for large T."""
+    deltas = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
+    rows = [["fails for large T from eps ="] + [f"{exact.failing_epsilon(delta):.3g}" for delta in deltas]]
+    return formats.markdown(pd.DataFrame(rows, columns=["delta", *(f"{delta:g}" for delta in deltas)]))
+
+
+def scales() -> str:
+    """Printed, refuted and proved scales in units of s, and their ratios to the printed one."""
+    spread, rows = exact.largest_range(WIDEST), []
+    for epsilon in (0.1, 1, 2, 4, 8, 16, 64):
+        for rounds in ROUNDS:
+            budget = Budget(epsilon, DELTA)
+            printed = exact.printed_scale(budget, rounds)
+            others = [
+                exact.refuted_scale(budget, rounds),
+                exact.ranged_scale(budget, rounds, spread),
+                exact.proved_scale(budget, rounds),
+                calibrate_selection("gumbel", budget, 1.0, rounds - 1),
+            ]
+            ratios = [f"{each / printed:.3f}" for each in others]
+            rows.append([f"{epsilon:g}", _power(rounds), f"{printed:.4g}", *ratios])
+    heads = ["eps", "T", "printed b/s", "refuted below", "if the range is 2.348 s/b", "proved", "Gumbel, proved"]
+    return formats.markdown(pd.DataFrame(rows, columns=heads))
+
+
+def groups() -> str:
+    """Fisher information of a choice between m raised and m' lowered scores, at the worst offset of the two groups."""
+    sizes = range(1, 6)
+    rows = [[str(up), *(f"{_most(up, down):.3f}" for down in sizes)] for up in sizes]
+    return formats.markdown(pd.DataFrame(rows, columns=["raised / lowered", *map(str, sizes)]))
+
+
+def _most(up: int, down: int) -> float:
+    moves = np.repeat([1.0, -1.0], [up, down])
+    found = minimize_scalar(
+        lambda offset: -exact.information(np.repeat([0.0, offset], [up, down]), moves), bounds=(-2, 2), method="bounded"
+    )
+    return -float(found.fun)
+
+
+def _told(lost: float, claimed: float) -> str:
+    return f"**{lost:.4g}**" if lost > claimed else f"{lost:.4g}"
+
+
+def _power(rounds: int) -> str:
+    return str(rounds) if rounds <= 100 else f"10^{len(str(rounds)) - 1}"
+
+
+PARTS: dict[str, Callable[[], str]] = {"losses": losses, "edges": edges, "scales": scales, "groups": groups}
+
+
+def renewed(text: str) -> str:
+    """The page with its numbers made anew; raises ReadmeError for a part whose marks are missing."""
+    for name, make in PARTS.items():
+        text = marked(text, name, make())
+    return text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Renew the page; with --check only say whether it is current."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.frank_wolfe_page")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
+    check = parser.parse_args(arguments).check
+    current = renew(PAGE, renewed, check)
+    return int(check and not current)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

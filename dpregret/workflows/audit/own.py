@@ -1,0 +1,89 @@
+"""The privacy audit of some learners alone: `python -m dpregret.workflows.audit.own my-descent` (or my_descent.py).
+
+Each learner that is named, or whose file is, plays neighbouring inputs in all its variants. Exit code 0: every ledger
+is within the claim, and no more is shown to be lost; 1: not so; 2: no such learner, in one line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from dpregret.core.errors import nearest
+from dpregret.paper_figs.text.formats import significant
+from dpregret.workflows.audit.neighbours import rows
+from dpregret.workflows.audit.plan import audits, findings
+from dpregret.workflows.audit.settings import AuditSettings, Special, load_settings
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.run import child
+
+RUNS = 4000
+BAD = ("BROKEN", "violates", "not proved")
+
+
+def chosen(words: Sequence[str]) -> dict[str, str]:
+    """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
+    known = {
+        learner: (family, Path(inspect.getfile(each)).name, each.card.private)
+        for family, held in FAMILIES.items() for learner, each in held.learners.items()
+    }  # fmt: skip
+    for word in words:
+        if not any(word in (learner, file) for learner, (_, file, _) in known.items()):
+            raise ValueError(f"no learner, nor file of learners, {word!r}{nearest(word, known)}")
+    return {
+        learner: family
+        for learner, (family, file, private) in known.items()
+        if private and (learner in words or file in words)
+    }
+
+
+def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
+    """One row a learner and variant, with a finding. Raises ValueError where all are left out of the audit."""
+    settings, frames = load_settings(), []
+    for family in dict.fromkeys(learners.values()):
+        others = {name: Special(skip="not asked for") for name in FAMILIES[family].learners if name not in learners}
+        asked = AuditSettings(delta=settings.delta, learners=settings.learners | others)
+        for learner, variant, each in audits(family, seed, asked):
+            most = settings.learners.get(learner, Special()).runs(variant, runs)
+            frames.append(rows(each, most).assign(family=family, learner=learner, variant=variant))
+    if not frames:
+        raise ValueError(f"{', '.join(learners)}: left out of the audit (workflows/audit/settings.yaml says why)")
+    return findings(pd.concat(frames, ignore_index=True))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line a learner and variant."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
+    parser.add_argument("learners", nargs="+", help="names of learners, or of their files")
+    parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
+
+
+def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
+    """Exit code and lines."""
+    try:
+        learners = chosen(options.learners)
+        if not learners:
+            return 0, [f"audit: {', '.join(options.learners)}: not private, there is nothing to audit"]
+        table = audited(learners, options.runs, options.seed)
+    except ValueError as fault:
+        return 2, [f"audit: {fault}"]
+    lines = []
+    for row in table.to_dict("records"):
+        words = {"claimed": "claimed", "ledger": "accounted", "shown": "audited"}
+        numbers = ", ".join(f"{word} {significant(row[column])}" for word, column in words.items())
+        lines.append(
+            f"audit: {row['learner']}.{row['variant']}: {row['finding']} (eps at delta {row['delta']:.3g}: {numbers})"
+        )
+    return int(table["finding"].str.startswith(BAD).any()), lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

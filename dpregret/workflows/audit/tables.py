@@ -1,0 +1,115 @@
+"""The tables of the audit, and the gate that fails when the audit finds a mistake of ours.
+
+`audit` has one row a learner and variant, `audit_pairs` one a pair of neighbouring inputs, `planted` one a planted bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpregret.core import parquet
+from dpregret.paper_figs.compare.gate_report import Finding
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.read_table import Form, read_table
+from dpregret.workflows.audit.plan import broken, findings
+
+CAUGHT = 0.95
+AUDIT = Form(
+    needed=("finding",), key=("family", "learner", "variant"), filled=("claimed", "delta", "accounted", "audited"),
+    numbers=("exact",),
+)  # fmt: skip
+PLANTED = Form(needed=(), key=("bug",), filled=("caught", "false_alarms"))
+EXACT = Form(needed=("on",), key=("name",), filled=("claimed", "attained"))
+TOLERANCE = 1e-5
+"""Of exact and accounted values against the reference, which keeps six digits."""
+CAPTION = (
+    "Privacy of every private learner: eps as claimed, as its ledger proves it, exact for the transcript of the "
+    "audit's neighbours, and the audited lower bound (significance 1e-6)."
+)
+PLANTED_CAPTION = "Mistakes made on purpose: how often the audit proves them, and how often it accuses the right code."
+
+
+def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
+    """Write audit.*, audit_pairs.csv and planted.* into `out`."""
+    pairs = pd.concat([parquet.read(path) for path in families], ignore_index=True)
+    found = findings(pairs)
+    formats.write_csv(pairs, out / "audit_pairs.csv")
+    formats.write_csv(found, out / "audit.csv")
+    formats.write_captioned(_audit_text(found), CAPTION, out, "audit")
+    bugs = parquet.read(planted)
+    formats.write_csv(bugs, out / "planted.csv")
+    shown = bugs.astype({"repeats": str, "runs": str})
+    for column in ("caught", "caught_at_least", "false_alarms"):
+        shown[column] = [formats.significant(value) for value in bugs[column]]
+    formats.write_captioned(shown, PLANTED_CAPTION, out, "planted")
+
+
+def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
+    """What a reader needs of audit.csv, as text."""
+    numbers = {
+        title: [formats.significant(value) for value in found[column]]
+        for title, column in (("eps claimed", "claimed"), ("delta", "delta"), ("eps accounted", "accounted"),
+                              ("eps exact", "exact"), ("eps audited, at least", "audited"))
+    }  # fmt: skip
+    points = found[["audited", "power", "false_positive_rate"]].to_numpy()
+    point = [f"{power:.3g} / {rate:.3g}" if audited > 0 else formats.DASH for audited, power, rate in points]
+    return pd.DataFrame({
+        "learner": found["learner"], "variant": found["variant"], **numbers, "finding": found["finding"],
+        "worst pair": found["pair"], "operating point": point,
+    })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What an audit found: audit.csv, planted.csv and exact_losses.csv."""
+
+    audit: pd.DataFrame
+    planted: pd.DataFrame
+    exact: pd.DataFrame
+
+    @classmethod
+    def read(cls, audit: Path, exact: Path) -> Tables:
+        """Read the tables in the folder `audit`, and the file `exact`; raises DamageError and OSError."""
+        return cls(
+            read_table(audit / "audit.csv", AUDIT), read_table(audit / "planted.csv", PLANTED), read_table(exact, EXACT)
+        )
+
+
+def faults(now: Tables, before: Tables) -> list[Finding]:
+    """What must not be: a ledger that is wrong, a blind or unjust audit, an accounting that left its reference.
+
+    What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
+    and losses there are, not.
+    """
+    found = [Finding(where, what) for where, _, what in (line.partition(": ") for line in broken(now.audit))]
+    for bug in now.planted.to_dict("records"):
+        if not bug["caught"] >= CAUGHT:
+            found.append(Finding(f"planted bug {bug['bug']!r}", f"caught {bug['caught']:.0%} of the time"))
+        if not bug["false_alarms"] <= 0:
+            found.append(Finding(f"planted bug {bug['bug']!r}", "the right code was accused"))
+    found += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
+    found += _changed(now.planted, before.planted, PLANTED.key, ())
+    found += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))
+    return found
+
+
+def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[Finding]:
+    """What only one side has, and computed numbers that are not those of the reference."""
+    found = []
+    both = before.merge(now, on=list(key), how="outer", suffixes=("_reference", ""), indicator=True)
+    for row in both.to_dict("records"):
+        name = ".".join(str(row[column]) for column in key if column != "family")
+        if row["_merge"] != "both":
+            found.append(Finding(name, f"only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}"))
+            continue
+        for column in numbers:
+            old, new = row[f"{column}_reference"], row[column]
+            if not np.isclose(old, new, rtol=TOLERANCE, atol=0, equal_nan=True):
+                word = column if column == "delta" else f"{column} eps"
+                found.append(Finding(name, f"{word} was {old:.6g} and is {new:.6g}"))
+    return found

@@ -1,0 +1,234 @@
+"""What a well-formed configuration can still get wrong: names, combinations, and sweeps too short for a fit.
+
+Names first; where these are right, the problems and learners of every experiment are built as its jobs build them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from dpregret.core.errors import not_allowed, one_line, raised
+from dpregret.core.yaml_source import KeyPath
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws, Family
+from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
+from dpregret.workflows.plan.limits import Limits, TooMuch, guard
+
+if TYPE_CHECKING:
+    from dpregret.workflows.plan.config import Config
+
+CELLS_FOR_A_FIT = 4
+TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
+
+
+def semantic_problems(
+    config: Config,
+    known: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
+    say: Callable[[str], None] = lambda where: None,
+) -> Iterator[Mistake]:
+    """Yield (key path, message) for everything that the models alone cannot see.
+
+    known: experiments that need no second look. say: told what is looked at next.
+    """
+    for paper, settings in config.papers.items():
+        parts: list[tuple[KeyPath, Callable[[], Iterator[Mistake]]]]
+        parts = [(("oracle_costs",), partial(_oracle_costs, settings.oracle_costs))]
+        for name, experiment in settings.experiments.items():
+            look = partial(_within, config.limits, experiment, config.allow_few_cells)
+            if _has_names(experiment) and known(config, experiment):
+                look = partial(_few_cells, experiment, config.allow_few_cells)
+            parts.append((("experiments", name), look))
+        for path, faults in parts:
+            say(f"while {'.'.join((paper, *map(str, path)))} was checked")
+            for below, message in list(faults()):
+                yield ("papers", paper, *path, *below), message
+
+
+def _has_names(experiment: Experiment) -> bool:
+    """Whether everything that an experiment names is there."""
+    return not list(_names(experiment, FAMILIES[experiment.family]))
+
+
+def _within(limits: Limits, experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
+    """The mistakes of an experiment, or that they cannot be found with little memory in a short time."""
+    try:
+        with guard(limits):
+            yield from list(experiment_mistakes(experiment, allow_few_cells))
+    except TooMuch:
+        yield (), f"making its problems and learners takes more than {limits.check_seconds:g} s (limit check_seconds)"
+    except MemoryError:
+        yield (), f"making its problems and learners takes more than {limits.check_gb:g} GB (limit check_gb)"
+
+
+def experiment_mistakes(experiment: Experiment, allow_few_cells: bool = False) -> Iterator[Mistake]:
+    """Yield (key path in the experiment, message)."""
+    family = FAMILIES[experiment.family]
+    found = [*_names(experiment, family), *experiment.mistakes()]
+    if not found:
+        found = [*_places(experiment, family), *_combinations(experiment, family)]
+    yield from found or _refusals(experiment, family)
+    yield from _few_cells(experiment, allow_few_cells)
+
+
+def _few_cells(experiment: Experiment, allow_few_cells: bool) -> Iterator[Mistake]:
+    """Sweeps that are too short for a fit."""
+    if not allow_few_cells:
+        for path, count in experiment.swept().items():
+            if count < CELLS_FOR_A_FIT:
+                yield (
+                    path,
+                    f"too few cells for a fit: {count}, at least {CELLS_FOR_A_FIT} are needed "
+                    "(or allow_few_cells: true at the top)",
+                )
+
+
+@cache
+def _sets() -> dict[str, bool]:
+    """Name of a constraint set -> whether it has a local linear optimisation oracle."""
+    from dpregret.algorithms.geometry import SETS, make_set
+
+    def has_local_oracle(name: str) -> bool:
+        try:
+            make_set(name, TRIAL_DIMENSION).local_oracle()
+        except ValueError:
+            return False
+        return True
+
+    return {name: has_local_oracle(name) for name in SETS}
+
+
+def _refused_set(name: str, dimension: int) -> str | None:
+    """What a set says against a dimension."""
+    from dpregret.algorithms.geometry import make_set
+
+    try:
+        make_set(name, dimension)
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a set of a user's own raises
+        return f"the set {name!r} refuses {dimension}: {raised(error)}"
+    return None
+
+
+def _oracle_costs(oracle_costs: Mapping[str, Sequence[int]]) -> Iterator[Mistake]:
+    for name, dimensions in oracle_costs.items():
+        if name not in _sets():
+            yield (name,), not_allowed("set", name, _sets())
+            continue
+        for position, dimension in enumerate(dimensions):
+            if refusal := _refused_set(name, dimension):
+                yield (name, position), refusal
+
+
+def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    if isinstance(experiment, ExperimentOnSets):
+        for position, name in enumerate(experiment.sets):
+            if name not in _sets():
+                yield (experiment.key("sets"), position), not_allowed("set", name, _sets())
+    key = experiment.key("streams")
+    for position, name in enumerate(experiment.streams):
+        if name not in family.streams:
+            yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
+    for learner, variants in experiment.learners.items():
+        if learner not in family.learners:
+            yield ("learners", learner), _unknown("learner", learner, family.learners, "learners")
+            continue
+        allowed = family.learners[learner].card.variants
+        for position, variant in enumerate(variants):
+            if variant not in allowed:
+                yield ("learners", learner, position), not_allowed("variant", variant, allowed)
+
+
+def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:
+    others = [f"family: {each.name}" for each in FAMILIES.values() if name in getattr(each, mapping)]
+    return not_allowed(noun, name, allowed) + (f" ({name!r} needs {' or '.join(others)})" if others else "")
+
+
+def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """Find dimensions that a set refuses, or that the data of a stream do not have."""
+    for path, name, dimension in experiment.places():
+        if refusal := _refused_set(name, dimension):
+            yield path, refusal
+            continue
+        for stream in experiment.streams:
+            columns = family.streams[stream].columns
+            if columns not in (None, dimension):
+                yield path, f"the stream {stream!r} has {columns} features: give dimension [{columns}], not {dimension}"
+
+
+def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """Find needs of learners that a set or a stream does not serve."""
+    for learner in experiment.learners:
+        needs = family.needs(family.learners[learner])
+        if "local-oracle" in needs and isinstance(experiment, ExperimentOnSets):
+            able = sorted(name for name, has_oracle in _sets().items() if has_oracle)
+            for name in experiment.sets:
+                if name not in able:
+                    yield (
+                        ("learners", learner),
+                        f"needs a local linear optimisation oracle, which the set {name!r} "
+                        f"has not; sets that have one: {', '.join(able)}",
+                    )
+        for need in sorted(needs):
+            able = sorted(name for name, stream in family.streams.items() if need in stream.traits)
+            for name in experiment.streams:
+                if able and name not in able:
+                    yield (
+                        ("learners", learner),
+                        f"needs {need} losses, which the stream {name!r} has not; "
+                        f"streams that have them: {', '.join(able)}",
+                    )
+
+
+def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
+    """What problems and learners say that cannot be made; each refusal once, at the first cell."""
+    told: set[Mistake] = set()
+    for path, where, refusal in _tried(family.trial(experiment), experiment, family):
+        if (path, refusal) not in told:
+            told.add((path, refusal))
+            yield path, f"{where}: {refusal}"
+
+
+def _tried(
+    trial: Experiment, experiment: Experiment, family: Family[Any, Any, Any]
+) -> Iterator[tuple[KeyPath, str, str]]:
+    """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
+    from dpregret.datasets.catalogue import UnreadDataError
+
+    problems: dict[Any, Any] = {}
+    draws = Draws(0, trial.runs)
+    for learner, variants in trial.learners.items():
+        learner_class = family.learners[learner]
+        for cell in family.cells(trial, learner_class.card):
+            where = family.describe(cell)
+            if cell not in problems:
+                try:
+                    problems[cell] = family.problem(cell, trial, draws)
+                except UnreadDataError:  # only the job can tell
+                    problems[cell] = None
+                except MemoryError:
+                    raise
+                except (Exception, SystemExit) as error:
+                    problems[cell] = None
+                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _said(error)
+            if problems[cell] is None:
+                continue
+            for position, variant in enumerate(variants):
+                own: KeyPath = ("learners", learner, position)
+                try:
+                    made = family.learner(learner_class, problems[cell], cell, trial, variant)
+                    doubt = family.doubt(made)
+                except MemoryError:
+                    raise
+                except (Exception, SystemExit) as error:
+                    yield family.blame_learner(error, cell, experiment) or own, where, _said(error)
+                    continue
+                if doubt:
+                    yield own, where, doubt
+
+
+def _said(error: Exception | SystemExit) -> str:
+    """What an error of making a problem or a learner says; a TypeError is mostly about an option that is none."""
+    return one_line(error) if isinstance(error, TypeError) else raised(error)

@@ -1,0 +1,260 @@
+"""What claims, tables, figures and errata name must be somewhere: a misspelt name would be 'not run' for ever.
+
+A name is right where the experiment has it, in this configuration or in the whole one (`full`): what a small profile
+leaves out is not run, and that is no mistake.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from dpregret.core.errors import nearest, not_allowed
+from dpregret.core.yaml_source import KeyPath, Located
+from dpregret.paper_figs.judge.claims import QUOTED, Counterpart, TableRow
+from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, located_paper
+from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.fields import Experiment, ExperimentOnSets
+from dpregret.workflows.plan.profiles import PAPERS, PROFILES
+
+if TYPE_CHECKING:
+    from dpregret.workflows.plan.config import Config
+
+Known = Mapping[str, Sequence[Experiment]]
+"""Name of an experiment -> what it is here, and in the whole configuration."""
+Problem = tuple[KeyPath, str]
+
+
+class Mention(NamedTuple):
+    """What an entry at `path` names of an experiment; `learners` by their key, each name.variant, or a name alone."""
+
+    path: KeyPath
+    experiment: str
+    learners: Sequence[tuple[KeyPath, str]] = ()
+    stream: str | None = None
+    where: Mapping[str, str | float] = {}
+    counterpart: Counterpart | None = None
+
+
+Read = Callable[[Path], tuple[PaperTexts, Located, Located | None]]
+
+
+def check_mentions(config: Config, folder: Path = PAPERS, read: Read = located_paper) -> None:
+    """Raise `ClaimsError` for every name in the texts of the configuration's papers that is nowhere.
+
+    read: who has read them already has another.
+    """
+    from dpregret.workflows.plan.config import load_config
+
+    whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
+    problems: list[str] = []
+    for paper, settings in config.papers.items():
+        known: dict[str, list[Experiment]] = {}
+        for each in (settings, whole.papers.get(paper)):
+            for name, experiment in each.experiments.items() if each is not None else ():
+                known.setdefault(name, []).insert(0, experiment)
+        problems += text_problems(folder / paper, known, read)
+    if problems:
+        raise ClaimsError(problems)
+
+
+def text_problems(folder: Path, known: Known, read: Read = located_paper) -> list[str]:
+    """One line for each name in a paper's texts that none of its experiments has."""
+    texts, claims, errata = read(folder)
+    found: list[tuple[Located, Problem]] = []
+    found += [(claims, each) for mention in _claim_mentions(texts) for each in _faults(mention, known)]
+    found += [(claims, each) for each in (*_exact(texts), *_rows(texts))]
+    if errata is not None:
+        found += [(errata, each) for mention in _errata_mentions(texts) for each in _faults(mention, known)]
+    problems = [f"{source.at(path)}: {message}" for source, (path, message) in found]
+    return list(dict.fromkeys([*problems, *_formulas(texts, claims), *_printed(folder, texts)]))
+
+
+def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
+    """Bounds of tables that no page could show."""
+    from dpregret.paper_figs.text.formula import FormulaError, checked  # late: a known text needs no reader of LaTeX
+
+    for number, table in enumerate(texts.claims.tables):
+        for place, row in enumerate(table.rows):
+            try:
+                checked(row.bound_latex)
+            except FormulaError as fault:
+                yield f"{source.at(('tables', number, 'rows', place, 'bound_latex'))}: {fault}"
+
+
+def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
+    """What is wrong with the paper's table as printed."""
+    from dpregret.paper_figs.tables.printed.models import load_printed
+
+    try:
+        load_printed(folder, texts.claims)
+    except ClaimsError as fault:
+        return fault.problems
+    return ()
+
+
+def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
+    claims = texts.claims
+    for place, claim in enumerate(claims.claims):
+        named = ((("learner",), f"{claim.learner}.{claim.variant}"),)
+        yield Mention(("claims", place), claim.experiment, named, claim.stream, claim.where, claim.counterpart)
+    for number, table in enumerate(claims.tables):
+        references = [
+            ((), table.reference),
+            *((("rows", place), row.reference) for place, row in enumerate(table.rows)),
+        ]
+        for below, reference in references:
+            if reference is not None:
+                path = ("tables", number, *below, "reference")
+                yield Mention(path, reference.experiment, (), reference.stream, reference.where)
+    for place, figure in enumerate(claims.figures):
+        if figure.experiment:
+            drawn: list[tuple[KeyPath, str]] = [
+                (("crossing", side), name) for side, name in enumerate(figure.crossing or ())
+            ]
+            drawn += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
+            yield Mention(("figures", place), figure.experiment, drawn, None, figure.where)
+    for place, gain in enumerate(claims.gains):
+        pairs: list[tuple[KeyPath, str]] = [(("over",), f"{gain.learner}.{gain.over}")]
+        pairs += [
+            (("variants", each), name if "." in name else f"{gain.learner}.{name}")
+            for each, name in enumerate(gain.variants)
+        ]
+        yield Mention(("gains", place), gain.experiment, pairs, None, gain.where)
+
+
+def _errata_mentions(texts: PaperTexts) -> Iterator[Mention]:
+    for place, erratum in enumerate(texts.errata.errata):
+        what = erratum.measure
+        if what is not None and erratum.experiment is not None:
+            named = [
+                ((key,), f"{what.learner}.{name}")
+                for key, name in (("variant", what.variant), ("against", what.against))
+            ]
+            yield Mention(("errata", place, "measure"), erratum.experiment, named, what.stream, what.where)
+
+
+def _exact(texts: PaperTexts) -> Iterator[Problem]:
+    """Exact tables and exact losses that are not computed."""
+    from dpregret.workflows.audit.exact_losses import LOSSES
+    from dpregret.workflows.mechanisms.exact import TABLES
+
+    for name in texts.claims.exact:
+        if name not in TABLES:
+            yield ("exact", name), not_allowed("exact table", name, TABLES)
+    for place, claim in enumerate(texts.claims.claims):
+        if claim.exact and claim.exact not in LOSSES:
+            yield ("claims", place, "exact"), not_allowed("exact loss", claim.exact, LOSSES)
+
+
+def _rows(texts: PaperTexts) -> Iterator[Problem]:
+    """Learners of table rows that no family has: a row may tell of one that its reference does not play."""
+    known = {name: each.card.variants for family in FAMILIES.values() for name, each in family.learners.items()}
+    rows: Iterable[tuple[KeyPath, TableRow]] = (
+        (("tables", number, "rows", place), row)
+        for number, table in enumerate(texts.claims.tables)
+        for place, row in enumerate(table.rows)
+    )
+    for path, row in rows:
+        if row.learner == QUOTED:
+            continue
+        if row.learner not in known:
+            yield (*path, "learner"), not_allowed("learner", row.learner, known)
+        elif row.variant not in known[row.learner]:
+            yield (*path, "learner"), not_allowed(f"variant of {row.learner}", row.variant, known[row.learner])
+
+
+def _faults(mention: Mention, known: Known) -> list[Problem]:
+    """What is wrong with a mention wherever its experiment is known; nothing where it is right somewhere."""
+    if mention.experiment not in known:
+        key = "experiment"
+        path = mention.path[:-1] if mention.path[0] == "errata" else mention.path
+        return [((*path, key), not_allowed("experiment", mention.experiment, known))]
+    told = [
+        [((*mention.path, *path), message) for path, message in _compared(mention, experiment)]
+        for experiment in known[mention.experiment]
+    ]
+    return [] if any(not each for each in told) else told[0]
+
+
+def _compared(mention: Mention, experiment: Experiment) -> Iterator[Problem]:
+    of = f"of experiment {mention.experiment!r}"
+    for path, name in mention.learners:
+        yield from ((path, message) for message in _learner(name, experiment, of))
+    if mention.stream is not None and mention.stream not in experiment.streams:
+        yield ("stream",), not_allowed(f"stream {of}", mention.stream, experiment.streams)
+    played = [name.partition(".")[0] for _, name in mention.learners]
+    yield from ((("where", key), message) for key, message in _where(mention.where, experiment, played, of))
+    if mention.counterpart is not None:
+        other = mention.counterpart
+        yield from (
+            (("counterpart",), message) for message in _learner(f"{other.learner}.{other.variant}", experiment, of)
+        )
+        for key, message in _where(other.where, experiment, [other.learner], of):
+            yield ("counterpart", "where", key), message
+
+
+def _learner(name: str, experiment: Experiment, of: str) -> Iterator[str]:
+    """`name`, or `name.variant`, where the variant may be a pattern."""
+    learner, dot, variant = name.partition(".")
+    if learner not in experiment.learners:
+        yield not_allowed(f"learner {of}", learner, experiment.learners)
+    elif dot and not any(fnmatch(each, variant) for each in experiment.learners[learner]):
+        yield not_allowed(f"variant of {learner} in this experiment:", variant, experiment.learners[learner])
+
+
+def _where(
+    where: Mapping[str, str | float], experiment: Experiment, learners: Sequence[str], of: str
+) -> Iterator[tuple[str, str]]:
+    columns = (*COLUMNS, *OPTIONAL)
+    for column, value in where.items():
+        if column not in columns:
+            yield column, not_allowed("column of a run", column, columns)
+            continue
+        values = _values(column, experiment, learners)
+        if values is None or any(_same(value, each) for each in values):
+            continue
+        listed = ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
+        yield column, f"no {column} {of} is {value!r}, there are: {listed}{nearest(value, map(str, values))}"
+
+
+def _same(value: str | float, other: object) -> bool:
+    if isinstance(value, str) or not isinstance(other, int | float):
+        return value == other
+    return value == other or math.isclose(value, other, rel_tol=1e-5, abs_tol=1e-8)
+
+
+def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:
+    """What a column holds in the rows of an experiment, as far as it follows from the settings."""
+    private = [_private(experiment, learner) for learner in learners]
+    found: list[object]
+    if column == "epsilon":
+        found = [] if private and not any(private) else [*experiment.epsilon]
+        return found if private and all(private) else [*found, math.inf]
+    if column == "delta":
+        return [experiment.delta, 0.0]
+    if column == "window":
+        covering = [2 ** math.ceil(math.log2(each)) for each in experiment.horizon]
+        listed = [each for each in getattr(experiment, "window", ()) if isinstance(each, int)]
+        return list(dict.fromkeys([*listed, *(covering if listed or hasattr(experiment, "window") else [0])]))
+    if column == "set":
+        return [*experiment.sets] if isinstance(experiment, ExperimentOnSets) else ["experts"]
+    if column == "dimension":
+        places = [dimension for _, _, dimension in experiment.places()]
+        return list(dict.fromkeys(places or getattr(experiment, "dimension", [])))
+    if column in ("stream", "horizon"):
+        return [*(experiment.streams if column == "stream" else experiment.horizon)]
+    named = {**getattr(experiment, "set_options", {}), **experiment.options}
+    found_at = getattr(experiment, column, None) if column in ("strong_convexity", "best_loss") else named.get(column)
+    if found_at is None:
+        return None
+    return [*found_at] if isinstance(found_at, tuple) else [found_at]
+
+
+def _private(experiment: Experiment, learner: str) -> bool:
+    made = FAMILIES[experiment.family].learners.get(learner)
+    return made is None or made.card.private

@@ -1,0 +1,266 @@
+"""How large a run may be: every bound on a value of a configuration, and how each is lifted.
+
+A run that no machine can finish is refused in one line before anything of its size is made. `--config limits=off` lifts
+all bounds, `--config limits=rounds:2^42,runs:1e7` some, and `limits: {rounds: 2^42}` in a profile does it for good.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import resource
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
+
+from pydantic import Field
+
+from dpregret.core.errors import ConfigError
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import Bounds, KeyPath, Source
+from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake, Settings
+from dpregret.workflows.plan.number_ranges import expand
+
+if TYPE_CHECKING:
+    from dpregret.workflows.plan.config import Config
+
+OFF: Final = "off"
+GIGABYTE: Final = 2.0**30
+NUMBERS_A_SECOND: Final = 1e9  # that a learner moves at most
+ROW_BYTES: Final = 240  # of a table of runs
+CURVES: Final = 4  # of one number a round and setting, that a play recorded on the way holds
+CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+UNITS: Final = {
+    "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
+    "epsilon": " (the value, or 1 over it)",
+}  # fmt: skip
+Most = Annotated[float, Field(gt=0)]
+
+
+class Limits(Settings):
+    """The most that a run may ask for; ``.inf`` lifts a bound.
+
+    memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
+    dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
+    epsilon: finite ones lie between its inverse and it. file_mb, nodes: of a file, entries behind an alias counted each
+    time. check_gb, check_seconds: what making the problems and learners of one experiment may take before it is run,
+    half of this machine's memory at most. play_minutes, play_gb: what one learner's play of an experiment may take (of
+    memory, left out: what this machine has).
+    """
+
+    memory_gb: Most | None = None
+    rounds: Most = 2.0**30
+    runs: Most = 1e6
+    dimension: Most = 2.0**20
+    values: Most = 1000.0
+    cells: Most = 10_000.0
+    hours: Most = 10_000.0
+    epsilon: Most = 1e9
+    file_mb: Most = Bounds().megabytes
+    nodes: Most = Bounds().nodes
+    check_gb: Most = 1.0
+    check_seconds: Most = 10.0
+    play_minutes: Most = 120.0
+    play_gb: Most | None = None
+
+    @classmethod
+    def off(cls) -> Self:
+        """Without any bound."""
+        return cls.model_validate(dict.fromkeys(cls.model_fields, math.inf))
+
+    def beyond(self, name: str, value: float) -> str | None:
+        """Why a value is too large for the bound of a name, and how to lift that; None where it is not."""
+        most = machine_gb() if name == "memory_gb" and self.memory_gb is None else getattr(self, name)
+        if value <= most:
+            return None
+        whole = name not in ("memory_gb", "hours", "epsilon")
+        shown = f"{value:,}" if isinstance(value, int) and value < 10**15 else f"{float(value):.4g}"
+        allowed = f"{most:,.0f}" if whole and most < 1e15 else f"{most:.4g}"
+        source = ", this machine's memory" if name == "memory_gb" and self.memory_gb is None else ""
+        lift = f"{math.ceil(float(value))}" if value < 1e6 else f"{float(value) * 1.05:.1e}"
+        return (
+            f"{shown}{UNITS.get(name, '')} is more than the limit {name}, {allowed}{source} "
+            f"(to lift it: --config limits={name}:{lift}, or limits=off)"
+        )
+
+    @property
+    def most_gb(self) -> float:
+        """Gigabytes of a play."""
+        return machine_gb() if self.play_gb is None else self.play_gb
+
+    @property
+    def file_bounds(self) -> Bounds:
+        """What is read of a file."""
+        return Bounds(self.file_mb, self.nodes)
+
+
+def given_limits(option: object) -> Limits | None:
+    """The limits that ``--config limits=...`` names, with what it does not name unset; None without it.
+
+    Raises `ConfigError` for what is neither ``off`` nor ``name:number,name:number``.
+    """
+    if option is None:
+        return None
+    if option in (OFF, False):
+        return Limits.off()
+    parts = option if isinstance(option, Mapping) else dict(_pair(each) for each in str(option).split(","))
+    try:
+        data = {str(name): _number(expand(value)) for name, value in parts.items()}
+    except ValueError as error:
+        raise ConfigError(f"--config limits: {error}") from None
+    return validate(Limits, Source("--config limits", data, {}))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise ConfigError(f"--config limits: write limits=off or limits=rounds:2^42,runs:1e7, not {text!r}")
+    return name.strip(), value.strip()
+
+
+def _number(value: object) -> object:
+    try:
+        return float(str(value))
+    except ValueError:
+        return value
+
+
+def machine_gb() -> float:
+    """Gigabytes of memory that this machine, or the container that this process runs in, has."""
+    bytes_ = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for file in CGROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            bytes_ = min(bytes_, float(file.read_text(encoding="ascii")))
+    return bytes_ / GIGABYTE
+
+
+def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:
+    """Every list with too many values."""
+    if isinstance(value, list) and (said := limits.beyond("values", len(value))):
+        yield path, said
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from long_lists(each, limits, (*path, key))
+
+
+def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
+    """Everything that is too large, told without making any of it."""
+    amounts: list[tuple[KeyPath, str, float]] = []
+    if config.audit is not None:
+        amounts += [
+            (("audit", "runs"), "runs", config.audit.runs),
+            (("audit", "repeats"), "runs", config.audit.repeats),
+        ]
+    if config.validation is not None:
+        amounts.append((("validation", "simulations"), "runs", config.validation.simulations))
+    for paper, settings in config.papers.items():
+        for name, dimensions in settings.oracle_costs.items():
+            amounts += [
+                (("papers", paper, "oracle_costs", name, place), "dimension", each)
+                for place, each in enumerate(dimensions)
+            ]
+        for name, experiment in settings.experiments.items():
+            found = list(_amounts(experiment, limits))
+            amounts += [(("papers", paper, "experiments", name, *path), kind, each) for path, kind, each in found]
+    for path, kind, value in amounts:
+        if said := limits.beyond(kind, value):
+            yield path, said
+
+
+def _amounts(experiment: Experiment, limits: Limits) -> Iterator[tuple[KeyPath, str, float]]:
+    """(key, limit, value): the values of an experiment, then what they multiply to, unless one is too large already."""
+    own: list[tuple[KeyPath, str, float]] = [
+        ((experiment.key("horizon"), place), "rounds", each) for place, each in enumerate(experiment.horizon)
+    ]
+    own.append((("runs",), "runs", experiment.runs))
+    for place, each in enumerate(experiment.epsilon):
+        if math.isfinite(each):
+            own.append((("epsilon", place), "epsilon", max(each, 1 / each)))
+    cells, settings = _cells(experiment)
+    own.append(((), "cells", cells * settings))
+    if not any(limits.beyond(kind, value) for _, kind, value in own):
+        own += [(path, "dimension", dimension) for path, _, dimension in experiment.places()]
+    yield from own
+    if not any(limits.beyond(kind, value) for _, kind, value in own):
+        yield from _products(experiment, cells, settings)
+
+
+def _cells(experiment: Experiment) -> tuple[int, int]:
+    """How many plays an experiment has, and how many privacy settings each of them."""
+    window = getattr(experiment, "window", None) or (None,)
+    lists = [experiment.streams, experiment.horizon, getattr(experiment, "best_loss", None) or (None,)]
+    curvature = getattr(experiment, "strong_convexity", None)
+    lists.append(curvature if isinstance(curvature, tuple) else (None,))
+    lists += [each if isinstance(each, tuple) else (None,) for each in experiment.all_options()]
+    places = len({(name, dimension) for _, name, dimension in _some(experiment)}) if isinstance(
+        experiment, ExperimentOnSets) else len(getattr(experiment, "dimension", (None,)))  # fmt: skip
+    return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(window)
+
+
+def _some(experiment: Experiment) -> Iterator[tuple[KeyPath, str, int]]:
+    return itertools.islice(experiment.places(), 10**5)
+
+
+def _products(experiment: Experiment, cells: int, settings: int) -> Iterator[tuple[KeyPath, str, float]]:
+    from dpregret.workflows.families import FAMILIES
+
+    longest, dimensions = max(experiment.horizon), [dimension for _, _, dimension in experiment.places()] or [1]
+    anytime = FAMILIES[experiment.family].anytime
+    state = 8.0 * settings * experiment.runs * max(dimensions)
+    curves = 8.0 * CURVES * (settings + 1) * longest * anytime
+    checkpoints = math.log2(longest) + 1 if anytime else 1.0
+    played = float(cells * settings) * experiment.runs
+    yield (), "memory_gb", (state + curves + ROW_BYTES * played * checkpoints) / GIGABYTE
+    numbers = played * longest * (sum(dimensions) / len(dimensions))
+    yield (), "hours", numbers / NUMBERS_A_SECOND / 3600
+
+
+class TooMuch(BaseException):
+    """Making something takes more CPU time than a check may."""
+
+
+@contextlib.contextmanager
+def guard(limits: Limits) -> Iterator[None]:
+    """Bound what the block takes: raises MemoryError beyond check_gb, `TooMuch` beyond check_seconds of CPU time.
+
+    Outside of the main thread the time is not bounded; where the system knows no such bound the memory is not.
+    """
+    with _bounded_memory(limits.check_gb), _bounded_time(limits.check_seconds):
+        yield
+
+
+@contextlib.contextmanager
+def _bounded_memory(gigabytes: float) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        most = held + int(min(gigabytes, machine_gb() / 2) * GIGABYTE)
+        if before[0] == resource.RLIM_INFINITY or most < before[0]:
+            resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    except (OSError, ValueError):
+        pass
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@contextlib.contextmanager
+def _bounded_time(seconds: float) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TooMuch
+
+    if not math.isfinite(seconds) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

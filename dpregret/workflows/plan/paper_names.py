@@ -1,0 +1,45 @@
+"""Papers and profiles by their names. Imports next to nothing: a shell that completes a word waits for it.
+
+A paper is a folder of `workflows/papers` with its `claims.yaml`; a profile is a file of `workflows/config`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpregret.core.errors import ConfigError, not_allowed
+
+PAPERS = Path(__file__).parents[1] / "papers"
+PROFILES = Path(__file__).parents[1] / "config"
+NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
+
+
+def papers(folder: Path = PAPERS) -> tuple[str, ...]:
+    """Return the names of all papers: the folders that hold claims."""
+    return tuple(sorted(path.parent.name for path in folder.glob("*/claims.yaml")))
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """Return what each paper may be called: its name without year and et al., where that tells it from the others."""
+    short = {name: re.sub(r"(_et_al)?_\d+$", "", name) for name in names}
+    taken = list(short.values())
+    return {name: each if taken.count(each) == 1 else name for name, each in short.items()}
+
+
+def profile_names() -> list[str]:
+    """Return the names of the profiles that come with the project."""
+    return sorted({path.stem for path in PROFILES.glob("*.yaml")} - NOT_PROFILES)
+
+
+def profile_path(profile: object) -> Path:
+    """Return the file of a profile: a name of a file in `workflows/config`, or the path of a YAML file."""
+    if not isinstance(profile, str) or not profile:
+        raise ConfigError(f"profile: give a name or the path of a YAML file, not {profile!r}")
+    if "/" in profile or profile.endswith((".yaml", ".yml")):
+        return Path(profile)
+    known = profile_names()
+    if profile not in known:
+        raise ConfigError(f"profile: {not_allowed('profile', profile, known)} (or the path of a YAML file)")
+    return PROFILES / f"{profile}.yaml"

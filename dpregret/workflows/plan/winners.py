@@ -1,0 +1,60 @@
+"""What the table of winners has to know of experiments and streams, from the configuration and the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dpregret.datasets.risk_base import FRESH, STORED
+from dpregret.paper_figs.judge.runs import OPTIONS
+from dpregret.paper_figs.winners.cells import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.config import Config
+
+FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
+"""Family -> what its learners see, in one word; a new family goes by its own name."""
+POPULATION: Final = "population"
+"""The same of `erm` where excess risk is that of the law which fresh records are drawn from."""
+WORDS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": "",
+         "epochs": "", STORED: "", FRESH: ""}  # fmt: skip
+"""Trait of a stream -> its word; nothing where it says how losses are computed, not what they are."""
+
+
+def feedback_of(family: str, stream: Any) -> str:
+    """What learners of a family see of a stream (a class)."""
+    return POPULATION if FRESH in stream.traits else FEEDBACK.get(family, family)
+
+
+def family_of(feedback: str) -> str:
+    """The family whose learners see that."""
+    if feedback == POPULATION:
+        return "erm"
+    return next((family for family, word in FEEDBACK.items() if word == feedback), feedback)
+
+
+def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
+    """Facts of all experiments of a configuration."""
+    experiments, streams = {}, {}
+    for paper, settings in config.papers.items():
+        for name, each in settings.experiments.items():
+            known = FAMILIES[each.family].streams
+            feedback = {stream: feedback_of(each.family, known[stream]) for stream in each.streams}
+            options = {**each.options, **getattr(each, "set_options", {})}
+            fixed = {key: value for key, value in options.items() if key not in OPTIONS}
+            experiments[paper, name] = ExperimentFacts(feedback, fixed)
+            for stream in each.streams:
+                streams[feedback[stream], stream] = stream_facts(each.family, known[stream])
+    learners = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
+    only = frozenset(name for name, each in learners.items() if each.stochastic_only)
+    return Facts(experiments, streams, refuted, only)
+
+
+def stream_facts(family: str, stream: Any) -> StreamFacts:
+    """Loss class and kind of a stream (a class)."""
+    words = [WORDS.get(trait, trait) for trait in sorted(stream.traits)]
+    if family == "online" and "smooth" not in stream.traits:
+        words.append("kinked")
+    words += ["real data"] * stream.real
+    stored = family == "erm" and FRESH not in stream.traits
+    kind = RECORDS if stored else STOCHASTIC if stream.stochastic or FRESH in stream.traits else OBLIVIOUS
+    return StreamFacts(", ".join(filter(None, words)) or "convex", kind)

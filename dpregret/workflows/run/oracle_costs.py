@@ -1,0 +1,85 @@
+"""What one call of each oracle costs: linear and local oracle, gauge, projection in closed form and by a solver."""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from dpregret.algorithms.geometry import ConstraintSet, UnsupportedSet, make_set
+from dpregret.algorithms.geometry.reference import ReferenceProjection
+from dpregret.workflows.plan.config import Config
+
+ROWS = 32  # vectors a batched call
+REPEATS, SECONDS = 5, 0.004  # best of REPEATS, each at least this long
+
+
+def measure_costs(config: Config, paper: str) -> pd.DataFrame:
+    """Time every oracle of every set and dimension that a paper's configuration lists under `oracle_costs`.
+
+    Columns: set, dimension, operation ('projection', 'linear oracle', 'local oracle', 'gauge', 'projection (solver)'),
+    seconds (CPU seconds a vector, best of several, warm), calls (calls timed), rows (vectors a call; the solver takes
+    one), steepness (1 + R/r, by which a gauge in place of the projection may multiply regret; NaN without a gauge). A
+    separation oracle by the gauge costs what the gauge does.
+    """
+    rows = [
+        {
+            "set": name,
+            "dimension": dimension,
+            "operation": operation,
+            **_cost(serve, points),
+            "steepness": _steepness(domain),
+        }
+        for name, dimensions in config.papers[paper].oracle_costs.items()
+        for dimension in dimensions
+        for domain in [make_set(name, dimension)]
+        for operation, serve, points in _operations(domain)
+    ]
+    return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls", "rows", "steepness"])
+
+
+Oracle = Callable[[np.ndarray], object]
+
+
+def _operations(domain: ConstraintSet) -> list[tuple[str, Oracle, np.ndarray]]:
+    """(operation, oracle, its argument); arguments are typical: a spread-out vector of the size of the set."""
+    generator = np.random.default_rng(domain.dimension)
+    vectors = generator.standard_normal((ROWS, domain.dimension))
+    points = domain.center() + domain.diameter * vectors / np.sqrt(domain.dimension)
+    found: list[tuple[str, Oracle, np.ndarray]] = [("linear oracle", domain.linear_oracle, vectors)]
+    try:
+        oracle = domain.local_oracle()
+    except ValueError:
+        oracle = None
+    if oracle is not None:
+        weights = oracle.lift(np.tile(domain.center(), (ROWS, 1)))
+        local = oracle
+        found.append(("local oracle", lambda cost: local.answer(weights, domain.diameter / 10, cost), vectors))
+    if not np.isnan(_steepness(domain)):
+        found.append(("gauge", domain.gauge(), domain.along_hull(points - domain.center())))
+    if domain.closed_form_projection:
+        found.append(("projection", domain.project, points))
+    if domain.dimension <= domain.reference_limit:
+        found.append(("projection (solver)", ReferenceProjection(domain).project, points[:1]))
+    return found
+
+
+def _steepness(domain: ConstraintSet) -> float:
+    """1 + R/r; NaN where the set has no gauge."""
+    try:
+        domain.gauge()
+        return 1 + domain.reach(domain.center()) / domain.inner_radius()
+    except UnsupportedSet:
+        return float("nan")
+
+
+def _cost(serve: Oracle, points: np.ndarray) -> dict[str, float]:
+    serve(points)
+    calls, best = 1, np.inf
+    for _ in range(REPEATS):
+        done, started = 0, time.process_time()
+        while (spent := time.process_time() - started) < SECONDS:
+            serve(points)
+            done += 1
+        calls, best = calls + done, min(best, spent / done)
+    return {"seconds": best / len(points), "calls": calls, "rows": len(points)}
