@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.compare.gate import SLACK
 from dpregret.paper_figs.compare import compare
-from dpregret.paper_figs.tables.write import show
+from dpregret.paper_figs.compare.gate import SLACK
+from dpregret.paper_figs.tables import show
 
 NAN = float("nan")
 

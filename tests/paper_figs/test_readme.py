@@ -11,7 +11,7 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
 from dpregret.paper_figs.report.readme_findings import findings
 from dpregret.paper_figs.tables.printed import text
-from dpregret.paper_figs.tables.write import show
+from dpregret.paper_figs.tables import show
 
 TEXTS = """\
 title: A paper

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.tables.write import speed
+from dpregret.paper_figs.tables import speed
 
 CONTEST = {"table": "ratios", "group": "mechanism", "what": "tree", "condition": "d = 2", "median": 1.3}
 ROWS = [

@@ -26,10 +26,10 @@ import test_mentions as mentioned  # noqa: E402
 
 from dpregret.core.errors import ConfigError  # noqa: E402
 from dpregret.datasets import bundled, fetch  # noqa: E402
-from dpregret.paper_figs.compare.compare import gate
+from dpregret.paper_figs.compare import gate  # noqa: E402
 from dpregret.paper_figs.judge.runs import RunsError, read_runs  # noqa: E402
 from dpregret.paper_figs.tables.write import show  # noqa: E402
-from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text import formats  # noqa: E402
 from dpregret.workflows.audit.settings import load_settings  # noqa: E402
 from dpregret.workflows.plan.config import check_options, load_config  # noqa: E402
 from dpregret.workflows.plan.cross_references import text_problems  # noqa: E402

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
-from dpregret.workflows.advice.advise import Request, advise, read_cells
 from dpregret.workflows.advice import page as advice_page
+from dpregret.workflows.advice.advise import Request, advise, read_cells
 from dpregret.workflows.advice.bounds import Bounds
 from dpregret.workflows.advice.page import main, whole
 from dpregret.workflows.run.fingerprint import ROOT

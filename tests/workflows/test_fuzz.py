@@ -133,7 +133,7 @@ FILES: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Excepti
     "overlay": (overlay, load_config, ConfigError),
     "claims": (claims, load_claims, ClaimsError),
     "errata": (errata, load_errata, ClaimsError),
-    "audit": (lambda: yaml.safe_load((WORKFLOWS / "audits" / "settings.yaml").read_text()), load_settings, ValueError),
+    "audit": (lambda: yaml.safe_load((WORKFLOWS / "audit" / "settings.yaml").read_text()), load_settings, ValueError),
 }
 
 

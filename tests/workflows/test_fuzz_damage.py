@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from dpregret.core import parquet
 from dpregret.datasets import bundled
-from dpregret.paper_figs.compare.reference import PAPER, SUMS, keep
-from dpregret.paper_figs.compare.compare import gate
 from dpregret.paper_figs.compare import compare
+from dpregret.paper_figs.compare import gate
+from dpregret.paper_figs.compare.reference import PAPER, SUMS, keep
 from dpregret.paper_figs.judge.planted_laws import Sweep
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
-from dpregret.paper_figs.tables.write import show
+from dpregret.paper_figs.tables import show
 from dpregret.workflows.run import archive, sums
 from dpregret.workflows.run.origin import lock
 

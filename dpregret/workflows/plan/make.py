@@ -14,9 +14,7 @@ from dpregret.paper_figs.judge.claims_files import located_paper
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan import config as configuration
-from dpregret.workflows.plan import cross_references
-from dpregret.workflows.plan import limits, profiles, winners
-from dpregret.workflows.plan import titles
+from dpregret.workflows.plan import cross_references, limits, profiles, titles, winners
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, versions
 from dpregret.workflows.run import child, fingerprint, store
