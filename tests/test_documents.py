@@ -11,7 +11,7 @@ from dpregret.paper_figs.judge.claims import QUOTED
 from dpregret.paper_figs.judge.claims_files import cited_claims, load_paper
 from dpregret.paper_figs.report.readme import update_page, update_table
 from dpregret.workflows import boxes_page
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import papers
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -29,7 +29,8 @@ from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audit.experts import Table
 from dpregret.workflows.audit.neighbours import generators
 from dpregret.workflows.audit.online import LOSSES
-from dpregret.workflows.audit.settings import Special, load_settings
+from dpregret.workflows.audit.plan import load_settings
+from dpregret.workflows.audit.settings import Special
 from dpregret.workflows.families import FAMILIES
 
 SETTINGS = load_settings().learners

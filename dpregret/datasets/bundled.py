@@ -8,24 +8,13 @@ fetched sets (``prepared``) uses public constants only. docs/data.md says what t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from dpregret.core.files import atomic_write
-from dpregret.datasets.files import read_arrays
+from dpregret.datasets.examples import Examples, check_finite, read, save, scale_rows
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import vecdot
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """A pool of examples: ``features`` (n, d) with rows of norm at most 1, ``labels`` (n,) in [-1, 1]."""
-
-    features: Array
-    labels: Array
 
 
 def _breast_cancer() -> tuple[Array, Array]:
@@ -84,66 +73,7 @@ def load(name: str, cache_dir: Path) -> Examples:
         if name in BUNDLED:
             prepare(name, path)
         else:
-            from dpregret.datasets import fetch, sources
+            from dpregret.datasets import fetch, sources  # what loads over the network, where it is needed
 
             fetch.convert(sources.find_source(name), cache_dir)
     return read(path)
-
-
-def read(path: Path) -> Examples:
-    """Read and check one .npz of examples; see ``load``."""
-    features, labels = read_arrays(path, "features and labels", "features", "labels")
-    for array in (features, labels):
-        if array.dtype.kind not in "biuf":
-            raise ValueError(f"{path}: features and labels are numbers, not {array.dtype}")
-    features, labels = features.astype(np.float64), labels.astype(np.float64)
-    if features.ndim != 2 or labels.shape != features.shape[:1] or not features.size:
-        raise ValueError(f"{path}: features {features.shape} and labels {labels.shape} do not fit together")
-    check_finite(features, labels, str(path))
-    norms = np.sqrt(vecdot(features, features))
-    if norms.max() > 1.0 + 1e-12 or np.abs(labels).max() > 1.0:
-        raise ValueError(
-            f"{path}: largest feature norm {norms.max():.6g} or label {np.abs(labels).max():.6g} exceeds 1"
-        )
-    return Examples(features, labels)
-
-
-def save(path: Path, features: Array, labels: Array) -> None:
-    """Write examples as an .npz, atomically; equal arrays give equal bytes."""
-    with atomic_write(path) as temporary, temporary.open("xb") as file:
-        np.savez(file, features=features, labels=labels)
-
-
-def scale_rows(features: Array, where: str) -> Array:
-    """Divide all rows by the largest row norm. Raises ValueError if every feature is 0."""
-    largest = np.sqrt(vecdot(features, features)).max()
-    if largest == 0.0:
-        raise ValueError(f"{where}: every feature is 0")
-    scaled: Array = features / largest
-    return scaled
-
-
-def unit_rows(features: Array, where: str) -> Array:
-    """Divide each row by its own norm; a row of zeros stays.
-
-    Raises ValueError if every feature is 0, and naming a row whose norm is too large a number.
-    """
-    with np.errstate(over="ignore"):
-        norms = np.sqrt(vecdot(features, features))
-    if not np.isfinite(norms).all():
-        raise ValueError(f"{where}: the norm of row {np.argmin(np.isfinite(norms))} is too large a number")
-    if not norms.any():
-        raise ValueError(f"{where}: every feature is 0")
-    units: Array = features / np.where(norms > 0.0, norms, 1.0)[:, None]
-    return units
-
-
-def check_finite(features: Array, labels: Array, where: str) -> None:
-    """Raise ValueError naming the first row and column (counted from 0) that is NaN or infinite."""
-    bad = np.argwhere(~np.isfinite(features))
-    if bad.size:
-        row, column = bad[0]
-        raise ValueError(f"{where}: feature in row {row}, column {column} is {features[row, column]}")
-    bad = np.argwhere(~np.isfinite(labels))
-    if bad.size:
-        raise ValueError(f"{where}: label in row {bad[0, 0]} is {labels[bad[0, 0]]}")

@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import one_line
 from dpregret.core.files import atomic_write
-from dpregret.datasets.bundled import check_finite, save, unit_rows
 from dpregret.datasets.download import FetchError, download
+from dpregret.datasets.examples import check_finite, save, unit_rows
 from dpregret.datasets.sources import SOURCES, Declared, Source, find_declared, find_source
 
 MOST_BYTES: Final = 1 << 26

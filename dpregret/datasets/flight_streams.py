@@ -16,7 +16,7 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.datasets.base import BLOCK, Comparator, Domain
-from dpregret.datasets.bundled import Examples, unit_rows
+from dpregret.datasets.examples import Examples, unit_rows
 from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.optimum import minimise_pool

@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpregret.core.files import atomic_write
-from dpregret.datasets.bundled import unit_rows
+from dpregret.datasets.examples import unit_rows
 from dpregret.datasets.files import read_arrays
 from dpregret.numerics.arrays import Array
 

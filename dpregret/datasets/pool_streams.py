@@ -11,7 +11,8 @@ from scipy.special import expit
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
-from dpregret.datasets.bundled import Examples, load
+from dpregret.datasets.bundled import load
+from dpregret.datasets.examples import Examples
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
 from dpregret.datasets.optimum import minimise_pool
 from dpregret.numerics.arrays import Array

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpregret.datasets.bundled import check_finite, load
+from dpregret.datasets.bundled import load
+from dpregret.datasets.examples import check_finite
 from dpregret.datasets.risk_base import RiskDomain
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
 from dpregret.numerics.arrays import Array

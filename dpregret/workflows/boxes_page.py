@@ -16,9 +16,9 @@ from typing import Final
 import pandas as pd
 
 from dpregret.algorithms.learner import BaseLearner
-from dpregret.paper_figs.report.readme import marked, renew
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
+from dpregret.paper_figs.text.marked import marked, renew
 from dpregret.workflows.families import FAMILIES
 
 ROOT: Final = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dpregret.datasets.sources import Source, read_sources
-from dpregret.paper_figs.report.readme import marked, renew
+from dpregret.paper_figs.text.marked import marked, renew
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "data.md"
 MARK = "sources"

@@ -17,8 +17,9 @@ from local_server import Handler, Place, said
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import fetch, sources
-from dpregret.datasets.bundled import load, unit_rows
+from dpregret.datasets.bundled import load
 from dpregret.datasets.download import FetchError
+from dpregret.datasets.examples import unit_rows
 from dpregret.datasets.prepared import hashed_columns
 from dpregret.datasets.risks import make_risk
 from dpregret.datasets.streams import make_stream

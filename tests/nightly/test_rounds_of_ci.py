@@ -11,7 +11,9 @@ from dpregret.algorithms.learner import play
 from dpregret.algorithms.play import rounds
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.plan.config import PROFILES, experiment_jobs, load_config
+from dpregret.workflows.plan.config import experiment_jobs
+from dpregret.workflows.plan.load import load_config
+from dpregret.workflows.plan.paper_names import PROFILES
 
 ROUNDS, RUNS = 20, 3
 

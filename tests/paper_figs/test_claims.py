@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dpregret.paper_figs.judge.claims_files import ClaimsError, cited_claims, load_claims, load_errata, load_paper
-from dpregret.paper_figs.judge.planted_laws import make_claim
+from dpregret.paper_figs.validation.planted_laws import make_claim
 
 PAPERS = Path(__file__).resolve().parents[2] / "workflows" / "papers"
 SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}

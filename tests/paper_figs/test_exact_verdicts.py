@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from dpregret.paper_figs.judge.exact_losses import ExactLoss, write_exact_losses
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.judge.verdicts import judge
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 
 def test_an_exact_loss_above_its_promise_refutes_the_claim_that_names_it() -> None:

@@ -18,9 +18,9 @@ from dpregret.paper_figs.judge.best_regularisation import best_regularisation
 from dpregret.paper_figs.judge.cells import EDGE, NotRun, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.paper_figs.judge.planted_laws import make_claim
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.tables.write import write_further_table, write_tables
+from dpregret.paper_figs.validation.planted_laws import make_claim
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
 MANY = tuple(2.0**power for power in (128, 256, 384, 512, 768, 1000))

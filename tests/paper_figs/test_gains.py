@@ -16,11 +16,11 @@ from dpregret.paper_figs.figures.gains import gain
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.judge.cells import collect_cells, coordinate
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
 from dpregret.paper_figs.judge.quantiles import landau
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.report.readme import verdict_table
-from dpregret.paper_figs.tables.gains import gains, ratio, write_gains
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 WINDOWS = (1.0, 4.0, 16.0, 64.0, 256.0)
 CONSTANTS = np.array([landau_of(int(window)) for window in WINDOWS])

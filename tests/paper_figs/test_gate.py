@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dpregret.paper_figs.compare.gate import allowance, main
-from dpregret.paper_figs.compare.gate_odds import simulate_gate
 from dpregret.paper_figs.compare.reference import PAPER, SUMS, keep
 from dpregret.paper_figs.judge.claims_csv import FORMS, read_lines, write_lines
 from dpregret.paper_figs.text.read_table import DamageError, read_table
+from dpregret.paper_figs.validation.gate_odds import simulate_gate
 
 NAN = float("nan")
 COUNT = 10

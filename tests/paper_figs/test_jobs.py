@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.planted_laws import Sweep
+from dpregret.paper_figs.judge.jobs import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import check_columns, empty_row
-from dpregret.paper_figs.tables.jobs import read_jobs, write_jobs
+from dpregret.paper_figs.validation.planted_laws import Sweep
 
 
 def test_every_job_has_its_row(tmp_path: Path) -> None:

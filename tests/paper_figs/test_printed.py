@@ -14,10 +14,10 @@ from rich.cells import cell_len
 
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.printed import terminal, tex, text, web
 from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
 from dpregret.paper_figs.tables.printed.models import FILE, load_printed
-from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.text import formula
 from dpregret.workflows.plan.cross_references import text_problems
 

@@ -10,8 +10,8 @@ import pytest
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
 from dpregret.paper_figs.report.readme_findings import findings
-from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables import show
+from dpregret.paper_figs.tables.printed import text
 
 TEXTS = """\
 title: A paper

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.judge import resolution_power
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.judge.resolution import AIM, POWER, log_leverage, reach
 from dpregret.paper_figs.judge.slopes import rate_of
 from dpregret.paper_figs.judge.verdicts import judge
+from dpregret.paper_figs.validation import resolution_power
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 DEFINITE = {"below bound", "steeper", "steeper, bound holds", "violated"}
 

@@ -8,8 +8,8 @@ import pytest
 from planted import write_runs
 
 from dpregret.core import parquet
-from dpregret.paper_figs.judge.planted_laws import Sweep
 from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
+from dpregret.paper_figs.validation.planted_laws import Sweep
 
 
 def frame(**changes: object) -> pd.DataFrame:

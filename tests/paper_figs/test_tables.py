@@ -9,10 +9,11 @@ import pytest
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
-from dpregret.paper_figs.report.readme import MARK, ReadmeError, compact, main, update_table
+from dpregret.paper_figs.report.readme import MARK, compact, main, update_table
 from dpregret.paper_figs.tables.costs import costs_table
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text.formats import number, significant
+from dpregret.paper_figs.text.marked import ReadmeError
 
 FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
          *(f"table_1{end}.{form}" for end in ("", "_all") for form in ("csv", "html", "md", "tex"))]  # fmt: skip

@@ -9,9 +9,9 @@ import pytest
 from dpregret.paper_figs.judge.best_regularisation import best_regularisation
 from dpregret.paper_figs.judge.cells import NotRun, collect_cells
 from dpregret.paper_figs.judge.claims import Measure
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
+from dpregret.paper_figs.judge.gains import ratio
 from dpregret.paper_figs.tables.errata import measure
-from dpregret.paper_figs.tables.gains import ratio
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 OVERHEAD = make_claim(response="overhead", counterpart="ftal")
 

@@ -10,8 +10,8 @@ import pandas as pd
 from dpregret.paper_figs.judge import vocabulary
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_csv import read_lines, write_lines
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.judge.verdicts import AS_CHECK, judge, judge_claims
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:

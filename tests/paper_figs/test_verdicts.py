@@ -8,9 +8,9 @@ from dpregret.paper_figs.judge.cells import collect_cells
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_files import ClaimsError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
-from dpregret.paper_figs.judge.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.judge.slopes import decide
 from dpregret.paper_figs.judge.verdicts import judge, judge_claims, rate_text
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 
 def root(checkpoints: np.ndarray, value: float) -> np.ndarray:

@@ -25,15 +25,15 @@ import test_fuzz_damage as damaged  # noqa: E402
 import test_mentions as mentioned  # noqa: E402
 
 from dpregret.core.errors import ConfigError  # noqa: E402
-from dpregret.datasets import bundled, fetch  # noqa: E402
+from dpregret.datasets import examples, fetch  # noqa: E402
 from dpregret.paper_figs.compare import gate  # noqa: E402
 from dpregret.paper_figs.judge.runs import RunsError, read_runs  # noqa: E402
 from dpregret.paper_figs.tables.write import show  # noqa: E402
 from dpregret.paper_figs.text import formats  # noqa: E402
-from dpregret.workflows.audit.settings import load_settings  # noqa: E402
-from dpregret.workflows.plan.config import check_options, load_config  # noqa: E402
+from dpregret.workflows.audit.plan import load_settings  # noqa: E402
 from dpregret.workflows.plan.cross_references import text_problems  # noqa: E402
 from dpregret.workflows.plan.limits import given_limits  # noqa: E402
+from dpregret.workflows.plan.load import check_options, load_config  # noqa: E402
 from dpregret.workflows.run import (  # noqa: E402
     archive,
     compare,
@@ -228,9 +228,9 @@ def rows(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None, after: Ch
 
 def npz(change: Change) -> Door:
     def read(folder: Path) -> tuple[int, str]:
-        bundled.save(folder / "tiny.npz", damaged.np.eye(3), damaged.np.ones(3))
+        examples.save(folder / "tiny.npz", damaged.np.eye(3), damaged.np.ones(3))
         change(folder)
-        return refused(lambda: bundled.read(folder / "tiny.npz").labels)
+        return refused(lambda: examples.read(folder / "tiny.npz").labels)
 
     return read
 

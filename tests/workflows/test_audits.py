@@ -31,9 +31,9 @@ from dpregret.workflows.audit.plan import (
     broken,
     finding,
     findings,
+    load_settings,
 )
 from dpregret.workflows.audit.planted import CASES, RUNS, planted_rows
-from dpregret.workflows.audit.settings import load_settings
 from dpregret.workflows.audit.tables import Tables, faults, write_audit
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.config import Config

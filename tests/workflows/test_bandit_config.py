@@ -15,7 +15,7 @@ from plays import rows_of
 from dpregret.core.errors import ConfigError
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {

@@ -12,7 +12,8 @@ from checkout import ROOT
 from dpregret.workflows.bench import __main__ as command
 from dpregret.workflows.bench.verdicts import ALLOWED, judge
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import experiment_jobs, load_config
+from dpregret.workflows.plan.config import experiment_jobs
+from dpregret.workflows.plan.load import load_config
 
 
 def made_up(seed: int, factor: float, noise: float, blocks: int = 9) -> list[list[float]]:

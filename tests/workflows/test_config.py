@@ -10,7 +10,8 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.plan.config import Config, Job, check_options, experiment_jobs, load_config
+from dpregret.workflows.plan.config import Config, Job, experiment_jobs
+from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.profiles import PROFILES, profile_path
 from dpregret.workflows.plan.schema import file_schema
 

@@ -13,7 +13,7 @@ from plays import rows_of
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {

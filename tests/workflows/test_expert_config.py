@@ -17,7 +17,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.datasets import expert_data
 from dpregret.paper_figs.judge.runs import check_columns, check_runs
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 
 Write = Callable[[Any], Path]
 EXPERIMENT: dict[str, Any] = {

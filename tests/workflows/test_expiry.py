@@ -5,7 +5,7 @@ import pytest
 
 from dpregret.algorithms.privacy import WindowTree, gaussian_epsilon
 from dpregret.algorithms.privacy.audit import item_mu
-from dpregret.workflows.audit import expiry
+from dpregret.workflows.mechanisms import expiry
 
 
 def test_one_factor_answers_for_all_horizons(monkeypatch: pytest.MonkeyPatch) -> None:

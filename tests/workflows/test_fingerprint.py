@@ -49,7 +49,7 @@ def fingerprints() -> dict[str, str]:
         "tables": fingerprint.page_files("tables", "lou_cheung_2020"),
         "page": fingerprint.page_files("html_report", "lou_cheung_2020", "talwar_2015"),
         "audit": fingerprint.audit_files(),
-        "expiry": fingerprint.module_files("dpregret.workflows.audit.expiry", "expiry"),
+        "expiry": fingerprint.module_files("dpregret.workflows.mechanisms.expiry", "expiry"),
     }
     return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
@@ -79,7 +79,7 @@ def fingerprints() -> dict[str, str]:
         ("workflows/run/job.py", set()),
         ("workflows/audit/settings.yaml", {"audit"}),
         ("dpregret/numerics/random.py", {"cocop", "pocp", "audit", "expiry"}),
-        ("workflows/audit/expiry.py", {"expiry"}),
+        ("workflows/mechanisms/expiry.py", {"expiry"}),
         ("workflows/families/fields.py", {"cocop", "pocp", "audit"}),
         ("workflows/scripts/tables.py", {"tables"}),
         ("paper_figs/judge/fits.py", {"tables", "page"}),

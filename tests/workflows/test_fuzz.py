@@ -23,10 +23,10 @@ from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import Bounds, read_source
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims, load_errata
-from dpregret.paper_figs.judge.planted_laws import Sweep
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
+from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.audit.plan import load_settings
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 
 WORKFLOWS = Path(__file__).resolve().parents[2] / "workflows"
 

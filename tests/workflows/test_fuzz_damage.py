@@ -16,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpregret.core import parquet
-from dpregret.datasets import bundled
-from dpregret.paper_figs.compare import compare
-from dpregret.paper_figs.compare import gate
+from dpregret.datasets import examples
+from dpregret.paper_figs.compare import compare, gate
 from dpregret.paper_figs.compare.reference import PAPER, SUMS, keep
-from dpregret.paper_figs.judge.planted_laws import Sweep
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
+from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.run import archive, sums
 from dpregret.workflows.run.origin import lock
 
@@ -69,10 +68,10 @@ def test_damaged_results_are_refused_or_as_written(data: st.DataObject, stamped_
 def test_damaged_examples_are_refused_or_as_written(data: st.DataObject, tmp_path: Path) -> None:
     path, features, labels = tmp_path / "tiny.npz", np.eye(3) / 2, np.array([1.0, -1.0, 0.5])
     path.unlink(missing_ok=True)
-    bundled.save(path, features, labels)
+    examples.save(path, features, labels)
     path.write_bytes(data.draw(damage(path.read_bytes())))
-    found: list[bundled.Examples] = []
-    said = refusal(lambda path: found.append(bundled.read(path)), path, ValueError)
+    found: list[examples.Examples] = []
+    said = refusal(lambda path: found.append(examples.read(path)), path, ValueError)
     check_words(said, "tiny.npz")
     if not said:
         np.testing.assert_array_equal(found[0].features, features)

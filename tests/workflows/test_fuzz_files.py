@@ -22,13 +22,14 @@ from dpregret.core.errors import ConfigError
 from dpregret.datasets import sources
 from dpregret.datasets.download import FetchError
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_paper
-from dpregret.paper_figs.judge.planted_laws import Sweep
 from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.paper_figs.tables.write import write_tables
-from dpregret.workflows.audit.settings import load_settings
-from dpregret.workflows.plan.config import Config, load_config
+from dpregret.paper_figs.validation.planted_laws import Sweep
+from dpregret.workflows.audit.plan import load_settings
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.cross_references import text_problems
 from dpregret.workflows.plan.limits import given_limits
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import PROFILES
 
 pytestmark = pytest.mark.filterwarnings("default")

@@ -9,8 +9,8 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.plan import checks, limits
-from dpregret.workflows.plan.config import load_config
 from dpregret.workflows.plan.limits import Limits, given_limits
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import PROFILES
 
 Write = Callable[[Any], Path]

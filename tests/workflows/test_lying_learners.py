@@ -28,7 +28,7 @@ from dpregret.algorithms.privacy import Release
 from dpregret.core.checks import LearnerFault, check_violation
 from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.paper_figs.judge.value_ranges import first_fault
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.run import store
 from dpregret.workflows.run.job import play_experiment
 

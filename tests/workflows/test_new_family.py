@@ -177,7 +177,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 READ_ALL = """
 import sys
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 for file in sys.argv[1:]:
     try:
         load_config(file)

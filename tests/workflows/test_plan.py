@@ -260,12 +260,13 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
     "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
 }
 EXPLAINED = (
-    "core.(errors|files|parquet|text|validation|yaml_source)",  # how files are read and written, and mistakes told
+    "core.(errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and written, and mistakes told
     "datasets.*|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|online)",  # the other families, in the registry
-    "workflows.plan.(checks|config|experiments|limits|number_ranges|paper_names|profiles)",  # how a configuration is read and checked
+    # how a configuration is read and checked
+    "workflows.plan.(checks|config|experiments|limits|load|number_ranges|paper_names|profiles|sizes)",
     "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, rows are kept
-    "paper_figs.(judge.value_ranges|judge.runs|report.provenance)",  # what refuses rows, and changes none; the machine's name
+    "paper_figs.(judge.value_ranges|judge.runs)",  # what refuses rows, and changes none
 )
 PROBE = """
 import json, sys

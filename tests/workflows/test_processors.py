@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 from plays import rows_of
 
-from dpregret.workflows.plan.config import experiment_jobs, load_config
+from dpregret.workflows.plan.config import experiment_jobs
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.run import processors
 
 PROFILE = """

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.plan.config import PROFILES, load_config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.number_ranges import expand
+from dpregret.workflows.plan.paper_names import PROFILES
 from dpregret.workflows.plan.profiles import PAPERS, papers, short_names
 from dpregret.workflows.plan.schema import file_schema
 

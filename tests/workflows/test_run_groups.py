@@ -12,7 +12,7 @@ import pytest
 from plays import rows_of
 
 from dpregret.workflows.families import online
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 
 PAPER = "lou_cheung_2020"
 TIMES = ["seconds", "seconds_projection", "seconds_linear_oracle", "seconds_local_oracle"]

@@ -25,7 +25,7 @@ from dpregret.paper_figs.compare.gate_report import INCOMPARABLE, MOVED, Finding
 from dpregret.paper_figs.compare.reference import PAPER, RENEW, check, keep_all, papers
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
-from dpregret.paper_figs.tables.jobs import HASHES, KEY, read_jobs
+from dpregret.paper_figs.judge.jobs import HASHES, KEY, read_jobs
 from dpregret.paper_figs.text.read_table import DamageError
 
 FALSE_ALARM: Final = 0.01

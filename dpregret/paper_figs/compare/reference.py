@@ -12,7 +12,7 @@ from typing import Final
 from dpregret.core.files import atomic_write, checksum
 from dpregret.paper_figs.compare.gate_report import GateError
 from dpregret.paper_figs.judge.claims_csv import FILES, read_lines
-from dpregret.paper_figs.tables.jobs import FILE, read_jobs
+from dpregret.paper_figs.judge.jobs import FILE, read_jobs
 
 SUMS: Final = "SHA256SUMS"
 PAPER: Final = (*FILES.values(), FILE)

@@ -15,7 +15,7 @@ from dpregret.paper_figs.figures.layout import MOST, Page, Plate
 from dpregret.paper_figs.figures.markers import Look
 from dpregret.paper_figs.figures.style import DASHED, GUIDE, INK, PALETTE, shaded
 from dpregret.paper_figs.figures.symbols import AXES, count, plain_number, share
-from dpregret.paper_figs.tables.gains import ratio
+from dpregret.paper_figs.judge.gains import ratio
 
 Tables = Mapping[str, pd.DataFrame]
 WORST: Final = 60.0

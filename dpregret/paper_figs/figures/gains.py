@@ -13,7 +13,7 @@ from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.figures.symbols import AXES, SPOKEN, count, share
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.tables.gains import gains
+from dpregret.paper_figs.judge.gains import gains
 
 MECHANISM_OF = {"root": "root", "buffers": "buffers", "corrected-reduced": "tree, best decoder",
                 "gaussian-reduced": "tree, best decoder"}  # fmt: skip

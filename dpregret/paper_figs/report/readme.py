@@ -21,8 +21,10 @@ from dpregret.paper_figs.report.readme_findings import findings
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
+from dpregret.paper_figs.tables.show import COLUMNS
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
+from dpregret.paper_figs.text.marked import ReadmeError, marked, renew
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
 MARK: Final = "table-1"
@@ -30,19 +32,9 @@ FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
 ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
 """Origins of claims that no paper states, in the order of the table."""
-COLUMNS: Final = (
-    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
-    "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
-    "errata",
-)  # fmt: skip
-"""Columns that a page shows, of those that the table has."""
 REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
 GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "baseline")
 """Groups of the table that a page shows; the whole table is linked."""
-
-
-class ReadmeError(ValueError):
-    """The README or the table does not have the expected form."""
 
 
 def table_text(table_csv: Path) -> str:
@@ -58,25 +50,6 @@ def compact(table: pd.DataFrame) -> str:
     if missing:
         raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
     return formats.markdown(table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]])
-
-
-def marked(page: str, mark: str, text: str) -> str:
-    """`page` with `text` between the two comments of `mark`; raises ReadmeError."""
-    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
-    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
-        raise ReadmeError(f"expected one {begin} before one {end}")
-    before, rest = page.split(begin)
-    after = rest.split(end)[1]
-    return f"{before}{begin}\n{text}{end}{after}"
-
-
-def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> bool:
-    """Rewrite a document by `renewed`; return whether nothing changed. `check` writes nothing."""
-    old = page.read_text(encoding="utf-8")
-    new = renewed(old)
-    if new != old and not check:
-        page.write_text(new, encoding="utf-8")
-    return new == old
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:

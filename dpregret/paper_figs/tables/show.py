@@ -15,7 +15,6 @@ from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, FORMS
 from dpregret.paper_figs.judge.privacy import FACTOR
-from dpregret.paper_figs.report.readme import COLUMNS
 from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables.printed.terminal import terminal
 from dpregret.paper_figs.text import formats
@@ -25,6 +24,12 @@ LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *FIT
 """What is shown of lines."""
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
+COLUMNS: Final = (
+    "algorithm", "group", "eps / delta", "delivered eps", "operation counted", "draws", "T exponent", "n exponent",
+    "d exponent", "(log2 d) exponent", "p exponent", "W exponent", "G exponent", "eps exponent", "regret", "excess",
+    "errata",
+)  # fmt: skip
+"""Columns that a page shows, of those that the table has."""
 PRINTED: Final = Form(needed=text.COLUMNS)
 """The table as the paper prints it."""
 

@@ -20,13 +20,13 @@ from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Reference, Tabl
 from dpregret.paper_figs.judge.claims_csv import write_lines
 from dpregret.paper_figs.judge.claims_files import load_claims, load_paper
 from dpregret.paper_figs.judge.exact_losses import NOTHING, ROUNDING, ExactLosses
+from dpregret.paper_figs.judge.jobs import write_jobs
 from dpregret.paper_figs.judge.labels import labels_of
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.tables.costs import per_unit, write_costs
 from dpregret.paper_figs.tables.errata import write_errata
-from dpregret.paper_figs.tables.jobs import write_jobs
 from dpregret.paper_figs.tables.printed import tex, text, web
 from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
 from dpregret.paper_figs.tables.printed.models import load_printed

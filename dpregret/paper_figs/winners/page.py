@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from dpregret.paper_figs.report.readme import ReadmeError, marked, renew
+from dpregret.paper_figs.text.marked import ReadmeError, marked, renew
 
 PARTS: Final = {
     "counts": "winners.md", "profiles": "winners/profiles.md", "pairs": "winners/pairs.md",

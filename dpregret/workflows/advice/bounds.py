@@ -13,7 +13,8 @@ import pandas as pd
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment
-from dpregret.workflows.plan.config import Config, load_config
+from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import PROFILES
 from dpregret.workflows.plan.winners import family_of
 

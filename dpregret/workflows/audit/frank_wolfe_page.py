@@ -16,8 +16,8 @@ from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import calibrate_selection
-from dpregret.paper_figs.report.readme import marked, renew
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.marked import marked, renew
 from dpregret.workflows.audit import exact_frank_wolfe as exact
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "frank_wolfe_privacy.md"

@@ -17,8 +17,8 @@ import pandas as pd
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.neighbours import rows
-from dpregret.workflows.audit.plan import audits, findings
-from dpregret.workflows.audit.settings import AuditSettings, Special, load_settings
+from dpregret.workflows.audit.plan import audits, findings, load_settings
+from dpregret.workflows.audit.settings import AuditSettings, Special
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.run import child
 

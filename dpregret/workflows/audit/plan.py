@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import KeyPath, read_source, shown
 from dpregret.workflows.audit.neighbours import Audited, rows
-from dpregret.workflows.audit.settings import AuditSettings, Special, load_settings
+from dpregret.workflows.audit.settings import SETTINGS, AuditSettings, Special
 from dpregret.workflows.families import FAMILIES
 
 ROUNDING = 1e-9
 TELLING = 0.5
 """Share of the ledger that has to be shown from the outside, exactly or by the audit, for the audit to say anything."""
 UNINFORMATIVE = "ledger within claim, audit uninformative"
+
+
+def load_settings(path: Path = SETTINGS) -> AuditSettings:
+    """Read and check the file. Raises ConfigError for a wrong key or value, and for what does not exist."""
+    source = read_source(path, shown(path))
+    settings = validate(AuditSettings, source)
+    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items() if each.card.private}
+    problems = []
+    for name, special in settings.learners.items():
+        where: KeyPath = ("learners", name)
+        if name not in known:
+            problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
+            continue
+        allowed = known[name].card.variants
+        named: list[tuple[str, str | int, str]] = [
+            ("variants", place, variant) for place, variant in enumerate(special.variants or ())
+        ]
+        if isinstance(special.most_runs, dict):
+            named += [("most_runs", variant, variant) for variant in special.most_runs]
+        problems += [
+            f"{source.at((*where, key, place))}: {not_allowed('variant', variant, allowed)}"
+            for key, place, variant in named
+            if variant not in allowed
+        ]
+    if problems:
+        raise ConfigError(problems)
+    return settings
 
 
 def family_rows(family: str, seed: int, runs: int) -> pd.DataFrame:

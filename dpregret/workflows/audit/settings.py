@@ -7,11 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import KeyPath, read_source, shown
-from dpregret.workflows.families import FAMILIES
-
 SETTINGS = Path(__file__).with_name("settings.yaml")
 ROUNDS = 11
 """Rounds where nothing else is asked for: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
@@ -43,30 +38,3 @@ class AuditSettings(BaseModel):
 
     delta: float = Field(gt=0, lt=1)
     learners: dict[str, Special]
-
-
-def load_settings(path: Path = SETTINGS) -> AuditSettings:
-    """Read and check the file. Raises ConfigError for a wrong key or value, and for what does not exist."""
-    source = read_source(path, shown(path))
-    settings = validate(AuditSettings, source)
-    known = {name: each for family in FAMILIES.values() for name, each in family.learners.items() if each.card.private}
-    problems = []
-    for name, special in settings.learners.items():
-        where: KeyPath = ("learners", name)
-        if name not in known:
-            problems.append(f"{source.at(where)}: {not_allowed('private learner', name, known)}")
-            continue
-        allowed = known[name].card.variants
-        named: list[tuple[str, str | int, str]] = [
-            ("variants", place, variant) for place, variant in enumerate(special.variants or ())
-        ]
-        if isinstance(special.most_runs, dict):
-            named += [("most_runs", variant, variant) for variant in special.most_runs]
-        problems += [
-            f"{source.at((*where, key, place))}: {not_allowed('variant', variant, allowed)}"
-            for key, place, variant in named
-            if variant not in allowed
-        ]
-    if problems:
-        raise ConfigError(problems)
-    return settings

@@ -41,7 +41,8 @@ def main() -> None:
 
     if tree not in Path(dpregret.__file__).resolve().parents:
         sys.exit(f"{dpregret.__file__} is not of {tree}")
-    from dpregret.workflows.plan.config import experiment_jobs, load_config
+    from dpregret.workflows.plan.config import experiment_jobs
+    from dpregret.workflows.plan.load import load_config
 
     config = load_config(plays, check=False)
     jobs = list(experiment_jobs(config))

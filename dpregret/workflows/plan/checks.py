@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets, Mistake
+from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.limits import Limits, TooMuch, guard
-
-if TYPE_CHECKING:
-    from dpregret.workflows.plan.config import Config
 
 CELLS_FOR_A_FIT = 4
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath, Located
@@ -19,10 +19,9 @@ from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, loca
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets
+from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import PAPERS, PROFILES
-
-if TYPE_CHECKING:
-    from dpregret.workflows.plan.config import Config
 
 Known = Mapping[str, Sequence[Experiment]]
 """Name of an experiment -> what it is here, and in the whole configuration."""
@@ -48,8 +47,6 @@ def check_mentions(config: Config, folder: Path = PAPERS, read: Read = located_p
 
     read: who has read them already has another.
     """
-    from dpregret.workflows.plan.config import load_config
-
     whole = config if config.profile == "full" else load_config(PROFILES / "full.yaml", check=False)
     problems: list[str] = []
     for paper, settings in config.papers.items():

@@ -13,9 +13,8 @@ from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_files import located_paper
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
-from dpregret.workflows.plan import config as configuration
-from dpregret.workflows.plan import cross_references, limits, profiles, titles, winners
-from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan import cross_references, limits, load, profiles, titles, winners
+from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, versions
 from dpregret.workflows.run import child, fingerprint, store
 
@@ -32,9 +31,9 @@ COMPARED: Final = ("SHA256SUMS", "claims.csv", "checks.csv", "jobs.csv", "audit.
 def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
     """plan: what `read.Plan` reads; problems: one line for each mistake, and then no plan."""
     try:
-        source = configuration.check_options(dict(options))
+        source = load.check_options(dict(options))
         read: dict[str, str] = {}
-        config = configuration.load_config(
+        config = load.load_config(
             source, limits=limits.given_limits(options.get("limits")), read=read, say=say, known=known
         )
         papers = {paper: located_paper(profiles.PAPERS / paper)[0].claims for paper in config.papers}
@@ -95,7 +94,7 @@ def data_of(experiment: Experiment) -> list[str]:
 @cache
 def data_key(name: str) -> str:
     """What decides a prepared data set: code, versions, and its declaration where it is a download."""
-    declared = configuration.declaration(name)
+    declared = load.declaration(name)
     return short([name, fingerprint.fingerprint(fingerprint.data_files()), versions(), declared])
 
 
@@ -118,12 +117,12 @@ class _Maker:
         """All of it, as JSON knows it."""
         for paper in self.config.papers:
             self._runs(paper)
-        audit = self.config.audit or configuration.AuditSize()
+        audit = self.config.audit or AuditSize()
         self._audit(audit)
         for paper in self.config.papers:
             self._paper(paper)
         self._whole(self.config.audit is not None, self.config.validation)
-        simulated = self.config.validation or configuration.ValidationSize()
+        simulated = self.config.validation or ValidationSize()
         sizes = {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed}
         files = sorted({path for paths in self.code.values() for path in paths})
         numbers = {path: number for number, path in enumerate(files)}
@@ -181,7 +180,7 @@ class _Maker:
         for each in files:
             self.shown[f"{below}{each}"] = (folder, each)
 
-    def _audit(self, audit: configuration.AuditSize) -> None:
+    def _audit(self, audit: AuditSize) -> None:
         plain, of, seed = fingerprint.module_files, "dpregret.workflows.audit", self.config.seed
         for family in FAMILIES:
             self._make(f"audit_family/{family}", ".parquet", fingerprint.audit_files(), (), seed, audit.runs)
@@ -228,7 +227,7 @@ class _Maker:
         )
         self.shown[f"{paper}/report.html"] = (report, "")
 
-    def _whole(self, audited: bool, validation: configuration.ValidationSize | None) -> None:
+    def _whole(self, audited: bool, validation: ValidationSize | None) -> None:
         """What is made of all papers."""
         papers, page = list(self.config.papers), fingerprint.page_files
         settings = [self.config.fingerprint(paper) for paper in papers]
@@ -244,8 +243,8 @@ class _Maker:
         wanted += [f"winners/{name}.{form}" for name in ("profiles", "pairs", "coverage") for form in PAGES]
         wanted += [f"winners/profiles.{form}" for form in ("png", "pdf", "svg")]
         self._show(folder, "", wanted)
-        simulations = (validation or configuration.ValidationSize()).simulations
-        files = fingerprint.module_files("dpregret.paper_figs.judge.validation", "validation")
+        simulations = (validation or ValidationSize()).simulations
+        files = fingerprint.module_files("dpregret.paper_figs.validation.simulate", "validation")
         folder = self._make("validation/all", "", files, (), simulations)
         if validation:
             self._show(folder, "validation/", [f"{name}.{form}" for name in VALIDATIONS for form in PAGES])

@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_info
 
 import dpregret
 from dpregret.core.files import checksum
-from dpregret.paper_figs.report.provenance import git, machine
+from dpregret.core.machine import machine
+from dpregret.paper_figs.report.provenance import git
 from dpregret.workflows.run.fingerprint import ROOT, code_fingerprint
 from dpregret.workflows.run.unpack import LOCK
 

@@ -1,11 +1,11 @@
 """Are results the same on every processor? Runs a profile under forced kernels and compares runs, claims and checks.
 
 ``python -m dpregret.workflows.run.processors [PROFILE]`` (ci by default; or a file) runs it as on each of four
-processors: OpenBLAS's kernel, NumPy's vector units, numba's target and the C library's are all made those of that machine, or of an
-older one. Two machines without fused multiply-add play the smoke profile, since the C library then does every such
-product in software, a hundred times slower. What differs is told by file and column, with the largest relative
-difference; the exit status is 1 where anything does. Timings are left out. A processor that needs what this one has not
-is left out and told; at least two must be left.
+processors: OpenBLAS's kernel, NumPy's vector units, numba's target and the C library's are all made those of that
+machine, or of an older one. Two machines without fused multiply-add play the smoke profile, since the C library then
+does every such product in software, a hundred times slower. What differs is told by file and column, with the largest
+relative difference; the exit status is 1 where anything does. Timings are left out. A processor that needs what this
+one has not is left out and told; at least two must be left.
 """
 
 import os
@@ -21,7 +21,7 @@ import pandas as pd
 from numpy._core import _multiarray_umath as features  # type: ignore[attr-defined]
 
 from dpregret.core import parquet
-from dpregret.workflows.plan.config import load_config
+from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.paper_names import profile_path
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,8 +16,8 @@ from typing import Any, Final
 import pandas as pd
 
 from dpregret.core import parquet
+from dpregret.core.machine import machine
 from dpregret.core.parquet import Stamp, StampError
-from dpregret.paper_figs.report.provenance import machine
 
 STORE: Final = Path("results") / "store"
 

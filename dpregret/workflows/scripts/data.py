@@ -6,7 +6,7 @@ from pathlib import Path
 from dpregret.datasets import bundled, expert_data, flights
 from dpregret.datasets.fetch import convert, fetch
 from dpregret.datasets.sources import find_source
-from dpregret.workflows.plan.config import declared_sources
+from dpregret.workflows.plan.load import declared_sources
 from dpregret.workflows.run.script import running
 
 DOWNLOADS = Path("datasets") / "cache"

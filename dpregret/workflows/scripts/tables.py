@@ -2,7 +2,7 @@
 
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.exact_losses import ExactLoss
-from dpregret.paper_figs.tables.gains import write_gains
+from dpregret.paper_figs.judge.gains import write_gains
 from dpregret.paper_figs.tables.write import write_further_table, write_tables
 from dpregret.workflows.run.script import PAPERS, running
 

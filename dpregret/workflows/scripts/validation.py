@@ -1,6 +1,6 @@
 """Simulate fits, verdicts and gate on planted laws."""
 
-from dpregret.paper_figs.judge.validation import write_validation
+from dpregret.paper_figs.validation.simulate import write_validation
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:

@@ -12,10 +12,10 @@ from scipy import stats
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import USED, Cells
-from dpregret.paper_figs.judge.planted_laws import make_claim, own_and_common
 from dpregret.paper_figs.judge.resolution import POWER as NOTICED
 from dpregret.paper_figs.judge.resolution import beyond, log_leverage
 from dpregret.paper_figs.judge.slopes import rate_of
+from dpregret.paper_figs.validation.planted_laws import make_claim, own_and_common
 
 POWER: Final = 0.5
 REPLICATES: Final = 400

@@ -10,7 +10,7 @@ import numpy as np
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.compare.gate import FALSE_ALARM, Row, allowance
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.planted_laws import own_and_common
+from dpregret.paper_figs.validation.planted_laws import own_and_common
 
 DRIFT: Final = 0.15
 """A change of an exponent that is to be noticed, ..."""

@@ -18,12 +18,8 @@ import numpy as np
 import pandas as pd
 
 from dpregret.paper_figs.compare.gate import FALSE_ALARM
-from dpregret.paper_figs.compare.gate_odds import DRIFT, FACTOR, simulate_gate
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import pivot, swept_rows
-from dpregret.paper_figs.judge.planted_laws import Law, Sweep, make_claim, own_and_common
-from dpregret.paper_figs.judge.resolution_power import CAPTION as RESOLUTION
-from dpregret.paper_figs.judge.resolution_power import resolutions
 from dpregret.paper_figs.judge.verdicts import judge_cells
 from dpregret.paper_figs.judge.vocabulary import (
     BELOW,
@@ -36,6 +32,10 @@ from dpregret.paper_figs.judge.vocabulary import (
     VIOLATED,
 )
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.validation.gate_odds import DRIFT, FACTOR, simulate_gate
+from dpregret.paper_figs.validation.planted_laws import Law, Sweep, make_claim, own_and_common
+from dpregret.paper_figs.validation.resolution_power import CAPTION as RESOLUTION
+from dpregret.paper_figs.validation.resolution_power import resolutions
 
 POWER, LOG_POWER = 0.5, 1.0
 REPLICATES = 400

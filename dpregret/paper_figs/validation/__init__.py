@@ -1,0 +1,1 @@
+"""Are the fits, the verdicts and the gate right? Planted laws, simulated."""
