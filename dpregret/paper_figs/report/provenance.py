@@ -15,6 +15,8 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.core.machine import machine
+
 PACKAGES: Final = ("numpy", "scipy", "pandas", "scikit-learn", "dp-accounting", "snakemake")
 OTHER: Final = "other"
 NUMBERS: Final = ("s", "cpu_time", "max_rss")
