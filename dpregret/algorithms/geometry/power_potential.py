@@ -44,9 +44,12 @@ def _(potential: QNorm, state, gradient, s):
     last, top, size = np.zeros(runs), np.zeros(runs), np.zeros(runs)
     for k in range(d):
         for r in range(runs):
-            last[r] = max(last[r], abs(state[k, r]))
+            last[r] = max(abs(state[k, r]), last[r])
+        for r in range(runs):
             state[k, r] -= radius * gradient[k, r]
-            top[r] = max(top[r], abs(state[k, r]))
+        for r in range(runs):
+            top[r] = max(abs(state[k, r]), top[r])
+        for r in range(runs):
             size[r] += abs(state[d + k, r])
     for r in range(runs):
         for k in range(d):
