@@ -137,7 +137,7 @@ class MirrorDescent(ErmLearner):
             while len(steps):
                 some = units.take(len(steps)) if noise.any() else np.zeros((0, self.runs, self.domain.dimension))
                 taken = len(some) or len(steps)
-                descent.follow(steps[:taken], noise, some)
+                self.apart += descent.follow(steps[:taken], noise, some)
                 steps = steps[taken:]
             states[rows], released[rows] = descent.states(), descent.output()
         if self.averaged:

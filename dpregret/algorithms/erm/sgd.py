@@ -102,7 +102,7 @@ class NoisySgd(MirrorDescent):
             records = np.stack([each[0][: len(chunk)] for each in draws], axis=1)
             units = np.stack([each[1][: len(chunk)] for each in draws], axis=1)
             descent = Descent(self._risk_of(records), self.domain, self.potential, points, points, averaged=False)
-            descent.follow(chunk, noise, units)
+            self.apart += descent.follow(chunk, noise, units)
             points = descent.states()
         return self._checked(points)
 
