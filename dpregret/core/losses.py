@@ -122,12 +122,12 @@ def laid_out(
 
 @inlined
 def lay_out(rows, held, now, first):
-    """Write round `now` of the runs from `first` on to what a loss holds; the last run again if there are no more."""
+    """Write round `now` of the runs from `first` on to what a loss holds; after the last comes the first again."""
     for each in range(len(rows)):
         row, into = rows[each], held[each]
-        last, apart = row.shape[1] - 1, now if row.shape[0] > 1 else 0
+        apart = now if row.shape[0] > 1 else 0
         for r in range(into.shape[1]):
-            run = min(first + r, last)
+            run = (first + r) % row.shape[1]
             for k in range(into.shape[0]):
                 into[k, r] = row[apart, run, k]
 
@@ -164,6 +164,21 @@ def _proxes(loss, held, rows, step, points):
         for k in range(d):
             for r in range(min(wide, n - first)):
                 points[k, first + r] = x[k, r]
+
+
+def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
+    """A loss, or a sum of some, as its text knows it: what is a run's own laid out for columns of these runs."""
+
+    def laid(name: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(in_columns(each, runs) for each in value)
+        if name not in getattr(one, "own", ()):
+            return np.ascontiguousarray(value, dtype=np.float64) if np.ndim(value) else float(value)
+        vector = one.vectors[one.own.index(name)]
+        rows = np.atleast_2d(value) if vector else np.atleast_1d(value)[:, None]
+        return np.ascontiguousarray(rows[runs % len(rows)].T, dtype=np.float64)
+
+    return type(one)(*map(laid, one._fields, one))
 
 
 class Losses(Sequence[Loss]):
@@ -250,7 +265,7 @@ def together(losses: Sequence[Loss]) -> Losses | None:
     if isinstance(losses, Losses):
         return losses if losses.kind in slope_at.kinds else None
     first: Any = losses[0]
-    if type(first) not in slope_at.kinds:
+    if type(first) not in slope_at.kinds or not hasattr(first, "own"):
         return None
     if all(each is first for each in losses):
         return Losses.alike(first, len(losses))
@@ -278,21 +293,6 @@ class LossRule(NamedTuple):
     entries: NDArray[np.int64]
     costs: Array
     offsets: Array
-
-
-KINK, SQUARE = range(2)
-
-
-class RiskRule(NamedTuple):
-    """The gradient of an empirical risk as numbers, so that a compiled loop can follow it.
-
-    kind: KINK, sum of share (x - atom) / |x - atom|; SQUARE, sum of share (x - atom). shares (atoms,), atoms (atoms,
-    runs, p): axes of length 1 broadcast.
-    """
-
-    kind: int
-    shares: Array
-    atoms: Array
 
 
 class LossBatch(Protocol):

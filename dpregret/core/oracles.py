@@ -27,6 +27,11 @@ vertex = generic("vertex")
 local_step = generic("local_step")
 """local_step(domain, weights, radius, length, cost, x, s): one step of that length, in the weights (k, runs), towards
 the answer of the local linear oracle; x becomes the point that they stand for."""
+point_of = generic("point_of")
+"""point_of(potential, state, x, s): write the points that states (k, runs) of mirror descent stand for."""
+mirror_step = generic("mirror_step")
+"""mirror_step(potential, state, gradient, s): move states to argmin <g, u> + Bregman distance; gradients times step
+lengths, (d, runs), are lost."""
 step = generic("step")
 """step(learner, loss, domain, t, x, gradient, noise, s): the learner's round t; x becomes what is released next."""
 
@@ -52,8 +57,25 @@ def inner(a: Array, b: Array, total: Array, s: Array) -> None:
             total[r] += a[k, r] * b[k, r]
 
 
+@inlined
+def column_sums(a: Array, total: Array, s: Array) -> None:
+    """total (runs,) = the sums of a (k, runs), in the order of `inner`."""
+    whole = a.shape[0] // LANES * LANES
+    for k in range(LANES):
+        for r in range(a.shape[1]):
+            s[k, r] = 0.0
+    for k in range(whole):
+        for r in range(a.shape[1]):
+            s[k % LANES, r] += a[k, r]
+    for r in range(a.shape[1]):
+        total[r] = ((s[0, r] + s[4, r]) + (s[2, r] + s[6, r])) + ((s[1, r] + s[5, r]) + (s[3, r] + s[7, r]))
+    for k in range(whole, a.shape[0]):
+        for r in range(a.shape[1]):
+            total[r] += a[k, r]
+
+
 class Asked(NamedTuple):
-    """A loss or a set without a text of its own: compiled rounds ask the Python object of that number."""
+    """A loss, a set or a potential without a text of its own: loops ask the Python object of that number."""
 
     number: int
 
@@ -119,3 +141,17 @@ def _(oracle: Asked, weights, radius, length, cost, x, s):
     number = oracle.number
     with objmode():
         _ask_locally(number, weights, radius, length, cost, x)
+
+
+@point_of.add
+def _(potential: Asked, state, x, s):
+    number = potential.number
+    with objmode():
+        x[...] = _ask(number, "point", state)
+
+
+@mirror_step.add
+def _(potential: Asked, state, gradient, s):
+    number = potential.number
+    with objmode():
+        state[...] = _ask(number, "step", state, np.ascontiguousarray(gradient.T)[None])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpregret.core.losses import Losses
 from dpregret.datasets.base import Domain, Source
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -88,17 +90,36 @@ class RiskSource(Source, ABC):
 
 
 class EmpiricalRisk(RiskSource):
-    """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run, which are all there at once."""
+    """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run, which are all there at once.
+
+    A risk gives its `loss` and its `record_losses`, or the methods that follow from them: `value`, `gradient`,
+    `record_gradient`.
+    """
 
     traits = frozenset({STORED})
+    loss: Any = None
+    """The risk as a loss of the points (dpregret.core.losses), for compiled loops; None where these ask `gradient`."""
 
-    @abstractmethod
+    def record_losses(self, records: NDArray[np.int64]) -> Losses | None:
+        """Losses of single records (rounds, runs), for compiled loops; None where these ask `record_gradient`."""
+        return None
+
+    def value(self, points: Array) -> Array:
+        """Risk, (..., runs, p) -> (..., runs)."""
+        found: Array = self.loss.value(points)
+        return found
+
     def gradient(self, points: Array) -> Array:
         """(Sub)gradient of the risk, of the shape of points; 0 is taken for a kinked part at its kink."""
+        slope: Array = self.loss.gradient(points)
+        return slope
 
-    @abstractmethod
     def record_gradient(self, points: Array, records: np.ndarray) -> Array:
         """(Sub)gradients of single records' losses: points (runs, p), record numbers (runs,) -> (runs, p)."""
+        losses = self.record_losses(records[None])
+        if losses is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither record_losses nor record_gradient")
+        return losses[0].gradient(points)
 
 
 def largest_l1_norm(domain: RiskDomain) -> float:

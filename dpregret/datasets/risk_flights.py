@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
+from dpregret.core.losses import Losses
 from dpregret.datasets.flights import (
     ARRIVED,
     DENSE,
@@ -24,11 +26,12 @@ from dpregret.datasets.flights import (
     load_weather,
     sparse_columns,
 )
+from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_simple import LogisticRisk
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
+from dpregret.numerics.sums import largest_eigenvalue, product
 
 Generators = Sequence[np.random.Generator]
 
@@ -141,12 +144,10 @@ class LateRisk(LogisticRisk):
         self.positives = np.broadcast_to(late, (self.runs, size))
         self._positive, self._all = late / samples, counts / samples
 
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """(sigma(score) - [late]) x of one record a run."""
-        rows = np.array([self.sets[run % len(self.sets)][number] for run, number in enumerate(records)])
-        features = self.features[self.row[rows]]
-        gradients: Array = (expit(vecdot(points, features)) - self.late[rows])[:, None] * features
-        return gradients
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
+        """Of one record a run, +1 = late."""
+        rows = np.stack([self.sets[run % len(self.sets)][numbers] for run, numbers in enumerate(records.T)], axis=1)
+        return Losses(RidgeLogistic, [self.features[self.row[rows]], 2.0 * self.late[rows] - 1.0], [0.0])
 
     def optimum(self) -> Optimum:
         """By accelerated projected gradient, once where all runs share the data; see ``minimise``."""

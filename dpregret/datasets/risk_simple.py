@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
-from dpregret.core.losses import KINK, SQUARE, RiskRule
+from dpregret.core.losses import Losses
+from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
-
-_FLOOR = 1e-150  # distances below this are the kink itself
 
 Generators = Sequence[np.random.Generator]
 
@@ -57,49 +57,14 @@ class NormKinkRisk(EmpiricalRisk):
         self.offset = normals * (radius / np.sqrt(vecdot(normals, normals)))[:, None]
         side = self.pairs / samples
         shares = [(1.0 - 2.0 * side, 0.0), (side, 1.0), (side, -1.0)]
-        self.atoms = [(share, sign * self.offset) for share, sign in shares if share > 0.0]
+        self.loss = Sum(
+            tuple(NormKink(self.anchor + sign * self.offset, share, 0.0) for share, sign in shares if share > 0.0)
+        )
 
-    def value(self, points: Array) -> Array:
-        """Mean distance to the records."""
-        from_anchor = points - self.anchor
-        total = np.zeros(points.shape[:-1])
-        for share, atom in self.atoms:
-            apart = from_anchor - atom
-            total += share * np.sqrt(vecdot(apart, apart))
-        return total
-
-    def gradient(self, points: Array) -> Array:
-        """Mean of the unit vectors away from the records."""
-        from_anchor = points - self.anchor
-        total = np.zeros_like(points)
-        for share, atom in self.atoms:
-            apart = from_anchor - atom
-            apart *= (share / np.maximum(np.sqrt(vecdot(apart, apart)), _FLOOR))[..., None]
-            total += apart
-        return total
-
-    @property
-    def rule(self) -> RiskRule:
-        """The gradient as numbers."""
-        atoms = [np.broadcast_to(self.anchor + atom, self.offset.shape) for _, atom in self.atoms]
-        return RiskRule(KINK, np.array([share for share, _ in self.atoms]), np.stack(atoms))
-
-    @property
-    def record_rule(self) -> RiskRule:
-        """Gradients of records as numbers: every record is one of three atoms, see `atom_of`."""
-        atoms = [self.anchor + sign * self.offset for sign in (0.0, 1.0, -1.0)]
-        return RiskRule(KINK, np.ones(3), np.stack(atoms))
-
-    def atom_of(self, records: np.ndarray) -> np.ndarray:
-        """Which atom of `record_rule` each record is."""
-        return np.where(records < self.pairs, 1, np.where(records < 2 * self.pairs, 2, 0))
-
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """Unit vectors away from the records; records 0..pairs-1 are at +, pairs..2 pairs-1 at -, then the majority."""
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
+        """Distances to the records; records 0..pairs-1 are at +, pairs..2 pairs-1 at -, then the majority."""
         sign = np.where(records < self.pairs, 1.0, np.where(records < 2 * self.pairs, -1.0, 0.0))
-        apart: Array = points - self.anchor - sign[:, None] * self.offset
-        apart /= np.maximum(np.sqrt(vecdot(apart, apart)), _FLOOR)[:, None]
-        return apart
+        return Losses(NormKink, [self.anchor + sign[..., None] * self.offset], [1.0, 0.0, 0.0])
 
     def optimum(self) -> Optimum:
         """theta0."""
@@ -143,35 +108,21 @@ class QuadraticRisk(EmpiricalRisk):
         self.mean = self.anchor.copy()
         if samples % 2:
             self.mean += self._offsets(np.array([samples - 1]))[0] / samples
+        self.loss = Quadratic(self.mean, strong_convexity)
 
     def _offsets(self, records: np.ndarray) -> Array:
-        signs = hadamard_signs((records >> 1)[:, None], np.arange(self.dimension))
-        signs *= (1.0 - 2.0 * (records & 1))[:, None] * (self.spread / np.sqrt(self.dimension))
+        signs = hadamard_signs((records >> 1)[..., None], np.arange(self.dimension))
+        signs *= (1.0 - 2.0 * (records & 1))[..., None] * (self.spread / np.sqrt(self.dimension))
         return signs
 
     def value(self, points: Array) -> Array:
         """(mu/2) (|theta - mean|^2 + spread^2 - |mean - theta0|^2)."""
-        apart, shift = points - self.mean, self.mean - self.anchor
-        value: Array = vecdot(apart, apart)
-        value = value + self.spread**2 - float(vecdot(shift, shift))
-        value *= 0.5 * self.strong_convexity
-        return value
+        shift = self.mean - self.anchor
+        return super().value(points) + 0.5 * self.strong_convexity * (self.spread**2 - float(vecdot(shift, shift)))
 
-    def gradient(self, points: Array) -> Array:
-        """Return mu (theta - mean)."""
-        slope: Array = points - self.mean
-        slope *= self.strong_convexity
-        return slope
-
-    @property
-    def rule(self) -> RiskRule:
-        """The gradient as numbers."""
-        return RiskRule(SQUARE, np.array([self.strong_convexity]), self.mean[None, None])
-
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """Return mu (theta - a_i)."""
-        slope: Array = self.strong_convexity * (points - self.anchor - self._offsets(records))
-        return slope
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
+        """(mu/2) |theta - a_i|^2."""
+        return Losses(Quadratic, [self.anchor + self._offsets(records)], [self.strong_convexity])
 
     def optimum(self) -> Optimum:
         """The projection of the mean."""
@@ -220,18 +171,11 @@ class Collapse(EmpiricalRisk):
         direction = domain.target() - domain.center()
         self.direction = direction / np.sqrt(vecdot(direction, direction))
         self.slope = self.direction * (-active / samples)
+        self.loss = Linear(self.slope)
 
-    def value(self, points: Array) -> Array:
-        """-(active / n) <theta, v>."""
-        return vecdot(points, self.slope)
-
-    def gradient(self, points: Array) -> Array:
-        """-(active / n) v everywhere."""
-        return np.broadcast_to(self.slope, points.shape).copy()
-
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """-v for records 0..active-1, else 0."""
-        return np.where((records < self.active)[:, None], -self.direction, 0.0)
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
+        """-<theta, v> for records 0..active-1, else 0."""
+        return Losses(Linear, [np.where((records < self.active)[..., None], -self.direction, 0.0)], [])
 
     def optimum(self) -> Optimum:
         """The linear oracle."""
@@ -296,14 +240,11 @@ class LogisticRisk(EmpiricalRisk):
         slopes -= self._positive
         return product(slopes, self.features)
 
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
         """Of one record a run: the first occurrences of a vector are the positive ones."""
         which, occurrence = records % len(self.features), records // len(self.features)
-        features = self.features[which]
-        positive = occurrence < self.positives[np.arange(self.runs), which]
-        slopes = expit(vecdot(points, features)) - positive
-        gradients: Array = slopes[:, None] * features
-        return gradients
+        labels = np.where(occurrence < self.positives[np.arange(self.runs), which], 1.0, -1.0)
+        return Losses(RidgeLogistic, [self.features[which], labels], [0.0])
 
     def optimum(self) -> Optimum:
         """By accelerated projected gradient; see ``minimise``."""

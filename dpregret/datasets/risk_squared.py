@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpregret.core.losses import Losses
+from dpregret.datasets.losses import Form, RidgeSquared
 from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
@@ -139,6 +142,8 @@ class SquaredRisk(EmpiricalRisk):
         )
         self.gram, self.moment, self.label_square = gram, moment, label_square
         self._records, self._start = records, start
+        if isinstance(gram, DenseGram) and gram.shared and moment.ndim == 1:
+            self.loss = Form(np.asarray(label_square), gram.matrices, moment)
 
     def value(self, points: Array) -> Array:
         """Risk, (..., runs)."""
@@ -152,13 +157,6 @@ class SquaredRisk(EmpiricalRisk):
         slope -= self.moment
         return slope
 
-    @property
-    def form(self) -> tuple[Array, Array] | None:
-        """G (p, p) and c (p,), for compiled loops; None where they differ from run to run, or G is no matrix."""
-        gram = self.gram
-        shared = isinstance(gram, DenseGram) and gram.shared and self.moment.ndim == 1
-        return (np.ascontiguousarray(cast("DenseGram", gram).matrices), self.moment) if shared else None
-
     def gram_columns(self, coordinates: np.ndarray) -> Array:
         """G[:, j] of every run's coordinate j, (runs,) -> (runs, p)."""
         return self.gram.columns(coordinates)
@@ -169,11 +167,10 @@ class SquaredRisk(EmpiricalRisk):
             raise ValueError(f"risk {self.name!r} keeps no single records for {self.samples} samples")
         return self._records(numbers)
 
-    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
-        """(<x, theta> - y) x of one record a run."""
-        features, labels = self.records(records)
-        gradients: Array = (vecdot(features, points) - labels)[:, None] * features
-        return gradients
+    def record_losses(self, records: NDArray[np.int64]) -> Losses:
+        """(1/2) (<x, theta> - y)^2 of one record a run."""
+        features, labels = zip(*map(self.records, records), strict=True)
+        return Losses(RidgeSquared, [np.stack(features), np.stack(labels)], [0.0])
 
     def optimum(self) -> Optimum:
         """By accelerated projected gradient, once where all runs share the data; see ``minimise``."""

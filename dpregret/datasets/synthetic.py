@@ -176,7 +176,7 @@ class FixedNormKink(Stream):
                 raise ValueError(f"option lipschitz must be above mu reach(x0) = {bend:g}, got {lipschitz}")
             weight = lipschitz - bend
         _positive(weight=weight)
-        self.loss: Any = NormKink(weight, anchor, strong_convexity, self.radius)
+        self.loss: Any = NormKink(anchor, weight, strong_convexity, self.radius)
         super().__init__(
             domain,
             strong_convexity=strong_convexity,

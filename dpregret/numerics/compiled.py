@@ -173,6 +173,14 @@ def specialised(function: Any, *kinds: Any) -> Any:
     return _SPECIAL.setdefault((function, *kinds), _Explained(found, texts))
 
 
+def kinds_of(data: Any) -> list[type[Any]]:
+    """The class of a NamedTuple, and those of the ones in it: what a loop over it is `specialised` for."""
+    found = [type(data)] if hasattr(data, "_fields") else []
+    for each in data if isinstance(data, tuple) else ():
+        found += kinds_of(each)
+    return list(dict.fromkeys(found))
+
+
 class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is one line with its place)
     """Text that numba cannot compile: its file, its line and the reason."""
 

@@ -131,33 +131,6 @@ def any_less(typing: Any, one: Any, other: Any) -> Any:
     return types.boolean(one, other), code
 
 
-def _pairwise(builder: Any, values: Any, operation: Any) -> Any:
-    """((0+4)+(2+6)) + ((1+5)+(3+7)), for any operation."""
-    left = [builder.extract_element(values, ir.Constant(ir.IntType(32), lane)) for lane in range(WIDTH)]
-    while len(left) > 1:
-        half = len(left) // 2
-        left = [operation(one, other) for one, other in zip(left[:half], left[half:], strict=True)]
-    return left[0]
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def added(typing: Any, values: Any) -> Any:
-    """Their sum, in the order of `numerics.sums.dot`."""
-    return types.float64(lanes), lambda context, builder, signature, arguments: _pairwise(
-        builder, arguments[0], builder.fadd
-    )
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def largest(typing: Any, values: Any) -> Any:
-    """The largest of them."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _pairwise(builder, arguments[0], lambda a, b: builder.select(builder.fcmp_ordered("<", a, b), b, a))
-
-    return types.float64(lanes), code
-
-
 def _operator(symbol: Any, instruction: str) -> None:
     class Same(ConcreteTemplate):  # type: ignore[misc]
         cases = (signature(lanes, lanes, lanes),)

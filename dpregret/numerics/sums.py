@@ -7,7 +7,6 @@ each with a single rounding (`fused`).
 """
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
@@ -39,32 +38,6 @@ def dot(first: Array, second: Array) -> float:
     for k in range(whole, len(first)):
         total += first[k] * second[k]
     return total
-
-
-@inlined
-def squares(points: Array, centers: Array) -> Any:
-    """|x - c|^2 of eight points side by side, (d, 8), in that order too."""
-    whole = len(points) // LANES * LANES * WIDTH
-    a = b = c = d = e = f = g = h = spread(0.0)
-    for k in range(0, whole, LANES * WIDTH):
-        a = _and_square(points, centers, k, a)
-        b = _and_square(points, centers, k + WIDTH, b)
-        c = _and_square(points, centers, k + 2 * WIDTH, c)
-        d = _and_square(points, centers, k + 3 * WIDTH, d)
-        e = _and_square(points, centers, k + 4 * WIDTH, e)
-        f = _and_square(points, centers, k + 5 * WIDTH, f)
-        g = _and_square(points, centers, k + 6 * WIDTH, g)
-        h = _and_square(points, centers, k + 7 * WIDTH, h)
-    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
-    for k in range(whole, len(points) * WIDTH, WIDTH):
-        total = _and_square(points, centers, k, total)
-    return total
-
-
-@inlined
-def _and_square(points: Array, centers: Array, place: int, total: Any) -> Any:
-    apart = load(points, place) - load(centers, place)
-    return total + apart * apart
 
 
 @numba.guvectorize(["void(float64[::1], float64[::1], float64[:])"], "(n),(n)->()", cache=True)  # type: ignore[untyped-decorator]

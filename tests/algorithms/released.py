@@ -335,7 +335,7 @@ class Flat:
 class Still:
     """A potential that keeps the steps and takes none."""
 
-    name, rule = "still", None
+    name, data = "still", None
 
     def __init__(self, domain: Steered):
         self.domain = domain

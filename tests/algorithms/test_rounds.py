@@ -7,10 +7,10 @@ import pytest
 
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.play import rounds
-from dpregret.algorithms.play.rounds import data_of
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import together
 from dpregret.core.oracles import Asked

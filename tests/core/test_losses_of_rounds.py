@@ -33,10 +33,10 @@ def test_rounds_end_with_a_block_and_at_the_horizon() -> None:
 
 
 def test_one_loss_in_all_rounds_is_laid_out_once() -> None:
-    one = NormKink(1.0, np.ones(3), 0.5)
+    one = NormKink(np.ones(3), 1.0, 0.5)
     found = together([one] * 4)
     assert found is not None
-    assert (len(found), found.laid()) == (4, ())
+    assert (len(found), [each.shape for each in found.laid()]) == (4, [(1, 1, 3)])
     two = DirectionKink(np.eye(3), np.ones(3), 0.5)
     alike = together([two] * 4)
     assert alike is not None

@@ -33,9 +33,9 @@ BUILDERS: dict[str, Builder] = {
     "direction-kink": lambda rng, shape, mu: DirectionKink(
         rng.standard_normal(shape), rng.standard_normal(shape[-1]), mu
     ),
-    "norm-kink": lambda rng, shape, mu: NormKink(float(rng.uniform(0.1, 3.0)), rng.standard_normal(shape[-1]), mu),
+    "norm-kink": lambda rng, shape, mu: NormKink(rng.standard_normal(shape[-1]), float(rng.uniform(0.1, 3.0)), mu),
     "huber-kink": lambda rng, shape, mu: NormKink(
-        float(rng.uniform(0.1, 3.0)), rng.standard_normal(shape[-1]), mu, float(rng.uniform(0.5, 2.0))
+        rng.standard_normal(shape[-1]), float(rng.uniform(0.1, 3.0)), mu, float(rng.uniform(0.5, 2.0))
     ),
     "logistic": lambda rng, shape, mu: RidgeLogistic(2.0 * rng.standard_normal(shape), _labels(rng, shape), mu),
     "squared": lambda rng, shape, mu: RidgeSquared(rng.standard_normal(shape), _labels(rng, shape), mu),

@@ -173,7 +173,7 @@ def _objective(risk: EmpiricalRisk, variable: Any, run: int) -> Any:
     if risk.name == "collapse":
         return variable @ risk.slope
     return sum(
-        share * cvxpy.norm(variable - risk.anchor - np.broadcast_to(atom, (RUNS, 5))[run]) for share, atom in risk.atoms
+        term.weight * cvxpy.norm(variable - np.broadcast_to(term.anchor, (RUNS, 5))[run]) for term in risk.loss.terms
     )
 
 

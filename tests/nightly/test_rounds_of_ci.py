@@ -1,4 +1,4 @@
-"""Every learner, loss and set that the ci profile combines: 20 rounds in Python have the bits of 20 compiled ones."""
+"""What the ci profile combines: 20 rounds, and 20 steps of descents, in Python have the bits of compiled ones."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpregret.algorithms.erm import descent
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
 from dpregret.algorithms.play import rounds
 from dpregret.workflows.families import FAMILIES
@@ -53,3 +55,37 @@ def test_python_plays_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
             other, plain = played(*settings)
         np.testing.assert_array_equal(one.point, other.point, err_msg=name)
         np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
+
+
+def descents() -> Iterator[tuple[str, Any, Any, str, Any]]:
+    """One fit for each combination of learner, risk and set."""
+    config, family, met = load_config(PROFILES / "ci.yaml"), FAMILIES["erm"], set()
+    for job in experiment_jobs(config):
+        experiment = config.experiment(job.paper, job.experiment)
+        kind = family.learners.get(job.learner) if experiment.family == "erm" else None
+        if kind is None or not issubclass(kind, MirrorDescent):
+            continue
+        for cell in family.cells(experiment, kind.card):
+            key = (kind, job.variant, cell.risk, cell.set_name)
+            if key not in met:
+                met.add(key)
+                yield f"{job.learner} on {cell.risk}, {cell.set_name}", experiment, kind, job.variant, cell
+
+
+def released(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:
+    family = FAMILIES["erm"]
+    problem = family.problem(cell, experiment, Draws(7, RUNS, Path(), None))
+    short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": ROUNDS, "MAX_SAMPLES": ROUNDS})
+    learner = family.learner(short, problem, cell, experiment.model_copy(update={"runs": RUNS}), variant)
+    return learner.fit([np.random.default_rng([2, run]) for run in range(RUNS)])
+
+
+@pytest.mark.nightly
+def test_python_takes_the_steps_that_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(descents())
+    assert found
+    for name, *settings in found:
+        compiled = released(*settings)
+        with monkeypatch.context() as patch:
+            patch.setattr(descent, "specialised", lambda function, *kinds: function)
+            np.testing.assert_array_equal(released(*settings), compiled, err_msg=name)

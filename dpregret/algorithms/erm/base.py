@@ -88,6 +88,9 @@ class ErmLearner(BaseLearner):
     budget_free: ClassVar[frozenset[str]] = frozenset()
     """Variants whose number of rounds no budget decides."""
 
+    apart: float = 0.0
+    """CPU seconds of `fit` that compiled its loops."""
+
     reads: ClassVar[frozenset[str]] = frozenset({"stored"})
     """Which records it can do with: all there at once (stored), met one after the other (fresh); empty: both."""
 

@@ -27,20 +27,19 @@ Deviations  corrected: sigma = (2 L / n) sqrt(T - 1) / mu(epsilon, delta), exact
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from time import process_time
 from typing import ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.geometry import ConstraintSet, CountedSet, gaussian_width, make_potential
+from dpregret.algorithms.erm.descent import Descent
+from dpregret.algorithms.geometry import gaussian_width, make_potential
 from dpregret.algorithms.privacy import Budget, Release, calibrate, gaussian_mu
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import RiskRule
-from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.arrays import Array
 
 CHUNK_ENTRIES = 1 << 17
 """Random numbers held at a time, which stay in the processor's cache; no result depends on it."""
@@ -126,18 +125,26 @@ class MirrorDescent(ErmLearner):
 
         Raises FloatingPointError when a released point is not finite.
         """
-        potential, lengths = self.potential, [plan.iterations for plan in self.plans]
-        states = np.tile(potential.start(), (len(self.plans), self.runs, 1))  # line 2
+        lengths, units = [plan.iterations for plan in self.plans], self._units(generators)
+        states = np.tile(self.potential.start(), (len(self.plans), self.runs, 1))  # line 2
         released = np.zeros((len(self.plans), self.runs, self.domain.dimension))
-        units, descend = self._units(generators), self._compiled() or self._descend
         for begun, end in pairwise([0, *sorted(set(lengths))]):
             rows = [row for row, length in enumerate(lengths) if length >= end]
             noise = np.array([self.plans[row].noise for row in rows])
             steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)
-            state, output = descend(states[rows], released[rows], steps, noise, units)
-            states[rows], released[rows] = state, output
+            told = getattr(self.risk, "loss", None) or self.risk.gradient
+            descent = Descent(told, self.domain, self.potential, states[rows], released[rows], self.averaged)
+            while len(steps):
+                some = units.take(len(steps)) if noise.any() else np.zeros((0, self.runs, self.domain.dimension))
+                taken = len(some) or len(steps)
+                self.apart += descent.follow(steps[:taken], noise, some)
+                steps = steps[taken:]
+            states[rows], released[rows] = descent.states(), descent.output()
         if self.averaged:
             released /= np.array(lengths, dtype=float)[:, None, None]  # line 5
+        return self._checked(released)
+
+    def _checked(self, released: Array) -> Array:
         if not np.isfinite(released).all():
             raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
         return released
@@ -145,46 +152,6 @@ class MirrorDescent(ErmLearner):
     def _units(self, generators: Sequence[np.random.Generator]) -> Normals:
         """The noise, in units of its largest standard deviation."""
         return Normals(generators, self.domain.dimension)
-
-    def _descend(self, state: Array, output: Array, steps: Array, noise: Array, units: Normals) -> tuple[Array, Array]:
-        """Some steps (T, settings) of all rows: the last state, and what the iterates add to the output."""
-        for step in steps[..., None, None]:  # line 3
-            point = self.potential.point(state)
-            output = output + point if self.averaged else point
-            gradient = self.risk.gradient(point)
-            if noise.any():
-                gradient = gradient + noise[:, None, None] * units.take(1)[0]
-            state = self.potential.step(state, step * gradient)  # line 4
-        return state, output
-
-    def _compiled(self) -> Descend | None:
-        """`_descend` in compiled loops, for a risk and a potential that have a rule."""
-        rule: RiskRule | None = getattr(self.risk, "rule", None)
-        form: tuple[Array, Array] | None = getattr(self.risk, "form", None)
-        potential = self.potential.rule
-        if potential is None or (rule is None and form is None):
-            return None
-        from dpregret.algorithms.erm.descent_kernels import descend, descend_on_form
-
-        (kind, numbers), every, averaged = potential, np.zeros((0, 0), dtype=np.int64), self.averaged
-
-        def steps_by_rule(
-            state: Array, output: Array, steps: Array, noise: Array, units: Normals
-        ) -> tuple[Array, Array]:
-            started, done = process_time(), 0
-            while done < len(steps):
-                some = without_gaps(units.take(len(steps) - done)) if noise.any() else np.zeros((0, *output.shape[1:]))
-                chunk = steps[done : done + len(some)] if len(some) else steps
-                if rule is not None:
-                    descend(*rule, kind, numbers, state, output, averaged, chunk, noise, some, every)
-                elif form is not None:
-                    descend_on_form(*form, kind, numbers, state, output, averaged, chunk, noise, some)
-                done += len(chunk)
-            if self.potential.name == "euclidean":
-                count_projections(self.domain, len(steps) * state.shape[0] * state.shape[1], process_time() - started)
-            return state, output
-
-        return steps_by_rule
 
     def iterations(self) -> list[int]:
         """T of each setting."""
@@ -240,15 +207,6 @@ class Normals:
                 self._left *= self.deviations
         taken, self._left = self._left[:most], self._left[most:]
         return taken
-
-
-Descend = Callable[[Array, Array, Array, Array, Normals], tuple[Array, Array]]
-
-
-def count_projections(domain: ConstraintSet, rows: int, seconds: float) -> None:
-    """What a compiled loop projected; its seconds are those of the whole loop."""
-    if isinstance(domain, CountedSet):
-        domain.projections.add(rows, seconds)
 
 
 def _log_over_delta(number: float, budget: Budget) -> float:

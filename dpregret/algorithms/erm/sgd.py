@@ -16,31 +16,31 @@ Deviations  corrected: full gradients, so no sampling; noise and T of mirror_des
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from time import process_time
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan, count_projections
+from dpregret.algorithms.erm.descent import Descent
+from dpregret.algorithms.erm.mirror_descent import MirrorDescent, Plan
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.core.losses import RiskRule
+from dpregret.core.losses import Losses
 from dpregret.numerics.arrays import Array
 
 ORDERS = (*range(2, 17), *range(18, 33, 2), 40, 48, 64, 96, 128)
 CHUNK = 256
 
 
-class RecordRules(Protocol):
-    """A risk whose records a compiled loop knows."""
+@runtime_checkable
+class RecordLosses(Protocol):
+    """A risk that may tell its records' losses."""
 
-    record_rule: RiskRule
-
-    def atom_of(self, records: np.ndarray) -> np.ndarray:
-        """Which atom of the rule each record is."""
+    def record_losses(self, records: NDArray[np.int64]) -> Losses | None:
+        """Those of records (rounds, runs)."""
 
 
 class NoisySgd(MirrorDescent):
@@ -94,42 +94,28 @@ class NoisySgd(MirrorDescent):
     def _sampled(self, generators: Sequence[np.random.Generator]) -> Array:
         """All settings take as many steps, draw the same records and share their unit noises."""
         points = np.tile(self.domain.center(), (len(self.plans), self.runs, 1))
-        noise = np.array([plan.noise for plan in self.plans])[:, None, None]
-        compiled = self._compiled_samples()
-        steps = np.stack([plan.steps for plan in self.plans], axis=1)[:-1, :, None, None]  # theta_T needs T - 1
+        noise = np.array([plan.noise for plan in self.plans])
+        steps = np.stack([plan.steps for plan in self.plans], axis=1)[:-1]  # theta_T needs T - 1
         for begun in range(0, len(steps), CHUNK):
             chunk = steps[begun : begun + CHUNK]
             draws = [_draws(generator, self.risk.samples, self.domain.dimension) for generator in generators]
-            records = np.stack([each[0] for each in draws], axis=1)
-            units = np.stack([each[1] for each in draws], axis=1)
-            if compiled is not None:
-                points = compiled(points, chunk[..., 0, 0], records[: len(chunk)], units[: len(chunk)])
-                continue
-            for step, record, unit in zip(chunk, records, units, strict=False):
-                gradient = np.stack([self.risk.record_gradient(each, record) for each in points])
-                points = self.domain.project(points - step * (gradient + noise * unit))
-        if not np.isfinite(points).all():
-            raise FloatingPointError(f"{self.card.name} ({self.variant}) released a point that is not finite")
-        return points
+            records = np.stack([each[0][: len(chunk)] for each in draws], axis=1)
+            units = np.stack([each[1][: len(chunk)] for each in draws], axis=1)
+            descent = Descent(self._risk_of(records), self.domain, self.potential, points, points, averaged=False)
+            self.apart += descent.follow(chunk, noise, units)
+            points = descent.states()
+        return self._checked(points)
 
-    def _compiled_samples(self) -> Callable[[Array, Array, np.ndarray, Array], Array] | None:
-        """The steps of a chunk in compiled loops, for a risk whose records have a rule and a set that has one."""
-        rule, potential = getattr(self.risk, "record_rule", None), self.potential.rule
-        if rule is None or potential is None:
-            return None
-        from dpregret.algorithms.erm.descent_kernels import descend
+    def _risk_of(self, records: NDArray[np.int64]) -> Any:
+        """Losses of these records (rounds, runs), one a step, or what gives their gradients, one after the other."""
+        losses = self.risk.record_losses(records) if isinstance(self.risk, RecordLosses) else None
+        numbers = iter(records)
 
-        noise, risk = np.array([plan.noise for plan in self.plans]), cast("RecordRules", self.risk)
+        def gradient(points: Array) -> Array:
+            now = next(numbers)
+            return np.stack([self.risk.record_gradient(each, now) for each in points])
 
-        def steps_by_rule(points: Array, steps: Array, records: np.ndarray, units: Array) -> Array:
-            started, moved = process_time(), points.copy()
-            chosen = risk.atom_of(records)
-            told = (rule.kind, rule.shares, rule.atoms, potential.kind, potential.numbers)
-            descend(*told, moved, np.empty_like(moved), False, steps, noise, units, chosen)
-            count_projections(self.domain, len(steps) * points.shape[0] * points.shape[1], process_time() - started)
-            return moved
-
-        return steps_by_rule
+        return gradient if losses is None else losses
 
     def delivered_epsilon(self) -> list[float]:
         """Exact Gaussian DP; sampled: what the Renyi accountant certifies."""

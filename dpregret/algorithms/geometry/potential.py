@@ -1,25 +1,27 @@
-"""Potentials of mirror descent: strongly convex functions on a constraint set, with their Bregman step."""
+"""Potentials of mirror descent: strongly convex functions on a constraint set, with their Bregman step.
+
+What loops know of a potential is a NamedTuple with the texts `point_of` and `mirror_step` (dpregret.core.oracles),
+plain loops over states (k, runs). NumPy batches are served by the same texts.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet
+from dpregret.algorithms.geometry.base import ConstraintSet, data_of
 from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
-from dpregret.core.kernels import SetKernel, kernel_of
+from dpregret.core.oracles import SCRATCH, asked, column_sums, mirror_step, point_of, project
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import log, softmax
-from dpregret.numerics.sums import product, vecdot
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.potential_kernels import PotentialRule
+from dpregret.numerics.compiled import inlined, kinds_of, specialised
+from dpregret.numerics.elementary import exp_of, log, softmax
+from dpregret.numerics.sums import add_product, vecdot
 
 
 class Potential(ABC):
@@ -46,22 +48,68 @@ class Potential(ABC):
     def value(self, states: Array) -> Array:
         """Psi, (..., k) -> (...,)."""
 
-    @abstractmethod
     def step(self, states: Array, scaled_gradients: Array) -> Array:
         """States of argmin_{u in C} <g, u> + Psi(u) - Psi(x) - <grad Psi(x), u - x>.
 
         States (..., k) of the points x and step size times gradients g (..., d) share, or broadcast to, their
         leading axes (Talwar, Thakurta & Zhang 2015, Alg. 1, line 4, with the gradient of Psi at the old point).
         """
+        lead = np.broadcast_shapes(states.shape[:-1], scaled_gradients.shape[:-1])
+        moved, lost = _columns(states, lead), _columns(scaled_gradients, lead)
+        specialised(_steps, *kinds_of(self.data))(self.data, moved, lost)
+        return _rows(moved, lead)
 
     def point(self, states: Array) -> Array:
         """Points (..., d) of states (..., k)."""
-        return states
+        columns = _columns(states, states.shape[:-1])
+        found = np.empty((self.body.dimension, columns.shape[1]))
+        specialised(_points, *kinds_of(self.data))(self.data, columns, found)
+        return _rows(found, states.shape[:-1])
 
     @property
-    def rule(self) -> PotentialRule | None:
-        """The step as numbers, for compiled loops; None where it has no loop."""
+    def data(self) -> Any:
+        """What loops know of it; None where they ask `step` and `point`, which are then its own."""
         return None
+
+
+def _columns(rows: Array, lead: tuple[int, ...]) -> Array:
+    """Rows (..., k) as columns (k, n), a copy."""
+    spread = np.broadcast_to(rows, (*lead, rows.shape[-1]))
+    return spread.reshape(-1, rows.shape[-1]).T.astype(np.float64, order="C")
+
+
+def _rows(columns: Array, lead: tuple[int, ...]) -> Array:
+    return np.ascontiguousarray(columns.T).reshape(*lead, len(columns))
+
+
+def _steps(potential, states, gradients):
+    mirror_step(potential, states, gradients, np.empty((SCRATCH, states.shape[1])))
+
+
+def _points(potential, states, points):
+    point_of(potential, states, points, np.empty((SCRATCH, states.shape[1])))
+
+
+class Euclidean(NamedTuple):
+    """Projected steps: states are points."""
+
+    domain: Any
+
+
+@point_of.add
+def _(potential: Euclidean, state, x, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = state[k, r]
+
+
+@mirror_step.add
+def _(potential: Euclidean, state, gradient, s):
+    """Project(x - g)."""
+    for k in range(state.shape[0]):
+        for r in range(state.shape[1]):
+            state[k, r] -= gradient[k, r]
+    project(potential.domain, state, s)
 
 
 class EuclideanPotential(Potential):
@@ -90,14 +138,29 @@ class EuclideanPotential(Potential):
         """Project(x - g)."""
         return self._set.project(states - scaled_gradients)
 
-    @property
-    def rule(self) -> PotentialRule | None:
-        """Set and its constants; who uses it counts the projections."""
-        from dpregret.algorithms.geometry.potential_kernels import PotentialRule
+    def point(self, states: Array) -> Array:
+        """The states."""
+        return states
 
-        inner = self._set.inner if type(self._set) is CountedSet else self._set
-        kernel: SetKernel | None = kernel_of(inner)
-        return None if kernel is None else PotentialRule(kernel.code, kernel.numbers(inner))
+    @property
+    def data(self) -> Euclidean:
+        """The set, where it has a projection of its own text, whose user counts the calls; else to be asked."""
+        inner = data_of(self._set.inner if type(self._set) is CountedSet else self._set)
+        return Euclidean(inner if type(inner) in project.kinds else asked(self._set))
+
+
+@inlined
+def _weigh(state, weights, s):
+    """weights = e^(state - its largest), and their sums in s[8]."""
+    for r in range(state.shape[1]):
+        s[8, r] = state[0, r]
+    for k in range(state.shape[0]):
+        for r in range(state.shape[1]):
+            s[8, r] = max(state[k, r], s[8, r])
+    for k in range(state.shape[0]):
+        for r in range(state.shape[1]):
+            weights[k, r] = exp_of(state[k, r] - s[8, r])
+    column_sums(weights, s[8], s)
 
 
 class EntropyPotential(Potential):
@@ -115,10 +178,6 @@ class EntropyPotential(Potential):
         self.weight_count = weight_count
         self.maximum = float(np.log(weight_count))
 
-    @abstractmethod
-    def scores(self, gradients: Array) -> Array:
-        """<g, v_i> of all vertices, (..., d) -> (..., k)."""
-
     def start(self) -> Array:
         """Equal weights (k,)."""
         return np.zeros(self.weight_count)
@@ -128,10 +187,6 @@ class EntropyPotential(Potential):
         states: Array = log(weights)
         return states
 
-    def point(self, states: Array) -> Array:
-        """The weights, where they are the point."""
-        return softmax(states)
-
     def value(self, states: Array) -> Array:
         """sum_i w_i ln(k w_i), 0 ln 0 = 0."""
         from scipy.special import xlogy
@@ -140,10 +195,29 @@ class EntropyPotential(Potential):
         total: Array = xlogy(weights, weights * self.weight_count).sum(axis=-1)
         return total
 
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """Weights in proportion to w_i exp(-<g, v_i>)."""
-        moved: Array = states - self.scores(scaled_gradients)
-        return moved
+
+class SimplexWeights(NamedTuple):
+    """Weights that are the point."""
+
+    total: float
+
+
+@point_of.add
+def _(potential: SimplexWeights, state, x, s):
+    _weigh(state, x, s)
+    for r in range(x.shape[1]):
+        s[8, r] = potential.total / s[8, r]
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] *= s[8, r]
+
+
+@mirror_step.add
+def _(potential: SimplexWeights, state, gradient, s):
+    """Weights in proportion to w_i exp(-g_i)."""
+    for k in range(state.shape[0]):
+        for r in range(state.shape[1]):
+            state[k, r] -= gradient[k, r]
 
 
 class SimplexEntropy(EntropyPotential):
@@ -153,16 +227,39 @@ class SimplexEntropy(EntropyPotential):
         super().__init__(simplex.dimension)
         self.body = L1Ball(simplex.dimension)
 
-    def scores(self, gradients: Array) -> Array:
-        """The gradient."""
-        return gradients
-
     @property
-    def rule(self) -> PotentialRule:
-        """No numbers."""
-        from dpregret.algorithms.geometry.potential_kernels import ENTROPY, PotentialRule
+    def data(self) -> SimplexWeights:
+        """Their sum, 1."""
+        return SimplexWeights(1.0)
 
-        return PotentialRule(ENTROPY, np.zeros(0))
+
+class SignedWeights(NamedTuple):
+    """Weights of R e_j, and then of -R e_j."""
+
+    radius: float
+
+
+@point_of.add
+def _(potential: SignedWeights, state, x, s):
+    """R (w_plus - w_minus)."""
+    d, weights = x.shape[0], np.empty(state.shape)
+    _weigh(state, weights, s)
+    for r in range(x.shape[1]):
+        s[8, r] = potential.radius / s[8, r]
+    for k in range(d):
+        for r in range(x.shape[1]):
+            x[k, r] = s[8, r] * (weights[k, r] - weights[d + k, r])
+
+
+@mirror_step.add
+def _(potential: SignedWeights, state, gradient, s):
+    """Weights in proportion to w_plus exp(-R g), w_minus exp(R g)."""
+    d = gradient.shape[0]
+    for k in range(d):
+        for r in range(state.shape[1]):
+            score = potential.radius * gradient[k, r]
+            state[k, r] -= score
+            state[d + k, r] += score
 
 
 class SignedEntropy(EntropyPotential):
@@ -171,25 +268,43 @@ class SignedEntropy(EntropyPotential):
     def __init__(self, ball: L1Ball):
         super().__init__(2 * ball.dimension)
         self.body = ball
-        self._ball = ball
-
-    def scores(self, gradients: Array) -> Array:
-        """R g, then -R g."""
-        scaled = self._ball.radius * gradients
-        return np.concatenate([scaled, -scaled], axis=-1)
-
-    def point(self, states: Array) -> Array:
-        """R (w_plus - w_minus)."""
-        plus, minus = np.split(softmax(states), 2, axis=-1)
-        image: Array = self._ball.radius * (plus - minus)
-        return image
+        self._radius = ball.radius
 
     @property
-    def rule(self) -> PotentialRule:
+    def data(self) -> SignedWeights:
         """The radius."""
-        from dpregret.algorithms.geometry.potential_kernels import SIGNED_ENTROPY, PotentialRule
+        return SignedWeights(self._radius)
 
-        return PotentialRule(SIGNED_ENTROPY, np.array([self._ball.radius]))
+
+class VertexWeights(NamedTuple):
+    """Weights of vertices (k, d); these, and transposed."""
+
+    vertices: Array
+    coordinates: Array
+
+
+@point_of.add
+def _(potential: VertexWeights, state, x, s):
+    """Sum of w_i v_i."""
+    weights = np.empty(state.shape)
+    _weigh(state, weights, s)
+    for k in range(state.shape[0]):
+        for r in range(x.shape[1]):
+            weights[k, r] /= s[8, r]
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = 0.0
+    add_product(potential.coordinates, weights, x)
+
+
+@mirror_step.add
+def _(potential: VertexWeights, state, gradient, s):
+    """Weights in proportion to w_i exp(-<g, v_i>)."""
+    scores = np.zeros(state.shape)
+    add_product(potential.vertices, gradient, scores)
+    for k in range(state.shape[0]):
+        for r in range(state.shape[1]):
+            state[k, r] -= scores[k, r]
 
 
 class VertexEntropy(EntropyPotential):
@@ -201,12 +316,7 @@ class VertexEntropy(EntropyPotential):
         self.body = VertexPolytope(polytope.dimension, vertices=both)
         self._vertices = polytope.vertices
 
-    def scores(self, gradients: Array) -> Array:
-        """<g, v_i>."""
-        products = product(gradients, self._vertices.T)
-        return products
-
-    def point(self, states: Array) -> Array:
-        """Sum of w_i v_i."""
-        image = product(softmax(states), self._vertices)
-        return image
+    @property
+    def data(self) -> VertexWeights:
+        """The vertices."""
+        return VertexWeights(np.ascontiguousarray(self._vertices), np.ascontiguousarray(self._vertices.T))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,34 +11,57 @@ from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.matrices import NuclearBall, as_matrices
 from dpregret.algorithms.geometry.potential import Potential
-from dpregret.algorithms.geometry.roots import increasing_root
+from dpregret.algorithms.geometry.powers import CLOSE, dual_height, keep_powers
+from dpregret.core.oracles import mirror_step, point_of
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import power
+from dpregret.numerics.elementary import finite_power, power
 from dpregret.numerics.jacobi import composed, singular
-from dpregret.numerics.sums import vecdot
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.potential_kernels import PotentialRule
 
 
-def threshold_for_powers(values: Array, exponent: float) -> Array:
-    """(v_i - l)_+ with the smallest l >= 0 for which the sum of their powers is at most 1, rowwise.
+class QNorm(NamedTuple):
+    """States are the gradient of Psi in x / R, and then the point. dual: s."""
 
-    values (..., k) >= 0, exponent r >= 1. With l = max v - m, m lies between k^(-1/r) and 1 (where the largest
-    alone makes the sum 1), a convex increasing equation.
+    radius: float
+    dual: float
+    modulus: float
+
+
+@point_of.add
+def _(potential: QNorm, state, x, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = state[x.shape[0] + k, r]
+
+
+@mirror_step.add
+def _(potential: QNorm, state, gradient, s):
+    """The inverse gradient map of the soft-thresholded dual vector; the threshold is a root, sought from the last on.
+
+    The l1 norm of the result lies between m / (s - 1) and d^(2/s) m / (s - 1), m the height.
     """
-    largest = values.max(axis=-1)
-    drops = largest[..., None] - values
-
-    def equation(height: Array) -> tuple[Array, Array]:
-        kept = np.maximum(height[..., None] - drops, 0.0)
-        slopes = power(np.where(kept > 0.0, kept, 1.0), exponent - 1.0) * (kept > 0.0)
-        return vecdot(slopes, kept) - 1.0, exponent * slopes.sum(axis=-1)
-
-    high = np.ones_like(largest)
-    height = np.minimum(increasing_root(equation, high * values.shape[-1] ** (-1.0 / exponent), high), largest)
-    kept: Array = np.maximum(height[..., None] - drops, 0.0)
-    return kept
+    (d, runs), radius, rise = gradient.shape, potential.radius, potential.dual - 1.0
+    slopes, sizes, kept, powers, work = np.empty(d), np.empty(d), np.empty(d), np.empty(d), np.empty((2, d))
+    last, top, size = np.zeros(runs), np.zeros(runs), np.zeros(runs)
+    for k in range(d):
+        for r in range(runs):
+            last[r] = max(abs(state[k, r]), last[r])
+        for r in range(runs):
+            state[k, r] -= radius * gradient[k, r]
+        for r in range(runs):
+            top[r] = max(abs(state[k, r]), top[r])
+        for r in range(runs):
+            size[r] += abs(state[d + k, r])
+    for r in range(runs):
+        for k in range(d):
+            slopes[k] = state[k, r]
+            sizes[k] = abs(slopes[k])
+        low, high = min(rise * potential.modulus, top[r]), min(rise, top[r])
+        first = high if size[r] < radius * (1.0 - CLOSE) else min(max(last[r], low), high)
+        height, norm, total = dual_height(sizes, top[r], first, low, high, potential.dual, kept, powers, work)
+        scale = radius * min(norm, 1.0) / total
+        for k in range(d):
+            state[k, r] = np.copysign(height * kept[k], slopes[k])
+            state[d + k, r] = np.copysign(powers[k] * scale, slopes[k])
 
 
 class QNormPotential(Potential):
@@ -73,10 +96,6 @@ class QNormPotential(Potential):
         sizes = self._rise * norms * power(np.abs(units) / norms, self.exponent - 1.0)
         return np.concatenate([np.copysign(sizes, units), points], axis=-1)
 
-    def point(self, states: Array) -> Array:
-        """The second half."""
-        return states[..., self.body.dimension :]
-
     def value(self, states: Array) -> Array:
         """|x / R|_q^2 / (2 (q - 1))."""
         half: Array = 0.5 * self._rise * self._norm(self.point(states) / self._radius) ** 2
@@ -86,49 +105,55 @@ class QNormPotential(Potential):
         total: Array = power(np.sum(power(np.abs(points), self.exponent), axis=-1), 1.0 / self.exponent)
         return total
 
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """The inverse gradient map of the soft-thresholded dual vector; the threshold is a scalar root a row."""
-        duals = states[..., : self.body.dimension] - self._radius * scaled_gradients
-        largest = np.abs(duals).max(axis=-1)
-        drops = largest[..., None] - np.abs(duals)
-        high = np.full_like(largest, self._rise)
-
-        def equation(height: Array) -> tuple[Array, Array]:
-            kept, low_power, norm = self._inverse(height, drops)
-            powers = [vecdot(low_power, kept**order) for order in (0, 1, 2)]
-            rise = self._rise
-            growth = ((1.0 - rise) * powers[1] / powers[2] + rise * powers[0] / powers[1]) / height
-            return norm - 1.0, norm * growth
-
-        # The l1 norm of the result lies between m / r and d^(2/s) m / r, m the height and r = s - 1.
-        root = increasing_root(equation, high * self.modulus, high)
-        height = np.minimum(root, largest)
-        kept, low_power, norm = self._inverse(height, drops)
-        powers = low_power * kept
-        scale = self._radius * norm / powers.sum(axis=-1)
-        sizes = np.concatenate([height[..., None] * kept, powers * scale[..., None]], axis=-1)
-        moved: Array = np.copysign(sizes, np.concatenate([duals, duals], axis=-1))
-        return moved
-
     @property
-    def rule(self) -> PotentialRule:
+    def data(self) -> QNorm:
         """Radius, s, modulus."""
-        from dpregret.algorithms.geometry.potential_kernels import Q_NORM, PotentialRule
+        return QNorm(self._radius, self._dual, self.modulus)
 
-        return PotentialRule(Q_NORM, np.array([self._radius, self._dual, self.modulus]))
 
-    def _inverse(self, height: Array, drops: Array) -> tuple[Array, Array, Array]:
-        """For dual sizes z = (height - drops)_+: t = z / height, t^(r-1) where t > 0, and the l1 norm of the point.
+class Grouped(NamedTuple):
+    """Blocks of a size, slope = 1 / xi, exponent M; states are points."""
 
-        The point is |z|_s^(2-s) z^(s-1) / r, s = r + 1.
-        """
-        safe = np.where(height > 0.0, height, 1.0)[..., None]
-        kept = np.maximum(1.0 - drops / safe, 0.0)
-        low_power = power(np.where(kept > 0.0, kept, 1.0), self._rise - 1.0) * (kept > 0.0)
-        powers = low_power * kept
-        lengths = vecdot(powers, kept)
-        norm: Array = height / self._rise * power(lengths, (1.0 - self._rise) / self._dual) * powers.sum(axis=-1)
-        return kept, low_power, norm
+    radius: float
+    block: int
+    slope: float
+    exponent: float
+
+
+@point_of.add
+def _(potential: Grouped, state, x, s):
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            x[k, r] = state[k, r]
+
+
+@mirror_step.add
+def _(potential: Grouped, state, gradient, s):
+    """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a root."""
+    block, radius, exponent = int(potential.block), potential.radius, potential.exponent
+    count, inverse, rate = state.shape[0] // block, 1.0 / (exponent - 1.0), radius / potential.slope
+    duals, sizes, kept, work = np.empty(state.shape[0]), np.empty(count), np.empty(count), np.empty((2, count))
+    for r in range(state.shape[1]):
+        for i in range(count):
+            square = 0.0
+            for k in range(i * block, (i + 1) * block):
+                duals[k] = state[k, r] / radius
+                square += duals[k] * duals[k]
+            sizes[i] = np.sqrt(square)
+        for i in range(count):
+            kept[i] = finite_power(sizes[i], exponent - 2.0)
+        for i in range(count):
+            square = 0.0
+            for k in range(i * block, (i + 1) * block):
+                duals[k] = duals[k] * kept[i] - gradient[k, r] * rate
+                square += duals[k] * duals[k]
+            sizes[i] = np.sqrt(square)
+        keep_powers(sizes, inverse, kept, work)
+        for i in range(count):
+            kept[i] = finite_power(kept[i], inverse) * radius / (sizes[i] if sizes[i] > 0.0 else 1.0)
+        for i in range(count):
+            for k in range(i * block, (i + 1) * block):
+                state[k, r] = duals[k] * kept[i]
 
 
 class GroupedPotential(Potential):
@@ -160,28 +185,10 @@ class GroupedPotential(Potential):
         total: Array = self.maximum * np.sum(power(norms, self.exponent), axis=-1)
         return total
 
-    def step(self, states: Array, scaled_gradients: Array) -> Array:
-        """Dual block norms soft-thresholded, then raised to 1 / (M - 1); the threshold is a scalar root a row."""
-        ball = self._ball
-        units = states / ball.radius
-        norms = ball.block_norms(units)
-        factors = power(np.where(norms > 0.0, norms, 1.0), self.exponent - 2.0)
-        shift = ball.blocks(scaled_gradients) * (ball.radius / self._slope)
-        duals = ball.blocks(units) * factors[..., None] - shift
-        lengths = np.sqrt(vecdot(duals, duals))
-        inverse = 1.0 / (self.exponent - 1.0)
-        sizes = power(threshold_for_powers(lengths, inverse), inverse)
-        scale = ball.radius * sizes / np.where(lengths > 0.0, lengths, 1.0)
-        moved: Array = duals * scale[..., None]
-        return moved.reshape(*moved.shape[:-2], ball.dimension)
-
     @property
-    def rule(self) -> PotentialRule:
+    def data(self) -> Grouped:
         """Radius, block size, slope, exponent."""
-        from dpregret.algorithms.geometry.potential_kernels import GROUPED, PotentialRule
-
-        numbers = [self._ball.radius, self._ball.block_size, self._slope, self.exponent]
-        return PotentialRule(GROUPED, np.array(numbers))
+        return Grouped(self._ball.radius, self._ball.block_size, self._slope, self.exponent)
 
 
 class SpectralPotential(Potential):

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from dpregret.algorithms.geometry.potential_kernels import keep_powers
+from dpregret.algorithms.geometry.powers import keep_powers
 from dpregret.core.kernels import L1_BALL
 from dpregret.core.rounds import project
 from dpregret.numerics.arrays import Array
@@ -59,11 +59,10 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
 def _spectral_step(matrices: Array, radius: float, inverse: float, rows: Array, states: Array) -> None:
     side = matrices.shape[1]
     scales, lengths, values = _orthogonalise(rows), np.empty(side), np.empty(side)
-    weights, power = np.empty((2, side)), np.empty(side)
-    lowest = power_of(float(side), -1.0 / inverse)
+    weights, work = np.empty((2, side)), np.empty((2, side))
     for each in range(len(matrices)):
         _measure(rows[each], scales[each], lengths, values)
-        keep_powers(values, inverse, lowest, weights[0], power)
+        keep_powers(values, inverse, weights[0], work)
         for i in range(side):
             weights[1, i] = radius * power_of(weights[0, i], inverse)
         _recompose(matrices[each], rows[each], lengths, scales[each], weights, states[each])

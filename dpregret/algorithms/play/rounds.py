@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.geometry import CountedSet
+from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.play import kernel
 from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
 from dpregret.core.oracles import asked, local_step, project, vertex
@@ -26,7 +27,6 @@ ASKED = {
     "local": (local_step, kernel.ask_local, "local_oracles"),
 }
 """What a learner's `oracle` names: the function, what prices it, and its tally of a counted set."""
-ORACLES = {"project", "linear_oracle", "local_oracle"}
 
 
 @dataclass
@@ -183,13 +183,3 @@ class CompiledRounds:
             settings, runs, _ = self.learner.point.shape
             self.tally.calls += self.learner.calls * rounds
             self.rows += self.learner.calls * rounds * settings * runs
-
-
-def data_of(domain: Any) -> Any:
-    """The set as compiled rounds know it; None where a class has changed an oracle below the one that says so."""
-    for kind in type(domain).__mro__:
-        if "data" in vars(kind):
-            return domain.data
-        if ORACLES & vars(kind).keys():
-            return None
-    return None

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpregret.core.losses import loss
+from dpregret.core.losses import PerRun, loss
 from dpregret.core.oracles import inner, prox_at, slope_at
-from dpregret.numerics.arrays import Array
 
 FLOOR = 1e-150  # distances below are the kink itself: their squares underflow, and weight / FLOOR must stay finite
 
@@ -19,8 +18,8 @@ class NormKink(NamedTuple):
     1 of the kink outside the radius and is smooth with constant weight / r.
     """
 
+    anchor: PerRun
     weight: float
-    anchor: Array
     strong_convexity: float
     radius: float = 0.0
 
@@ -31,7 +30,7 @@ def _(loss: NormKink, x, gradient, value, s):
     weight, radius, bend = loss.weight, loss.radius, 0.5 * loss.strong_convexity
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            gradient[k, r] = x[k, r] - loss.anchor[k]
+            gradient[k, r] = x[k, r] - loss.anchor[k, r]
     inner(gradient, gradient, value, s)
     for r in range(x.shape[1]):
         distance = np.sqrt(value[r])
@@ -54,7 +53,7 @@ def _(loss: NormKink, x, step, s):
     weight, radius, mu = loss.weight, loss.radius, loss.strong_convexity
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] -= loss.anchor[k]
+            x[k, r] -= loss.anchor[k, r]
     inner(x, x, s[8], s)
     for r in range(x.shape[1]):
         distance = np.sqrt(s[8, r])
@@ -63,4 +62,4 @@ def _(loss: NormKink, x, step, s):
             s[8, r] = 1.0 / (1.0 + step * (mu + weight / radius))
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):
-            x[k, r] = s[8, r] * x[k, r] + loss.anchor[k]
+            x[k, r] = s[8, r] * x[k, r] + loss.anchor[k, r]

@@ -201,7 +201,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         with untouched(set=problem.domain, risk=problem.risk):
             points = learner.fit(draws.generators("noise"))
         per_run = runs * len(budgets)
-        seconds = (process_time() - started) / per_run
+        seconds = (process_time() - started - learner.apart) / per_run
         check_shape(points, (len(budgets), runs, cell.dimension))
         points = points.copy()  # whatever the learner does with its own
         violation = float(check_inside(points, problem.domain).max())
