@@ -1,12 +1,15 @@
 """Every learner, loss and set that the ci profile combines: 20 rounds in Python have the bits of 20 compiled ones."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
+from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.learner import play
 from dpregret.algorithms.play import rounds
 from dpregret.workflows.config import PROFILES, experiment_jobs, load_config
@@ -14,6 +17,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 
 ROUNDS, RUNS = 20, 3
+SQUARE = 16**2  # rounds of a bandit: of batches of 16
 
 
 def combined() -> Iterator[tuple[str, Any, Any, str, Any]]:
@@ -51,3 +55,38 @@ def test_python_plays_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
             other, plain = played(*settings)
         np.testing.assert_array_equal(one.point, other.point, err_msg=name)
         np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
+
+
+def bandits() -> Iterator[tuple[str, Any, Any, str, Any]]:
+    """One play for each bandit learner, variant, loss and set."""
+    config, family, met = load_config(PROFILES / "ci.yaml"), FAMILIES["bandits"], set()
+    for job in experiment_jobs(config):
+        experiment = config.experiment(job.paper, job.experiment)
+        kind = family.learners.get(job.learner) if experiment.family == "bandits" else None
+        for cell in [] if kind is None else family.cells(experiment, kind.card):
+            key = (kind, job.variant, cell.stream, cell.set_name)
+            if key not in met and family.streams[cell.stream].data is None:
+                met.add(key)
+                yield f"{job.learner} on {cell.stream}, {cell.set_name}", experiment, kind, job.variant, cell
+
+
+def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:
+    family, made = FAMILIES["bandits"], [[np.random.default_rng([k, run]) for run in range(RUNS)] for k in range(3)]
+    cell = replace(cell, horizon=SQUARE)
+    problem = family.problem(cell, experiment, Draws(7, RUNS, Path(), None))
+    learner = family.learner(kind, problem, cell, experiment.model_copy(update={"runs": RUNS}), variant)
+    return learner.play(Given(problem.stream.source(made[0]), *made[1:]))
+
+
+@pytest.mark.nightly
+def test_python_plays_the_bandits_that_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(bandits())
+    assert len(found) > 3
+    for name, *settings in found:
+        compiled = heard(*settings)
+        with monkeypatch.context() as patch:
+            for module in (noisy_leader, linear_bandit, batched_arms):
+                patch.setattr(module, "specialised", lambda function, *kinds: function)
+            plain = heard(*settings)
+        np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
+        np.testing.assert_array_equal(compiled.clipped, plain.clipped, err_msg=name)

@@ -6,23 +6,50 @@ import itertools
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
-from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
+from dpregret.algorithms.geometry.hypersimplex import Cheapest, Hypersimplex
+from dpregret.algorithms.geometry.mass import sift
+from dpregret.core.oracles import by_corners, corner, vertex, vertices
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 """Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
+LONGEST = 64  # entries that insertion sorts as fast as anything else
+
+
+@inlined
+def sort(cost, order, scores):
+    """The order of costs (d,), of equal ones the first one first: by insertion, or by a heap. scores: scratch."""
+    size = len(cost)
+    if size <= LONGEST:
+        for j in range(size):
+            place = j
+            while place > 0 and cost[order[place - 1]] > cost[j]:
+                order[place] = order[place - 1]
+                place -= 1
+            order[place] = j
+        return
+    for j in range(size):
+        order[j], scores[j] = j, -cost[j]
+    for top in range(size // 2 - 1, -1, -1):
+        sift(scores, order, top, size)
+    for last in range(size - 1, 0, -1):  # the cheapest of what is left goes behind it
+        order[0], order[last] = order[last], order[0]
+        sift(scores, order, 0, last)
+    for j in range(size // 2):
+        order[j], order[size - 1 - j] = order[size - 1 - j], order[j]
 
 
 class BasePolytope(FixedSum):
@@ -41,6 +68,23 @@ class BasePolytope(FixedSum):
         return self.diameter + float(np.linalg.norm(point - self.center()))
 
 
+class Permutations(NamedTuple):
+    """The permutations of (1, ..., size), for compiled rounds."""
+
+    size: int
+
+
+@corner.add
+def _(permutations: Permutations, cost, out, whole, real):
+    """The smallest cost gets n, the largest 1."""
+    sort(cost, whole, real)
+    for place in range(permutations.size):
+        out[whole[place]] = permutations.size - place
+
+
+vertex.kinds[Permutations] = by_corners
+
+
 class Permutahedron(BasePolytope):
     """Hull of the permutations of (1, ..., n): F(S) = n + (n - 1) + ... over |S| terms."""
 
@@ -51,6 +95,11 @@ class Permutahedron(BasePolytope):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.weights = np.arange(self.dimension, 0.0, -1.0)
         self.diameter = math.sqrt(self.dimension * (self.dimension**2 - 1) / 3)
+
+    @property
+    def data(self) -> Permutations:
+        """n."""
+        return Permutations(self.dimension)
 
     @property
     def vertex_count(self) -> int | float:
@@ -69,17 +118,7 @@ class Permutahedron(BasePolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The smallest cost gets n, the largest 1."""
-        vertices = np.empty_like(cost)
-        order = np.argsort(cost, axis=-1, kind="stable")
-        np.put_along_axis(vertices, order, np.broadcast_to(self.weights, cost.shape), axis=-1)
-        return vertices
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule | None:
-        """By insertion, for dimensions where that is as fast as any sorting."""
-        from dpregret.algorithms.geometry.oracle_kernels import LONGEST_SORT, PERMUTATION, rule
-
-        return rule(PERMUTATION) if self.dimension <= LONGEST_SORT else None
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """y - (isotonic regression of sorted y - w): pooled blocks share what is beyond w (Lim & Wright 2016)."""
@@ -142,6 +181,11 @@ class PartitionMatroid(BasePolytope):
         self.diameter = self.block.diameter * math.sqrt(self.blocks)
 
     @property
+    def data(self) -> Cheapest:
+        """As many of every block."""
+        return Cheapest(self.block.rank, self.block.dimension)
+
+    @property
     def vertex_count(self) -> int | float:
         """One choice a block."""
         count: int = int(self.block.vertex_count) ** self.blocks
@@ -157,14 +201,7 @@ class PartitionMatroid(BasePolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The cheapest of every block."""
-        return self.block.linear_oracle(self._parts(cost)).reshape(cost.shape)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """As many of every block."""
-        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
-
-        return rule(CHEAPEST, [self.block.rank, self.block.dimension])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Block by block."""
@@ -254,6 +291,44 @@ class SolvedPolytope(BasePolytope):
         return [indicators @ variable <= bounds, cvxpy.sum(variable) == self.total]
 
 
+class Trees(NamedTuple):
+    """The spanning trees of the complete graph on some nodes, for compiled rounds."""
+
+    nodes: int
+
+
+@corner.add
+def _(trees: Trees, cost, out, whole, real):
+    """Prim on pairs (cost, number of the edge): no two edges are alike, so it finds Kruskal's tree."""
+    nodes = trees.nodes
+    out[:] = 0.0
+    for node in range(1, nodes):
+        whole[node], real[node] = node - 1, cost[node - 1]  # cheapest edge into the tree, which is node 0
+    whole[0] = -1
+    for _ in range(nodes - 1):
+        best = -1
+        for node in range(1, nodes):
+            if whole[node] >= 0 and (best < 0 or before(real[node], whole[node], real[best], whole[best])):
+                best = node
+        out[whole[best]] = 1.0
+        whole[best] = -1
+        for node in range(1, nodes):
+            if whole[node] >= 0:
+                low, high = min(node, best), max(node, best)
+                edge = low * (2 * nodes - low - 1) // 2 + high - low - 1
+                if before(cost[edge], edge, real[node], whole[node]):
+                    whole[node], real[node] = edge, cost[edge]
+
+
+@inlined
+def before(cost, edge, other_cost, other_edge):
+    """Whether an edge comes before another: cheaper, or as cheap and listed before."""
+    return cost < other_cost or (cost == other_cost and edge < other_edge)
+
+
+vertex.kinds[Trees] = by_corners
+
+
 class SpanningTrees(SolvedPolytope):
     """Hull of the spanning trees of the complete graph on m nodes: the graphic matroid, n = m (m - 1)/2, m >= 3."""
 
@@ -272,6 +347,11 @@ class SpanningTrees(SolvedPolytope):
         self.diameter = math.sqrt(2.0) if self.nodes == 3 else math.sqrt(2 * (self.nodes - 1))
 
     @property
+    def data(self) -> Trees:
+        """The number of nodes."""
+        return Trees(self.nodes)
+
+    @property
     def total(self) -> float:
         """m - 1 edges."""
         return self.nodes - 1.0
@@ -287,16 +367,7 @@ class SpanningTrees(SolvedPolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The tree that Kruskal finds when of two equal edges the first one is taken; compiled."""
-        from dpregret.algorithms.geometry.oracle_kernels import vertices
-
-        return vertices(self.vertex_rule, cost)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Prim, m - 1 steps over the nodes."""
-        from dpregret.algorithms.geometry.oracle_kernels import TREE, rule
-
-        return rule(TREE, [self.nodes])
+        return vertices(self.data, cost)
 
     def subsets(self) -> tuple[Array, Array]:
         """x >= 0, written as x(all but e) <= m - 1, and x(edges within S) <= |S| - 1 for sets S of nodes."""
@@ -306,6 +377,31 @@ class SpanningTrees(SolvedPolytope):
                 indicators.append(np.isin(self.edges, members).all(axis=1).astype(np.float64))
                 bounds.append(size - 1.0)
         return np.array(indicators), np.array(bounds)
+
+
+class Topics(NamedTuple):
+    """The topics of every item as a bit mask, (d,), for compiled rounds."""
+
+    masks: NDArray[np.int64]
+
+
+@corner.add
+def _(topics: Topics, cost, out, whole, real):
+    """Edmonds' greedy: every item in turn gets the number of topics that it adds."""
+    sort(cost, whole, real)
+    done = 0
+    for place in range(len(cost)):
+        item = whole[place]
+        fresh = topics.masks[item] & ~done
+        done |= fresh
+        added = 0
+        while fresh:
+            fresh &= fresh - 1
+            added += 1
+        out[item] = added
+
+
+vertex.kinds[Topics] = by_corners
 
 
 class CoveragePolytope(SolvedPolytope):
@@ -350,16 +446,12 @@ class CoveragePolytope(SolvedPolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """Edmonds' greedy, of two equal costs the first one; compiled."""
-        from dpregret.algorithms.geometry.oracle_kernels import vertices
-
-        return vertices(self.vertex_rule, cost)
+        return vertices(self.data, cost)
 
     @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Greedy on the bit mask of every item's topics."""
-        from dpregret.algorithms.geometry.oracle_kernels import COVERAGE, rule
-
-        return rule(COVERAGE, self.covers @ (1 << np.arange(self.dimension)))
+    def data(self) -> Topics:
+        """The bit mask of every item's topics."""
+        return Topics(self.covers @ (1 << np.arange(self.dimension)))
 
     @cached_property
     def _listed(self) -> tuple[Array, Array]:
