@@ -1,4 +1,4 @@
-"""Sets as numbers, for the compiled loops of bandits and descents (core/rounds.py).
+"""Sets as numbers, for the compiled loops of descents (core/rounds.py).
 
 A class that names a kernel says that the kernel does what its plain methods do. A subclass does not inherit it: what it
 changes would go unnoticed.

@@ -1,4 +1,4 @@
-"""Projection of one vector for the compiled loops of bandits and descents."""
+"""Projection of one vector for the compiled loops of descents, and the threshold of simplex and l1 ball."""
 
 import numpy as np
 

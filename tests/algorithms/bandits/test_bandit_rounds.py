@@ -43,11 +43,11 @@ def start(stream: str, set_name: str, dimension: int, variant: str, horizon: int
 def by_the_box(learner: Any, losses: LossSource, directions: Sequence[Any], noise: Sequence[Any]) -> dict[str, Any]:
     """NoisyOCO with NumPy, batch by batch, all settings and runs together."""
     shape, domain = (len(learner.budgets), learner.runs), learner.domain
-    fresh = np.concatenate(list(learner.plan.blocks(noise)))
+    fresh = (each for block in learner.plan.blocks(noise) for each in block)
     etas, shrink, center = learner.sign * learner.etas[:, None, None], learner.shrink, learner.center
     x, sums = np.tile(domain.center(), (*shape, 1)), np.zeros((*shape, learner.hull))
     released, total, clipped, violation = [sums] * (learner.lag + 1), np.zeros(shape), np.zeros(shape), 0.0
-    for batch, first in enumerate(range(0, learner.horizon, learner.batch)):
+    for first in range(0, learner.horizon, learner.batch):
         length = min(learner.batch, learner.horizon - first)
         sphere = unit_sphere(directions, length, learner.hull)
         played = x[:, :, None] + learner.zetas[:, None, None, None] * (sphere @ learner.basis.T)
@@ -56,7 +56,7 @@ def by_the_box(learner: Any, losses: LossSource, directions: Sequence[Any], nois
         estimate = learner.hull / learner.zetas[:, None, None] * np.einsum("srt,rtn->srn", kept, sphere)
         total, clipped = total + values.sum(axis=-1), clipped + (kept != values).sum(axis=-1)
         sums = sums + estimate
-        released = [*released[1:], sums + fresh[batch]]
+        released = [*released[1:], sums + next(fresh)]
         moved = etas * (released[0] @ learner.basis.T)
         goal = x - etas * (estimate @ learner.basis.T) if isinstance(learner, Fkm) else center - moved
         goal, start = center + (goal - center) / shrink, center + (x - center) / shrink
