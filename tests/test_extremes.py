@@ -24,7 +24,7 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.realizable import DirectionSquare
 from dpregret.workflows.audit import one_pass
-from dpregret.workflows.audit.bandits import by_rule
+from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk
 from dpregret.workflows.audit.experts import Table
 from dpregret.workflows.audit.neighbours import generators
@@ -126,7 +126,7 @@ def test_bandits(name: str, variant: str, epsilon: float) -> None:
                 assert rounds < 256
                 continue
             played += 1
-            losses = by_rule(np.full(rounds, number), domain.dimension)
+            losses = by_text(np.full(rounds, number), domain.dimension)
             found = learner.play(Given(losses, generators((1,), 1), generators((2,), 1)))
             assert np.isfinite(found.losses).all()
             assert found.violation < 1e-9

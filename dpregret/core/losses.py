@@ -1,18 +1,18 @@
 """Losses of one round as learners see them, batched over settings and runs.
 
 A loss is a NamedTuple: first the fields that are a run's own (`PerRun`), then what all runs share. Its text is written
-once, as plain loops over (d, runs): `slope_at`, and `prox_at` where there is a closed form (dpregret.core.oracles).
-Decorated with `loss` it also answers whole NumPy batches, by the same text.
+once, as plain loops over (d, runs): `slope_at`, `prox_at` where there is a closed form, `value_at` for who sees no
+slope (dpregret.core.oracles). Decorated with `loss` it also answers whole NumPy batches, by the same text.
 """
 
 import typing
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol, overload
+from typing import Annotated, Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.oracles import SCRATCH, prox_at, slope_at
+from dpregret.core.oracles import SCRATCH, prox_at, slope_at, value_at
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined, specialised
 
@@ -42,7 +42,7 @@ TILE = 64  # columns that are evaluated together
 
 
 def loss(kind: type[Any]) -> Any:
-    """Let a NamedTuple that has a `slope_at` answer `value`, `value_and_gradient`, `gradient` and `prox` of a `Loss`.
+    """Let a NamedTuple that has a `slope_at` or a `value_at` answer the methods of a `Loss` that these can.
 
     own: names of its fields that are a run's own; they come first. vectors: whether each of these is a vector.
     """
@@ -58,7 +58,12 @@ def loss(kind: type[Any]) -> Any:
 
 def value(self: Any, points: Array) -> Array:
     """f at the points."""
-    return value_and_gradient(self, points)[0]
+    if type(self) not in value_at.kinds:
+        return value_and_gradient(self, points)[0]
+    shape, columns = _columns(self, points)
+    found = np.empty(columns.shape[1])
+    specialised(_values, type(self))(*_arguments(self, shape), columns, found)
+    return found.reshape(shape)
 
 
 def gradient(self: Any, points: Array) -> Array:
@@ -122,14 +127,42 @@ def laid_out(
 
 @inlined
 def lay_out(rows, held, now, first):
-    """Write round `now` of the runs from `first` on to what a loss holds; after the last comes the first again."""
+    """Write round `now` of the runs from `first` on to what a loss holds; after the last run comes the first again."""
     for each in range(len(rows)):
         row, into = rows[each], held[each]
-        apart = now if row.shape[0] > 1 else 0
+        apart, run = now if row.shape[0] > 1 else 0, first % row.shape[1]
         for r in range(into.shape[1]):
-            run = (first + r) % row.shape[1]
             for k in range(into.shape[0]):
                 into[k, r] = row[apart, run, k]
+            run = run + 1 if run + 1 < row.shape[1] else 0
+
+
+@inlined
+def lay_out_rounds(rows, held, now, rounds, runs):
+    """Write the `rounds` rounds from `now` on to what a loss holds: all runs of the first one, then of the next."""
+    for each in range(len(rows)):
+        row, into = rows[each], held[each]
+        for later in range(rounds):
+            apart = now + later if row.shape[0] > 1 else 0
+            for r in range(runs):
+                run = r if row.shape[1] > 1 else 0
+                for k in range(into.shape[0]):
+                    into[k, later * runs + r] = row[apart, run, k]
+
+
+def _values(loss, held, rows, points, found):
+    """f at columns (d, n)."""
+    d, n = points.shape
+    wide = held[0].shape[1]
+    x, value, s = np.empty((d, wide)), np.empty(wide), np.empty((SCRATCH, wide))
+    for first in range(0, n, wide):
+        lay_out(rows, held, 0, first)
+        for k in range(d):
+            for r in range(wide):
+                x[k, r] = points[k, min(first + r, n - 1)]
+        value_at(loss, x, value, s)
+        for r in range(min(wide, n - first)):
+            found[first + r] = value[r]
 
 
 def _slopes(loss, held, rows, points, found, slopes):
@@ -217,6 +250,12 @@ class Losses(Sequence[Loss]):
         found: Loss = self.kind(*(each[now if len(each) > 1 else 0] for each in self.own), *self.shared)
         return found
 
+    def value(self, points: Array) -> Array:
+        """Losses (..., runs, rounds) of points (..., runs, rounds, d), or (..., runs, 1, d): one in all rounds."""
+        one = self.kind(*(each.swapaxes(0, 1) for each in self.own), *self.shared)
+        found = value(one, points)
+        return np.broadcast_to(found, (*found.shape[:-1], self.rounds))
+
     def laid(self) -> tuple[Array, ...]:
         """Their own fields as `laid_out` takes them."""
         found = []
@@ -279,26 +318,10 @@ def together(losses: Sequence[Loss]) -> Losses | None:
     return Losses(type(first), [np.stack([each[field] for each in rows]) for field in range(count)], first[count:])
 
 
-CONE, AFFINE, ENTRY = range(3)
-
-
-class LossRule(NamedTuple):
-    """Losses of consecutive rounds as numbers, so that a compiled loop can play them; entries broadcast.
-
-    Round t of run r has the entry e = entries[r, t], entries (runs, rounds). kind: CONE, offset_e |x - cost_e|; AFFINE,
-    <cost_e, x> + offset_e; ENTRY, |x_e - offset_e|. costs (entries, n), offsets (entries,).
-    """
-
-    kind: int
-    entries: NDArray[np.int64]
-    costs: Array
-    offsets: Array
-
-
 class LossBatch(Protocol):
     """Losses of consecutive rounds that a bandit may ask for at points, of all runs.
 
-    May have a `rule`, a `LossRule` that says the same.
+    They are `Losses` of a kind that has a `value_at`, for compiled rounds, or anything that answers `value`.
     """
 
     @property
@@ -306,7 +329,7 @@ class LossBatch(Protocol):
         """Number of rounds."""
 
     def value(self, points: Array) -> Array:
-        """Losses (..., runs, rounds) of points (..., runs, rounds, n), or (..., runs, 1, n): one in all rounds."""
+        """Losses (settings, runs, rounds) of points (settings, runs, rounds, n)."""
 
 
 class LossSource(Protocol):

@@ -13,17 +13,24 @@ import numpy as np
 from numba import objmode
 
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import inlined
+from dpregret.numerics.compiled import inlined, specialised
 from dpregret.numerics.generic import generic
 
 slope_at = generic("slope_at")
 """slope_at(loss, x, gradient, value, s): f(x) and a subgradient there, 0 for the non-smooth part at its kink."""
+value_at = generic("value_at")
+"""value_at(loss, x, value, s): f(x), for who sees no slope: bandits."""
+arm_at = generic("arm_at")
+"""arm_at(loss, arm, r): f of run r at the vertex e_arm of the simplex."""
 prox_at = generic("prox_at")
 """prox_at(loss, x, step, s): move x to argmin step f(y) + |y - x|^2 / 2, over the whole space."""
 project = generic("project")
 """project(domain, x, s): move x to the nearest point of the set."""
 vertex = generic("vertex")
 """vertex(domain, cost, x, s): write a point of the set of least <cost, x>, an extreme one."""
+corner = generic("corner")
+"""corner(domain, cost, out, whole, real): write a vertex of the set of least <cost, out>, (d,) each. Of equal costs the
+coordinate, edge or item listed first is the smaller one. whole, real: scratch, 1 + d integers and 1 + d numbers."""
 local_step = generic("local_step")
 """local_step(domain, weights, radius, length, cost, x, s): one step of that length, in the weights (k, runs), towards
 the answer of the local linear oracle; x becomes the point that they stand for."""
@@ -74,6 +81,18 @@ def column_sums(a: Array, total: Array, s: Array) -> None:
             total[r] += a[k, r]
 
 
+def by_corners(domain, cost, x, s):
+    """The `vertex` of a set that has a `corner`: column by column."""
+    d = x.shape[0]
+    column, out, whole, real = np.empty(d), np.empty(d), np.empty(1 + d, np.int64), np.empty(1 + d)
+    for r in range(x.shape[1]):
+        for k in range(d):
+            column[k] = cost[k, r]
+        corner(domain, column, out, whole, real)
+        for k in range(d):
+            x[k, r] = out[k]
+
+
 class Asked(NamedTuple):
     """A loss, a set or a potential without a text of its own: loops ask the Python object of that number."""
 
@@ -89,10 +108,47 @@ def asked(thing: Any) -> Asked:
     return Asked(id(thing))
 
 
+def projected(domain: Any, points: Array) -> Array:
+    """`project` of whole batches (..., d), for a set whose data have it."""
+    x = _columns(points)
+    specialised(_project, type(domain))(domain, x, np.empty((SCRATCH, x.shape[1])))
+    return _rows(x, points)
+
+
+def vertices(domain: Any, costs: Array) -> Array:
+    """`vertex` of the same."""
+    cost = _columns(costs)
+    x = np.empty_like(cost)
+    specialised(_vertex, type(domain))(domain, cost, x, np.empty((SCRATCH, x.shape[1])))
+    return _rows(x, costs)
+
+
+def _columns(points: Array) -> Array:
+    """(..., d) as columns (d, n), a copy."""
+    return np.array(np.reshape(points, (-1, np.shape(points)[-1])).T, dtype=np.float64, order="C")
+
+
+def _rows(columns: Array, points: Array) -> Array:
+    return np.ascontiguousarray(columns.T).reshape(np.shape(points))
+
+
+def _project(domain, x, s):
+    project(domain, x, s)
+
+
+def _vertex(domain, cost, x, s):
+    vertex(domain, cost, x, s)
+
+
 def _ask(number: int, oracle: str, points: Array, *further: Any) -> Array:
     """The answer of a method of the object, for columns of points."""
     answer: Array = getattr(_OBJECTS[number], oracle)(np.ascontiguousarray(points.T)[None], *further)[0]
     return answer.T
+
+
+def _ask_value(number: int, x: Array, value: Array) -> None:
+    """f at columns, by the loss of that number."""
+    value[...] = _OBJECTS[number].value(np.ascontiguousarray(x.T)[None])[0]
 
 
 def _ask_slope(number: int, x: Array, gradient: Array, value: Array) -> None:
@@ -127,6 +183,13 @@ def _(loss: Asked, x, gradient, value, s):
     number = loss.number
     with objmode():
         _ask_slope(number, x, gradient, value)
+
+
+@value_at.add
+def _(loss: Asked, x, value, s):
+    number = loss.number
+    with objmode():
+        _ask_value(number, x, value)
 
 
 @prox_at.add

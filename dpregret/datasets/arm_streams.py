@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.losses import LossSource
-from dpregret.datasets.bandit_losses import LinearBatch, Whole
-from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, pieces, places
+from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, Whole, affine, pieces, places
 from dpregret.numerics.uniforms import Uniforms
 
 
@@ -40,7 +39,7 @@ class Arms(BanditStream):
         costs[:, 1:] = 1.0
         costs[np.arange(self.arms), 1, np.arange(self.arms)] = 0.0
         table, offsets = costs.reshape(-1, self.arms), np.zeros(3 * self.arms)
-        return lambda rounds: LinearBatch(first + self._losing(draws, rounds), table, offsets, rounds)
+        return lambda rounds: affine(first + self._losing(draws, rounds), table, offsets, rounds)
 
     def _losing(self, draws: Uniforms, rounds: int) -> Whole:
         """0 where no arm loses, 1 where all but the best one do, 2 where all do: (runs, rounds)."""

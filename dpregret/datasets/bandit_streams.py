@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dpregret.core.losses import LossSource
-from dpregret.datasets.bandit_losses import ALWAYS, ConeBatch, EntryBatch, LinearBatch, Whole
+from dpregret.core.losses import Losses, LossSource
 from dpregret.datasets.base import Domain, Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
+from dpregret.datasets.losses import Affine, Entry, NormKink
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product, vecdot
 from dpregret.numerics.uniforms import Uniforms
 
+Whole = NDArray[np.int64]
 PIECE = 2**12  # rounds of a comparator's pass
 
 
@@ -79,7 +81,7 @@ class BanditStream(Source, ABC):
 
     @abstractmethod
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
-        """A function that gives the next n rounds, linear ones with a `rule`. How a horizon is cut decides nothing."""
+        """A function that gives the next n rounds. How a horizon is cut decides nothing."""
 
     @abstractmethod
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
@@ -104,7 +106,7 @@ class Cone(BanditStream):
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """The same loss for ever."""
-        return lambda rounds: ConeBatch(self.anchor, 1.0, rounds)
+        return lambda rounds: Losses(NormKink, [self.anchor[None]], (1.0, 0.0, 0.0), rounds)
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The anchor has no loss."""
@@ -121,6 +123,11 @@ def pieces(horizon: int) -> Iterator[int]:
 def places(draws: Uniforms, rounds: int, size: int) -> Whole:
     """Whole numbers below `size`, one a round and run: (runs, rounds)."""
     return (draws.draw(rounds) * size).astype(np.int64)
+
+
+def affine(entries: Whole, costs: Array, offsets: Array, rounds: int) -> Losses:
+    """Losses of `rounds` rounds, entries (runs or 1, rounds or 1) of costs (pool, n) and offsets (pool,)."""
+    return Losses(Affine, (entries.T.astype(np.float64),), (costs, offsets), rounds)
 
 
 def counted(choose: Callable[[int], Whole], shape: tuple[int, int], horizon: int) -> Array:
@@ -162,11 +169,11 @@ class LinearStream(BanditStream):
         """One number a round and run decides which cost is next."""
 
         draws = Uniforms(generators)
-        return lambda rounds: LinearBatch(self._chosen(draws, rounds), self.costs, self.offsets, rounds)
+        return lambda rounds: affine(self._chosen(draws, rounds), self.costs, self.offsets, rounds)
 
     def _chosen(self, draws: Uniforms, rounds: int) -> Whole:
         """Which cost each round has, (runs, rounds); (1, 1) where there is one."""
-        return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else ALWAYS
+        return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else np.zeros((1, 1), dtype=np.int64)
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """A vertex, by the linear oracle on the sum of the costs."""
@@ -198,7 +205,7 @@ class EntryStream(BanditStream):
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
         """Entries are drawn with one number a round and run."""
         draws = Uniforms(generators)
-        return lambda rounds: EntryBatch(places(draws, rounds, len(self.truth)), self.truth, rounds)
+        return lambda rounds: Losses(Entry, (places(draws, rounds, len(self.truth)).T.astype(float),), (self.truth,))
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
         """The truth has no loss."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.linalg import block_diag
+from watched_bandits import watched
 
 from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
@@ -39,7 +40,7 @@ from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.audit import materialise
 from dpregret.numerics.jacobi import symmetric
-from dpregret.workflows.audit.bandits import by_rule
+from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.run.seeds import generators
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -210,15 +211,14 @@ class Numbers:
 def steps_of(made: Callable[[], Any], noisy: bool, values: Sequence[float]) -> tuple[Any, list[Array]]:
     """A bandit that never moves: the sums that each step is handed, (runs, n)."""
     learner, noise = made(), generators(7, "noise", RUNS if noisy else 1)
-    handed: list[Array] = []
     phases = [phase for _, phase in learner.phases] if isinstance(learner, PrivateBanditDoubling) else [learner]
     for each in phases:
-        each.step = lambda point, released: (handed.append(released[0].copy()), point)[1]
         if not noisy:
             each.plan = silent(each.plan)
             each._unit_scales = lambda: np.zeros(1)
+    seen = [watched(each, still=True) for each in phases]
     learner.play(Given(Numbers(values), generators(7, "directions", RUNS), noise if noisy else noise * RUNS))
-    return learner, handed
+    return learner, [sums.T for each in seen for sums in each.sums]
 
 
 def bandits(kind: Any, variant: str) -> Released:
@@ -287,7 +287,7 @@ def linear_bandit() -> Released:
     problem = BanditProblem(make_set("ball", 1), horizon, 1.0, linear=True)
     learner = PrivateLinearBandit(problem, [BUDGET], RUNS, "corrected")
     learner.ahead, learner.eta = 1, np.zeros(1)
-    scale, losses = float(learner.scales[0]), by_rule(np.zeros(horizon), 1)
+    scale, losses = float(learner.scales[0]), by_text(np.zeros(horizon), 1)
     draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
     learner.play(Given(losses, *draws, lambda rounds: handed.append(learner.sums[0].copy())))
     law = math.sqrt(2) * scale * np.tri(horizon - 1)  # the eigenvalue at the center is 2
@@ -306,7 +306,7 @@ def batched_arms(variant: str) -> Released:
             learner.scales = np.zeros(1)
         draws = generators(7, "directions", RUNS), generators(7, "noise", RUNS)
         watched = lambda rounds, own=learner, into=handed: into.append(0.5 * own.sums[0].sum(axis=-1)[:, None])  # noqa: E731
-        learner.play(Given(by_rule(np.full(horizon, 0.5), 2), *draws, watched))
+        learner.play(Given(by_text(np.full(horizon, 0.5), 2), *draws, watched))
         found.append(np.array(handed[length - 1 : -1 : length]))
     assert len(found[0]) == (horizon - 1 if variant == "every-round" else 11)
     count = len(found[0])

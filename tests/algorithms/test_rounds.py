@@ -7,10 +7,10 @@ import pytest
 
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
-from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.play import rounds
+from dpregret.algorithms.play.oracles import text_of
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import together
 from dpregret.core.oracles import Asked
@@ -116,7 +116,7 @@ def test_a_changed_set_is_asked_by_its_methods(name, variant):
     """A class that changes an oracle is not played by its parent's text."""
     learner, _ = played(name, variant, "ball", "norm-kink", 4, asked=True)
     assert isinstance(learner.compiled.domain, Asked)
-    assert data_of(make_set("ball", 4)) is not None
+    assert text_of(make_set("ball", 4), learner.oracle) is not None
     equal((learner, _), played(name, variant, "ball", "norm-kink", 4))
 
 

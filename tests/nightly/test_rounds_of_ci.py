@@ -1,12 +1,15 @@
 """What the ci profile combines: 20 rounds, and 20 steps of descents, in Python have the bits of compiled ones."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpregret.algorithms.bandits import batched_arms, linear_bandit, noisy_leader
+from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.erm import descent
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
 from dpregret.algorithms.learner import play
@@ -18,6 +21,7 @@ from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.paper_names import PROFILES
 
 ROUNDS, RUNS = 20, 3
+SQUARE = 16**2  # rounds of a bandit: of batches of 16
 
 
 def combined() -> Iterator[tuple[str, Any, Any, str, Any]]:
@@ -89,3 +93,38 @@ def test_python_takes_the_steps_that_are_compiled(monkeypatch: pytest.MonkeyPatc
         with monkeypatch.context() as patch:
             patch.setattr(descent, "specialised", lambda function, *kinds: function)
             np.testing.assert_array_equal(released(*settings), compiled, err_msg=name)
+
+
+def bandits() -> Iterator[tuple[str, Any, Any, str, Any]]:
+    """One play for each bandit learner, variant, loss and set."""
+    config, family, met = load_config(PROFILES / "ci.yaml"), FAMILIES["bandits"], set()
+    for job in experiment_jobs(config):
+        experiment = config.experiment(job.paper, job.experiment)
+        kind = family.learners.get(job.learner) if experiment.family == "bandits" else None
+        for cell in [] if kind is None else family.cells(experiment, kind.card):
+            key = (kind, job.variant, cell.stream, cell.set_name)
+            if key not in met and family.streams[cell.stream].data is None:
+                met.add(key)
+                yield f"{job.learner} on {cell.stream}, {cell.set_name}", experiment, kind, job.variant, cell
+
+
+def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:
+    family, made = FAMILIES["bandits"], [[np.random.default_rng([k, run]) for run in range(RUNS)] for k in range(3)]
+    cell = replace(cell, horizon=SQUARE)
+    problem = family.problem(cell, experiment, Draws(7, RUNS, Path(), None))
+    learner = family.learner(kind, problem, cell, experiment.model_copy(update={"runs": RUNS}), variant)
+    return learner.play(Given(problem.stream.source(made[0]), *made[1:]))
+
+
+@pytest.mark.nightly
+def test_python_plays_the_bandits_that_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = list(bandits())
+    assert len(found) > 3
+    for name, *settings in found:
+        compiled = heard(*settings)
+        with monkeypatch.context() as patch:
+            for module in (noisy_leader, linear_bandit, batched_arms):
+                patch.setattr(module, "specialised", lambda function, *kinds: function)
+            plain = heard(*settings)
+        np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
+        np.testing.assert_array_equal(compiled.clipped, plain.clipped, err_msg=name)

@@ -12,15 +12,16 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import BaseLearner
 from dpregret.algorithms.privacy import Budget, NoisePlan, Release
-from dpregret.core.losses import AFFINE, LossBatch, LossRule
+from dpregret.core.losses import NO_ROWS, LossBatch, Losses, laid_out
 from dpregret.core.losses import LossSource as LossSource
+from dpregret.core.oracles import asked, value_at
 from dpregret.numerics.arrays import Array
 
 
@@ -70,12 +71,21 @@ class Record:
     violation: float
 
 
-def affine_rule(losses: LossBatch, name: str) -> LossRule:
-    """The rule of linear losses, for the learner of that name; ValueError for losses that have none."""
-    rule: LossRule | None = getattr(losses, "rule", None)
-    if rule is None or rule.kind != AFFINE:
-        raise ValueError(f"{name} needs losses with a rule, a LossRule of kind AFFINE; the stream gives none")
-    return rule
+def has_text(losses: LossBatch, oracle: Any = value_at) -> bool:
+    """Whether losses are of a kind that compiled rounds can ask by themselves."""
+    return getattr(losses, "kind", None) in oracle.kinds
+
+
+class OneRound:
+    """The losses of one round that have methods only, asked by columns: all runs of a setting, or of several."""
+
+    def __init__(self, losses: LossBatch, runs: int):
+        self.losses, self.runs = losses, runs
+
+    def value(self, points: Array) -> Array:
+        """Losses (1, columns) of points (1, columns, d)."""
+        asked_for = points.reshape(-1, self.runs, 1, points.shape[-1])
+        return np.asarray(self.losses.value(asked_for), dtype=np.float64).reshape(1, -1)
 
 
 class BanditLearner(BaseLearner):
@@ -85,6 +95,8 @@ class BanditLearner(BaseLearner):
     """
 
     plan: NoisePlan | None = None
+    apart: float = 0.0
+    """CPU seconds of its play that were no part of the rounds: for compiling, and for the price of an oracle."""
     exploration: float = 0.0
     """Distance from the set at which it asks for losses, by its definition."""
 
@@ -99,6 +111,16 @@ class BanditLearner(BaseLearner):
     @abstractmethod
     def play(self, given: Given) -> Record:
         """Play the whole horizon."""
+
+    def told(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
+        """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
+        if has_text(losses):
+            known = cast(Losses, losses)
+            rows = known.laid() or NO_ROWS
+            loss, held, _ = laid_out(known.kind, rows if known.own else (), known.shared, columns)
+            return loss, held, rows
+        self.round = OneRound(losses, self.runs)  # as long as its number is in use
+        return asked(self.round), (np.zeros((1, self.runs)),), NO_ROWS
 
     def bound(self) -> list[float]:
         """Explicit bound on the expected regret of each setting; NaN where none is known."""

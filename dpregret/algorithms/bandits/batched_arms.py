@@ -26,13 +26,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
-from dpregret.algorithms.geometry.oracle_kernels import Whole
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
+from dpregret.core.losses import lay_out
+from dpregret.core.oracles import arm_at
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import compiled
+from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.elementary import exp_of
 from dpregret.numerics.uniforms import Uniforms
 
@@ -59,40 +60,34 @@ def draw_arm(sums: Array, eta: float, mix: float, coin: float, weights: Array, b
     return found, (1 - mix) * (weights[found] / whole) + mix / size
 
 
-@compiled
 def play_arms(
-    entries: Whole, costs: Array, offsets: Array, coins: Array, units: Array, done: int, lengths: Whole, scales: Array,
-    etas: Array, mixes: Array, sums: Array, arms: Whole, chances: Array, heard: Array, total: Array, clipped: Array,
-) -> None:  # fmt: skip
+    loss, held, rows, coins, units, done, lengths, scales, etas, mixes, sums, arms, chances, heard, total, clipped
+):  # fmt: skip
     """Some rounds after the first `done`; the state, from `sums` on, is changed in place.
 
-    entries, costs, offsets: an AFFINE `LossRule`. coins, units (runs, rounds); lengths, scales, etas, mixes
-    (settings,).
+    held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. coins, units
+    (runs, rounds); sums (columns, K), all others (columns,).
     """
-    settings, runs, size = sums.shape
-    rounds, varied = coins.shape[1], entries.shape[1] > 1
-    weights, below = np.empty(size), np.empty(size)
-    for run in range(runs):
-        own = entries[min(run, len(entries) - 1)]
-        for setting in range(settings):
-            known, length, arm = sums[setting, run], lengths[setting], arms[setting, run]
-            place, chance, said = done % length, chances[setting, run], heard[setting, run]
-            for now in range(rounds):
-                if place == 0:  # line 2
-                    said, coin = 0.0, coins[run, now]
-                    arm, chance = draw_arm(known, etas[setting], mixes[setting], coin, weights, below)  # line 3
-                entry = own[now if varied else 0]
-                loss = costs[entry, arm] + offsets[entry]  # line 4
-                kept = min(max(loss, 0.0), 1.0)
-                total[setting, run] += loss
-                clipped[setting, run] += kept != loss
-                said += kept
-                place += 1
-                if place == length:
-                    place = 0
-                    mean = said / length + scales[setting] * units[run, now]  # line 5
-                    known[arm] += mean / chance  # line 6
-            arms[setting, run], chances[setting, run], heard[setting, run] = arm, chance, said
+    (columns, size), (runs, rounds) = sums.shape, coins.shape
+    weights, below, place = np.empty(size), np.empty(size), done % lengths
+    for now in range(rounds):
+        if now == 0 or rows[0].shape[0] > 1:
+            lay_out(rows, held, now, 0)
+        for c in range(columns):
+            if place[c] == 0:  # line 2
+                coin = coins[c % runs, now]
+                heard[c] = 0.0
+                arms[c], chances[c] = draw_arm(sums[c], etas[c], mixes[c], coin, weights, below)  # line 3
+            value = arm_at(loss, arms[c], c)  # line 4
+            kept = min(max(value, 0.0), 1.0)
+            total[c] += value
+            clipped[c] += kept != value
+            heard[c] += kept
+            place[c] += 1
+            if place[c] == lengths[c]:
+                place[c] = 0
+                mean = heard[c] / lengths[c] + scales[c] * units[c % runs, now]  # line 5
+                sums[c, arms[c]] += mean / chances[c]  # line 6
 
 
 class BatchedArms(BanditLearner):
@@ -152,13 +147,15 @@ class BatchedArms(BanditLearner):
         ]
 
     def play(self, given: Given) -> Record:
-        """Some rounds at a time. Raises ValueError for losses without a rule.
+        """Some rounds at a time. Raises ValueError for losses whose kind has no `arm_at`.
 
         Each round has a number of its own for the draw of an arm, and one for noise, whether or not a setting uses it.
         """
         shape = (len(self.budgets), self.runs)
         self.sums, self.arms = np.zeros((*shape, self.size)), np.zeros(shape, dtype=np.int64)
         self.chances, self.heard, self.total, self.clipped = (np.zeros(shape) for _ in range(4))
+        own = [np.repeat(each, self.runs) for each in (self.lengths, self.scales, self.etas, self.mixes)]
+        states = self.arms, self.chances, self.heard, self.total, self.clipped
         done, uniforms, laplace = 0, Uniforms(given.directions), UnitNoise("laplace", given.noise, 1)
         while done < self.horizon:
             place = done % BLOCK
@@ -166,11 +163,13 @@ class BatchedArms(BanditLearner):
                 coins = uniforms.draw(BLOCK)
                 units = laplace(BLOCK)[..., 0].T.copy()
             rounds = min(self.ahead, BLOCK - place, self.horizon - done)
-            now = slice(place, place + rounds)
-            rule = affine_rule(given.losses(rounds), self.card.name)
-            play_arms(
-                *rule[1:], without_gaps(coins[:, now]), without_gaps(units[:, now]), done, self.lengths, self.scales,
-                self.etas, self.mixes, self.sums, self.arms, self.chances, self.heard, self.total, self.clipped,
+            now, losses = slice(place, place + rounds), given.losses(rounds)
+            if not has_text(losses, arm_at):
+                raise ValueError(f"{self.card.name} needs losses of a kind that has an arm_at (core/oracles.py)")
+            told = self.told(losses, len(self.budgets) * self.runs)
+            specialised(play_arms, type(told[0]))(
+                *told, without_gaps(coins[:, now]), without_gaps(units[:, now]), done, *own,
+                self.sums.reshape(-1, self.size), *(each.reshape(-1) for each in states),
             )  # fmt: skip
             done += rounds
             given.advance(rounds)

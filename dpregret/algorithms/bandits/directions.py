@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.kernels import normalise
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import compiled
 
 AHEAD = 64  # rounds whose directions are drawn together, where batches are shorter
 
@@ -43,3 +43,17 @@ def _on_sphere(normals: Array) -> Array:
     sphere = np.ascontiguousarray(normals.swapaxes(0, 1))
     normalise(sphere)
     return sphere
+
+
+@compiled
+def normalise(normals: Array) -> None:
+    """Divide the rows of (runs, rounds, n) by their lengths, in place."""
+    runs, rounds, dimension = normals.shape
+    for run in range(runs):
+        for now in range(rounds):
+            square = 0.0
+            for j in range(dimension):
+                square += normals[run, now, j] * normals[run, now, j]
+            length = np.sqrt(square)
+            for j in range(dimension):
+                normals[run, now, j] = normals[run, now, j] / length

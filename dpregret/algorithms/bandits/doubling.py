@@ -58,6 +58,7 @@ class PrivateBanditDoubling(BanditLearner):
     def play(self, given: Given) -> Record:
         """Phase after phase."""
         parts = [(rounds, phase.play_some(rounds, given)) for rounds, phase in self.phases]  # line 2
+        self.apart = sum(phase.apart for _, phase in self.phases)
         return Record(
             sum((part.losses for _, part in parts), start=np.zeros(1)),
             sum((rounds * part.clipped for rounds, part in parts), start=np.zeros(1)) / self.horizon,

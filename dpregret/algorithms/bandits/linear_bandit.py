@@ -21,14 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, affine_rule
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
 from dpregret.algorithms.bandits.directions import unit_sphere
-from dpregret.algorithms.bandits.kernels import TINY
-from dpregret.algorithms.geometry.oracle_kernels import Whole
+from dpregret.algorithms.bandits.nearest import TINY
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate, unit_noise
+from dpregret.core.losses import lay_out
+from dpregret.core.oracles import SCRATCH, value_at
 from dpregret.numerics.arrays import Array, without_gaps
-from dpregret.numerics.compiled import compiled
+from dpregret.numerics.compiled import compiled, specialised
 from dpregret.numerics.sums import dot
 
 BLOCK = 256  # rounds whose random numbers are drawn together
@@ -60,38 +61,37 @@ def dikin(eta: float, state: Array, drawn: Array, radial: bool, inner: Array, ax
     return 2.0 / left
 
 
-@compiled
 def play_linear(
-    entries: Whole, costs: Array, offsets: Array, axes: Array, coins: Array, noise: Array, center: Array, radius: float,
-    wide: float, scales: Array, etas: Array, sums: Array, played: Array, total: Array, clipped: Array,
-) -> None:  # fmt: skip
+    loss, held, rows, axes, coins, noise, center, radius, wide, scales, etas, sums, played, total, clipped
+):  # fmt: skip
     """Some rounds; the state, from `sums` on, is changed in place, `played` becomes the points of the last round.
 
-    entries, costs, offsets: an AFFINE `LossRule`. axes (runs, rounds, n), coins (runs, rounds, 2), noise (rounds,
-    runs); wide: the range of a loss; scales, etas (settings,); sums, played (settings, runs, n).
+    held, rows: see `core.losses.laid_out`; columns are all runs of the first setting, then of the next. axes (runs,
+    rounds, n), coins (runs, rounds, 2), noise (rounds, runs); wide: the range of a loss; scales, etas, total, clipped
+    (columns,); sums (columns, n), played (n, columns).
     """
-    settings, runs, size = sums.shape
-    varied = entries.shape[1] > 1
-    inner, axis = np.empty(size), np.empty(size)
-    for run in range(runs):
-        own = min(run, len(entries) - 1)
-        for setting in range(settings):
-            state, point = sums[setting, run], played[setting, run]
-            for now in range(axes.shape[1]):
-                radial, sign = coins[run, now, 0] < 1.0 / size, 1.0 if coins[run, now, 1] < 0.5 else -1.0
-                eigenvalue = dikin(etas[setting], state, axes[run, now], radial, inner, axis)  # lines 1, 2
-                steep = np.sqrt(eigenvalue)
-                for j in range(size):
-                    point[j] = center[j] + radius * (inner[j] + sign * axis[j] / steep)  # line 3
-                entry = entries[own, now if varied else 0]
-                loss = dot(costs[entry], point) + offsets[entry]
-                kept = min(max(loss, 0.0), wide)
-                total[setting, run] += loss
-                clipped[setting, run] += kept != loss
-                seen = kept / wide + scales[setting] * noise[now, run]  # line 4
-                step = size * seen * sign * steep
-                for j in range(size):
-                    state[j] += step * axis[j]  # line 5
+    (size, columns), (runs, rounds) = played.shape, axes.shape[:2]
+    inner, along, steep, value = np.empty(size), np.empty(sums.shape), np.empty(columns), np.empty(columns)
+    s = np.empty((SCRATCH, columns))
+    for now in range(rounds):
+        if now == 0 or rows[0].shape[0] > 1:
+            lay_out(rows, held, now, 0)
+        for c in range(columns):
+            run = c % runs
+            radial, sign = coins[run, now, 0] < 1.0 / size, 1.0 if coins[run, now, 1] < 0.5 else -1.0
+            eigenvalue = dikin(etas[c], sums[c], axes[run, now], radial, inner, along[c])  # lines 1, 2
+            steep[c] = sign * np.sqrt(eigenvalue)
+            for j in range(size):
+                played[j, c] = center[j] + radius * (inner[j] + along[c, j] / steep[c])  # line 3
+        value_at(loss, played, value, s)
+        for c in range(columns):
+            kept = min(max(value[c], 0.0), wide)
+            total[c] += value[c]
+            clipped[c] += kept != value[c]
+            seen = kept / wide + scales[c] * noise[now, c % runs]  # line 4
+            step = size * seen * steep[c]
+            for j in range(size):
+                sums[c, j] += step * along[c, j]  # line 5
 
 
 class PrivateLinearBandit(BanditLearner):
@@ -131,10 +131,12 @@ class PrivateLinearBandit(BanditLearner):
         return [Release("laplace", float(scale), 1.0, 1).epsilon(0.0) for scale in self.scales]
 
     def play(self, given: Given) -> Record:
-        """Some rounds at a time. Raises ValueError for losses without a rule."""
+        """Some rounds at a time."""
         shape = (len(self.budgets), self.runs)
         self.sums, self.played = np.zeros((*shape, self.size)), np.zeros((*shape, self.size))
         self.total, self.clipped = np.zeros(shape), np.zeros(shape)
+        scales, etas = np.repeat(self.scales, self.runs), np.repeat(self.eta, self.runs)
+        columns, most = np.zeros((self.size, len(scales))), 1
         done, worst = 0, 0.0
         while done < self.horizon:
             place = done % BLOCK
@@ -143,14 +145,15 @@ class PrivateLinearBandit(BanditLearner):
                 axes = unit_sphere(given.directions, drawn, self.size)
                 coins = np.stack([generator.random((drawn, 2)) for generator in given.directions])
                 fresh = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
-            rounds = min(self.ahead, drawn - place)
-            now = slice(place, place + rounds)
-            rule = affine_rule(given.losses(rounds), self.card.name)
-            play_linear(
-                *rule[1:], without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
-                self.domain.center(), self.radius, self.range, self.scales, self.eta, self.sums, self.played,
-                self.total, self.clipped,
+            rounds = min(most, drawn - place)
+            now, losses = slice(place, place + rounds), given.losses(rounds)
+            most, told = self.ahead if has_text(losses) else 1, self.told(losses, len(self.budgets) * self.runs)
+            specialised(play_linear, type(told[0]))(
+                *told, without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
+                self.domain.center(), self.radius, self.range, scales, etas, self.sums.reshape(-1, self.size), columns,
+                self.total.reshape(-1), self.clipped.reshape(-1),
             )  # fmt: skip
+            self.played = columns.T.reshape(self.sums.shape)
             done += rounds
             if done % BLOCK == 0 or done == self.horizon:
                 worst = max(worst, float(self.domain.violation(self.played).max()))

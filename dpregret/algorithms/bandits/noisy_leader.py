@@ -29,24 +29,51 @@ Deviations  See the instances.
 import math
 from collections.abc import Sequence
 from time import process_time
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record
+from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given, Record, has_text
 from dpregret.algorithms.bandits.directions import Directions
-from dpregret.algorithms.bandits.kernels import descend, in_coordinates
-from dpregret.algorithms.bandits.round_kernels import play_rounds
-from dpregret.algorithms.geometry import CountedSet
+from dpregret.algorithms.bandits.nearest import ByProjection, ByVertices, nearest
+from dpregret.algorithms.bandits.rounds import Trials, into_set, play_rounds, rounds_together
+from dpregret.algorithms.play.oracles import ORACLES, price_of, text_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree
-from dpregret.core.losses import LossBatch, LossRule
-from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import product, vecdot
+from dpregret.core.oracles import asked, step
+from dpregret.numerics.arrays import Array, without_gaps
+from dpregret.numerics.compiled import specialised
 
 CHUNK = 2**18  # numbers of a chunk of directions
-HELD = 256  # points that are looked at together
+
+
+class Leader(NamedTuple):
+    """Sums of estimates and the released sum held back, (n, columns); basis: see `into_set`; etas (columns,)."""
+
+    sums: Array
+    held: Array
+    basis: Array
+    etas: Array
+    lag: int
+    solver: Any
+
+
+@step.add
+def _(learner: Leader, loss, domain, batch, x, estimate, noise, s):
+    """The end of a batch; the noise becomes the sum that is used."""
+    goal, center = np.empty(x.shape), learner.solver.center
+    for k in range(noise.shape[0]):
+        for c in range(noise.shape[1]):
+            learner.sums[k, c] += estimate[k, c]
+            newest = learner.sums[k, c] + noise[k, c]  # line 13
+            noise[k, c] = learner.held[k, c] if learner.lag else newest  # line 4
+            learner.held[k, c] = newest
+    into_set(learner.basis, noise, goal)
+    for k in range(goal.shape[0]):
+        for c in range(goal.shape[1]):
+            goal[k, c] = center[k] - learner.etas[c] * goal[k, c]
+    nearest(learner.solver, domain, goal, x, s)  # line 14
 
 
 class NoisyLeader(BanditLearner):
@@ -61,11 +88,14 @@ class NoisyLeader(BanditLearner):
     by_projection: bool = True
     tolerance: float = 0.0
     """Frank-Wolfe gap at which conditional gradient stops, in units of D^2."""
+    sign: float = 1.0
+    """Of the linear term of line 14."""
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)
         self.basis = self.domain.hull_basis()
         self.hull = self.basis.shape[1]
+        self.embedding = without_gaps(self.basis) if self.hull < self.domain.dimension else np.empty((0, 0))
         self.diameter = self.domain.diameter
         self.center = self.domain.center()
         self.batch = self.batch_length()
@@ -142,111 +172,89 @@ class NoisyLeader(BanditLearner):
     def play_some(self, horizon: int, given: Given) -> Record:
         """The first `horizon` rounds; the last batch may end early."""
         self.begin(given.noise)
-        shape = (len(self.budgets), self.runs)
-        point = np.tile(self.domain.center(), (*shape, 1))
-        total, clipped = np.zeros(shape), np.zeros(shape)
-        gradient_sum = np.zeros((*shape, self.hull))
-        released = [np.zeros_like(gradient_sum)] * (self.lag + 1)  # the newest last
-        moved, violation = np.zeros(len(self.budgets)), 0.0
-        held: list[Array] = []  # points whose violation is still to be looked at, many at a time
-        fresh = (pair for block in self.plan.blocks(given.noise) for pair in zip(block, mean_norms(block), strict=True))
-        sphere = Directions(given.directions, self.hull, horizon, self.batch)  # line 8
-        begun = range(0, horizon, self.batch)
-        for first in begun:  # line 3
-            estimate = np.zeros_like(gradient_sum)  # line 5
-            length = min(self.batch, horizon - first)
-            for rounds in self._pieces(length):  # line 6
-                played, seen, cut = self.query(given.losses(rounds), point, sphere.take(rounds))
-                total += played
-                clipped += cut
-                estimate += seen
-            gradient_sum += estimate
-            drawn, size = next(fresh)
-            moved += size
-            released = [*released[1:], gradient_sum + drawn]  # line 13
-            point = self.step(point, released[0])  # lines 4, 14
-            held.append(point)
-            if len(held) == HELD:
-                violation, held = max(violation, self._worst(held)), []
-            given.advance(length)
-        violation = max(violation, self._worst([*held, point]))
-        displacement = self.etas * moved / len(begun) / (self.diameter / 2)
-        return Record(total, clipped / horizon, displacement, violation)
-
-    def _worst(self, points: list[Array]) -> float:
-        return float(self.domain.violation(np.concatenate(points)).max())
-
-    def _pieces(self, length: int) -> list[int]:
-        """A batch cut into pieces whose directions fit into memory."""
-        most = max(1, CHUNK // (self.runs * len(self.basis) * len(self.budgets)))
-        return [min(most, length - first) for first in range(0, length, most)]
-
-    def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
-        """`query_plainly`, by a compiled loop where the losses have a rule."""
-        rule: LossRule | None = getattr(losses, "rule", None)
-        if rule is None:
-            return self.query_plainly(losses, point, sphere)
-        basis = self.basis.T.copy()
-        played, seen, clipped = play_rounds(*rule, point, sphere, basis, self.zetas, self.low, self.high)
-        return played, (self.hull / self.zetas)[:, None, None] * seen, clipped
-
-    def query_plainly(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
-        """Play some rounds around a point: losses (settings, runs), gradient estimates (..., n), clipped values.
-
-        sphere: directions (runs, rounds, n), one a round.
-        """
-        reach = self.zetas[:, None, None, None] * product(sphere, self.basis.T)
-        values = losses.value(point[:, :, None] + reach)  # lines 9, 10
-        kept = np.clip(values, self.low[:, None, None], self.high[:, None, None])
-        estimate = (self.hull / self.zetas)[:, None, None] * np.einsum("srt,rtn->srn", kept, sphere)  # line 11
-        return values.sum(axis=-1), estimate, (kept != values).sum(axis=-1)
-
-    def step(self, point: Array, released: Array) -> Array:
-        """argmin over the (shrunk) set of |x - x_0|^2/2 + eta <s, x>."""
-        goal = self.center - self.etas[:, None, None] * in_coordinates(released, self.basis)
-        if self.by_projection:
-            return self._within(self.domain.project(self._without(goal)))
-        return self._within(self.descend(self._without(point), self._without(goal)))
-
-    def _without(self, points: Array) -> Array:
-        """Blow a shrunk copy of the set up to the set, about the center."""
-        return points if self.shrink == 1 else self.center + (points - self.center) / self.shrink
-
-    def _within(self, points: Array) -> Array:
-        """Shrink about the center."""
-        return points if self.shrink == 1 else self.center + self.shrink * (points - self.center)
-
-    def descend(self, start: Array, goal: Array) -> Array:
-        """`conditional_gradient`, by a compiled loop where the set has a rule."""
-        rule = self.domain.vertex_rule
-        if rule is None:
-            return self.conditional_gradient(start, goal)
-        started = process_time()
-        points, goals = start.reshape(-1, start.shape[-1]).copy(), goal.reshape(-1, start.shape[-1])
-        served = descend(*rule, points, goals, self.tolerance * self.diameter**2, self.batch)
-        if isinstance(self.domain, CountedSet):
-            self.domain.linear_oracles.add(served, process_time() - started)
-        return points.reshape(start.shape)
-
-    def conditional_gradient(self, start: Array, goal: Array) -> Array:
-        """min over the set of |x - goal|^2/2 with linear oracles only, exact line search, at most one call a round.
-
-        Stops where the Frank-Wolfe gap is at most `tolerance` D^2; finished rows ask no more.
-        """
-        shape, allowed = start.shape, self.tolerance * self.diameter**2
-        points, goals = start.reshape(-1, shape[-1]).copy(), goal.reshape(-1, shape[-1])
-        active = np.arange(len(points))
-        for _ in range(self.batch):
-            slope = points[active] - goals[active]
-            away = self.domain.linear_oracle(slope) - points[active]
-            gap = -vecdot(slope, away)
-            going = gap > allowed
-            if not going.any():
+        (settings, runs), d, n = (len(self.budgets), self.runs), self.domain.dimension, self.hull
+        inner = text_of(self.domain, self.oracle)
+        domain, learner, trials = asked(self.domain) if inner is None else inner, self.state(), self.trials()
+        x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
+        sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
+        sphere = Directions(given.directions, n, horizon, self.batch)  # line 8
+        done, most, ready = 0, 1, set[Any]()
+        for block in self.plan.blocks(given.noise):
+            sizes, at = mean_norms(block), 0
+            while at < len(block) and done < horizon:  # line 3
+                rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
+                losses = given.losses(rounds)
+                most = max(1, CHUNK // (runs * n)) if has_text(losses) else 1
+                told = self.told(losses, runs * rounds_together(runs, self.batch))
+                loops = specialised(play_rounds, type(learner), type(learner.solver), type(told[0]), type(domain))
+                ends = -(-(done + rounds) // self.batch) if done + rounds == horizon else (done + rounds) // self.batch
+                points = np.empty((ends - done // self.batch, settings, runs, d))
+                drawn, (loss, held, rows) = sphere.take(rounds), told
+                before = learner, loss, domain, held, rows, trials
+                after = (
+                    block[at : at + len(points)], self.units(rounds), self.batch, horizon, done, x, estimate, points,
+                    sums,
+                )  # fmt: skip
+                if type(loss) not in ready:  # no rounds: what it takes to compile is no part of what a round costs
+                    started = process_time()
+                    loops(*before, without_gaps(drawn[:, :0]), *after)
+                    ready.add(type(loss))
+                    self.apart += process_time() - started
+                loops(*before, drawn, *after)
+                for size in sizes[at : at + len(points)]:
+                    moved += size
+                if len(points):
+                    worst = max(worst, float(self.domain.violation(points).max()))
+                at, done = at + len(points), done + rounds
+                given.advance(rounds)
+            if done == horizon:
                 break
-            active, away, gap = active[going], away[going], gap[going]
-            length = np.minimum(gap / np.maximum(vecdot(away, away), 1e-300), 1.0)
-            points[active] += length[:, None] * away
-        return points.reshape(shape)
+        if inner is not None:
+            self._count(inner, x, int(learner.solver.served[0]))
+        total, clipped = sums.reshape(2, settings, runs)
+        displacement = self.etas * moved / math.ceil(horizon / self.batch) / (self.diameter / 2)
+        return Record(total, clipped / horizon, displacement, worst)
+
+    def _count(self, domain: Any, x: Array, served: int) -> None:
+        """Tell the tally of the set how many columns its oracle served, at a price measured apart."""
+        tally, started = getattr(self.domain, ORACLES[self.oracle].tally, None), process_time()
+        if tally is not None and served:
+            tally.add(served, served * price_of(self.oracle, domain, x, x))
+            self.apart += process_time() - started
+
+    @property
+    def oracle(self) -> str:
+        """What it asks the set for."""
+        return "project" if self.by_projection else "vertex"
+
+    def solver(self) -> Any:
+        """What takes a goal to the (shrunk) set."""
+        served = np.zeros(1, dtype=np.int64)
+        if self.by_projection:
+            return ByProjection(self.center, self.shrink, served)
+        return ByVertices(self.center, self.shrink, served, self.tolerance * self.diameter**2, self.batch)
+
+    def state(self) -> Any:
+        """The step of a batch, of all columns."""
+        sums = np.zeros((self.hull, len(self.budgets) * self.runs))
+        return Leader(sums, sums.copy(), self.embedding, self.columns(self.sign * self.etas), self.lag, self.solver())
+
+    def trials(self) -> Trials:
+        """How it asks for losses."""
+        own = self.zetas, self.low, self.high, self.value_scales()
+        return Trials(self.embedding, *own)
+
+    def columns(self, numbers: Array) -> Array:
+        """A number of each setting, for all columns."""
+        return np.repeat(numbers, self.runs)
+
+    def value_scales(self) -> Array:
+        """Scale of the noise on a single observed value, (settings,)."""
+        return np.zeros(len(self.budgets))
+
+    def units(self, rounds: int) -> Array:
+        """That noise of the next rounds before scaling, (runs, rounds); no rounds where there is none."""
+        return np.empty((self.runs, 0))
 
     def bound(self, rounds: int | None = None) -> list[float]:
         """2 zeta L T + D^2/(2 eta) + eta K kappa^2/2 + T L ( eta (lag kappa + mean |noise|) + error ), K batches.

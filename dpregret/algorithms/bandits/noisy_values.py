@@ -22,12 +22,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.bandits.kernels import weighted
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release, calibrate
 from dpregret.algorithms.privacy.noise import UnitNoise
-from dpregret.core.losses import LossBatch
 from dpregret.numerics.arrays import Array, without_gaps
 
 BLOCK = 256  # rounds whose noise is drawn together: part of the definition of a run's random numbers
@@ -73,17 +71,14 @@ class NoisyValueBandit(PrivateBanditGaussian):
         """With no noise of a round left over."""
         self.laplace, self.left = UnitNoise("laplace", noise, 1), np.empty((self.runs, 0))
 
-    def query(self, losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
-        """Losses, gradient estimates with the noise of their values, clipped values."""
-        played, seen, clipped = super().query(losses, point, sphere)
-        scales = self._unit_scales() * (self.high - self.low)
-        if not scales.any():
-            return played, seen, clipped
-        added = weighted(self._noise(sphere.shape[1]), sphere)  # line 10
-        return played, seen + (self.hull / self.zetas * scales)[:, None, None] * added, clipped
+    def value_scales(self) -> Array:
+        """range/eps."""
+        return self._unit_scales() * (self.high - self.low)
 
-    def _noise(self, rounds: int) -> Array:
+    def units(self, rounds: int) -> Array:
         """Laplace(1) noise of the next rounds, (runs, rounds)."""
+        if not self.value_scales().any():
+            return super().units(rounds)
         missing = math.ceil(max(0, rounds - self.left.shape[1]) / BLOCK)
         fresh = [self.laplace(BLOCK)[..., 0].T for _ in range(missing)]
         drawn = np.concatenate([self.left, *fresh], axis=1)
@@ -92,4 +87,4 @@ class NoisyValueBandit(PrivateBanditGaussian):
 
     def value_variance(self) -> Array:
         """2 (range/eps)^2."""
-        return 2 * np.square(self._unit_scales() * (self.high - self.low))
+        return 2 * np.square(self.value_scales())

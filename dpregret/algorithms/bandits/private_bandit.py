@@ -28,7 +28,6 @@ from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoiseDistribution
-from dpregret.numerics.arrays import Array
 
 VARIANTS = {
     "corrected": "valid noise, conditional gradient to the full budget",
@@ -76,6 +75,7 @@ class PrivateBanditGaussian(NoisyLeader):
         super().__init__(problem, budgets, runs, variant)
         if variant == "printed":
             self.center = np.zeros_like(self.center)  # of the regulariser; play starts at the set's center
+            self.sign = -1.0  # line 14
 
     @property
     def padded(self) -> bool:
@@ -107,10 +107,6 @@ class PrivateBanditGaussian(NoisyLeader):
         spread = tail + math.sqrt((1 + math.sqrt(rounds) / self.hull) * tail)
         size = rounds**0.25 * math.sqrt(self.hull) * steep * math.log(rounds) * math.log(rounds / budget.delta)
         return float(size / epsilon * spread)
-
-    def step(self, point: Array, released: Array) -> Array:
-        """printed: the sign of the linear term is turned."""
-        return super().step(point, -released if self.variant == "printed" else released)  # line 14
 
     def bound(self, rounds: int | None = None) -> list[float]:
         """That of NoisyOCO; none for the ascending sign."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +13,9 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.core.kernels import BALL, SetKernel
-from dpregret.core.oracles import inner, project, vertex
+from dpregret.core.oracles import inner, project, projected, vertex, vertices
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class BallData(NamedTuple):
@@ -59,7 +54,6 @@ class Ball(NormBall):
     """{x : |x|_2 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "ball"
-    kernel: ClassVar[SetKernel] = SetKernel(BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
@@ -80,24 +74,11 @@ class Ball(NormBall):
 
     def linear_oracle(self, cost: Array) -> Array:
         """-radius cost / |cost|_2; radius e_1 where the cost is zero."""
-        norms = np.sqrt(vecdot(cost, cost))[..., None]
-        zero = norms == 0.0
-        points: Array = cost * (-self.radius / np.where(zero, 1.0, norms))
-        points[..., :1] += self.radius * zero
-        return points
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """The radius."""
-        from dpregret.algorithms.geometry.oracle_kernels import BALL, rule
-
-        return rule(BALL, real=[self.radius])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Scale to the sphere by radius / max(|x|_2, radius); points inside come back unchanged, bit by bit."""
-        norms = np.sqrt(vecdot(points, points))
-        scaled: Array = points * (self.radius / np.maximum(norms, self.radius))[..., None]
-        return scaled
+        return projected(self.data, points)
 
     def norm(self, points: Array) -> Array:
         """|x|_2."""

@@ -15,7 +15,6 @@ from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)
@@ -65,11 +64,6 @@ class ConstraintSet(ABC):
     """Largest dimension in which a conic solver projects within about a second."""
     reference_tolerance: float = 1e-10
     """Relative gap that a conic solver reaches on `cvxpy_constraints`."""
-
-    def __init_subclass__(cls, **further: Any) -> None:
-        super().__init_subclass__(**further)
-        if "linear_oracle" in vars(cls) and "vertex_rule" not in vars(cls):
-            cls.vertex_rule = ConstraintSet.vertex_rule  # type: ignore[method-assign]  # a parent's does what its oracle does
 
     @property
     def data(self) -> Any:
@@ -153,11 +147,6 @@ class ConstraintSet(ABC):
     def separation(self) -> Oracle:
         """The separation oracle around the center: zero inside, else a normal (gauges.py). Raises UnsupportedSet."""
         return separation_by(self.gauge())
-
-    @property
-    def vertex_rule(self) -> VertexRule | None:
-        """The compiled rule that finds what `linear_oracle` does; None where there is none."""
-        return None
 
     def local_oracle(self) -> LocalOracle:
         """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""

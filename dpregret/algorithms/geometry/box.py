@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
-from dpregret.core.kernels import BOX, SetKernel
-from dpregret.core.oracles import local_step, project, vertex
+from dpregret.core.oracles import local_step, project, projected, vertex, vertices
 from dpregret.numerics.arrays import Array
 
 
@@ -50,7 +49,6 @@ class Box(ConstraintSet):
     """[lower, upper]^dimension; by default [-1, 1]^d / sqrt(d), the cube inscribed in the unit ball."""
 
     name = "box"
-    kernel: ClassVar[SetKernel] = SetKernel(BOX, ("lower", "upper"))
 
     def __init__(self, dimension: int, *, lower: float | None = None, upper: float | None = None):
         self.dimension = checked_dimension(self.name, dimension)
@@ -85,11 +83,11 @@ class Box(ConstraintSet):
 
     def linear_oracle(self, cost: Array) -> Array:
         """Lower where the cost is positive, else upper."""
-        return np.where(cost > 0.0, self.lower, self.upper)
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Clip every coordinate; points inside come back unchanged."""
-        return np.minimum(np.maximum(points, self.lower), self.upper)
+        return projected(self.data, points)
 
     def inner_radius(self) -> float:
         """Half a side, exact."""

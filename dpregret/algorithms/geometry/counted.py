@@ -13,7 +13,6 @@ from dpregret.numerics.arrays import Array
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 
@@ -81,11 +80,6 @@ class CountedSet(ConstraintSet):
     def linear_oracle(self, cost: Array) -> Array:
         """Counted: the linear oracle of the set inside."""
         return self.linear_oracles.serve(self.inner.linear_oracle, cost)
-
-    @property
-    def vertex_rule(self) -> VertexRule | None:
-        """That of the set inside; who uses it counts for itself."""
-        return self.inner.vertex_rule
 
     def project(self, points: Array) -> Array:
         """Counted: the projection of the set inside."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpregret.algorithms.geometry.base import (
     ConstraintSet,
@@ -20,11 +21,11 @@ from dpregret.algorithms.geometry.base import (
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass
+from dpregret.core.oracles import by_corners, corner, vertex, vertices
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 MOST_PATHS = 4096
@@ -32,6 +33,40 @@ MOST_PATHS = 4096
 
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
 """Of CLARABEL: as tight as a quadratic programme over a polytope bears."""
+
+
+class Paths(NamedTuple):
+    """The paths of a `Dag` from source to sink, as its `flattened` writes it, for compiled rounds."""
+
+    graph: NDArray[np.int64]
+
+
+@corner.add
+def _(paths: Paths, cost, out, whole, real):
+    """Costs to the sink, then a walk from the source."""
+    graph = paths.graph
+    nodes, source, sink, edges = graph[0], graph[1], graph[2], graph[3]
+    order, first = 4, 4 + nodes
+    listed = first + nodes + 1
+    heads = listed + edges
+    for place in range(nodes):
+        node = graph[order + place]
+        if node == sink:
+            real[node] = 0.0
+            continue
+        for slot in range(graph[first + node], graph[first + node + 1]):
+            edge = graph[listed + slot]
+            through = cost[edge] + real[graph[heads + edge]]
+            if slot == graph[first + node] or through < real[node]:
+                real[node], whole[node] = through, edge
+    out[:] = 0.0
+    node = source
+    while node != sink:
+        out[whole[node]] = 1.0
+        node = graph[heads + whole[node]]
+
+
+vertex.kinds[Paths] = by_corners
 
 
 class FlowPolytope(ConstraintSet):
@@ -57,6 +92,11 @@ class FlowPolytope(ConstraintSet):
             raise ValueError("the flow polytope of a graph with a single path is one point; give a second path")
         self.diameter = _flow_diameter(self.graph)
 
+    @cached_property
+    def data(self) -> Paths:
+        """The graph, flattened."""
+        return Paths(np.array(self.graph.flattened))
+
     @property
     def vertex_count(self) -> int | float:
         """The number of paths."""
@@ -80,23 +120,14 @@ class FlowPolytope(ConstraintSet):
 
     def reach(self, point: Array) -> float:
         """Distance to the farthest path, exact."""
-        from dpregret.algorithms.geometry.oracle_kernels import shortest_path
-
-        cost = 2.0 * point - 1.0
-        return reach_of_binary(float(cost @ shortest_path(self.vertex_rule.whole, cost)), point)
+        cost, path = 2.0 * point - 1.0, np.empty_like(point)
+        size = 1 + self.dimension
+        corner(self.data, cost, path, np.empty(size, np.int64), np.empty(size))  # one is not worth compiling for
+        return reach_of_binary(float(cost @ path), point)
 
     def linear_oracle(self, cost: Array) -> Array:
         """Shortest paths, costs of any sign, by dynamic programming; of equal ones the edge listed first; compiled."""
-        from dpregret.algorithms.geometry.oracle_kernels import vertices
-
-        return vertices(self.vertex_rule, cost)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """The graph, flattened."""
-        from dpregret.algorithms.geometry.oracle_kernels import PATH, rule
-
-        return rule(PATH, self.graph.flattened)
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Slow: one quadratic programme a row through cvxpy, about a millisecond (10 microseconds in closed form).

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,10 +16,31 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import exchange_mass
+from dpregret.core.oracles import by_corners, corner, vertex, vertices
 from dpregret.numerics.arrays import Array
 
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
+
+class Cheapest(NamedTuple):
+    """Choices of the `rank` cheapest of every `block` coordinates, for compiled rounds."""
+
+    rank: int
+    block: int
+
+
+@corner.add
+def _(sets: Cheapest, cost, out, whole, real):
+    """Count who is cheaper, without a branch to foresee."""
+    for first in range(0, len(cost), sets.block):
+        for j in range(first, first + sets.block):
+            own, cheaper = cost[j], 0
+            for i in range(first, j):
+                cheaper += cost[i] <= own
+            for i in range(j + 1, first + sets.block):
+                cheaper += cost[i] < own
+            out[j] = 1.0 if cheaper < sets.rank else 0.0
+
+
+vertex.kinds[Cheapest] = by_corners
 
 
 class Hypersimplex(FixedSum):
@@ -38,6 +58,11 @@ class Hypersimplex(FixedSum):
             reject_dimension(self.name, dimension, allowed)
         self.diameter = float(np.sqrt(2.0 * min(self.rank, self.dimension - self.rank)))
         self._breakpoint_slopes = np.repeat([-1.0, 1.0], self.dimension)
+
+    @property
+    def data(self) -> Cheapest:
+        """`rank` of all coordinates."""
+        return Cheapest(self.rank, self.dimension)
 
     @property
     def vertex_count(self) -> int | float:
@@ -67,18 +92,8 @@ class Hypersimplex(FixedSum):
         return reach_of_binary(float(cost @ self.linear_oracle(cost)), point)
 
     def linear_oracle(self, cost: Array) -> Array:
-        """Ones on `rank` coordinates of smallest cost."""
-        vertices = np.zeros_like(cost)
-        chosen = np.argpartition(cost, self.rank - 1, axis=-1)[..., : self.rank]
-        np.put_along_axis(vertices, chosen, 1.0, axis=-1)
-        return vertices
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """`rank` of all coordinates."""
-        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
-
-        return rule(CHEAPEST, [self.rank, self.dimension])
+        """Ones on `rank` coordinates of smallest cost, of equal ones the first."""
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """clip(x - shift, 0, 1) with the shift that makes the sum `rank`; exact, by sorting the 2 d breakpoints.

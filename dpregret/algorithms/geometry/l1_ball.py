@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,14 +12,9 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.algorithms.geometry.norm_ball import NormBall
-from dpregret.algorithms.geometry.simplex import threshold_from_largest
-from dpregret.core.kernels import L1_BALL, SetKernel
-from dpregret.core.oracles import local_step, project, vertex
-from dpregret.core.rounds import threshold
+from dpregret.algorithms.geometry.simplex import threshold
+from dpregret.core.oracles import local_step, project, projected, vertex, vertices
 from dpregret.numerics.arrays import Array
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 
 class L1BallData(NamedTuple):
@@ -74,11 +68,9 @@ class L1Ball(NormBall):
     """{x : |x|_1 <= radius} in R^dimension, center 0, target (radius / 2) e_1."""
 
     name = "l1-ball"
-    kernel: ClassVar[SetKernel] = SetKernel(L1_BALL, ("radius", 0.0))
 
     def __init__(self, dimension: int, *, radius: float = 1.0):
         super().__init__(checked_dimension(self.name, dimension), radius)
-        self._counts = np.arange(1.0, self.dimension + 1.0)
 
     @property
     def data(self) -> L1BallData:
@@ -97,27 +89,11 @@ class L1Ball(NormBall):
 
     def linear_oracle(self, cost: Array) -> Array:
         """-radius sign(c_j) e_j with j the first coordinate of largest |c_j|."""
-        vertices = np.zeros_like(cost)
-        best = np.argmax(np.abs(cost), axis=-1, keepdims=True)
-        corner = np.copysign(self.radius, -np.take_along_axis(cost, best, axis=-1))
-        np.put_along_axis(vertices, best, corner, axis=-1)
-        return vertices
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """The radius."""
-        from dpregret.algorithms.geometry.oracle_kernels import L1_BALL, rule
-
-        return rule(L1_BALL, real=[self.radius])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
-        """Soft-threshold by the threshold that makes the l1 norm equal the radius; exact, by sorting."""
-        sizes = np.abs(points)
-        largest, shift = threshold_from_largest(sizes, self.radius, self._counts)
-        # Inside, largest + shift <= 0: the minimum then returns the size itself.
-        kept = np.minimum(np.maximum((sizes - largest) - shift, 0.0), sizes)
-        projected: Array = np.copysign(kept, points)
-        return projected
+        """Soft-threshold by the threshold that makes the l1 norm equal the radius; what lies inside is unchanged."""
+        return projected(self.data, points)
 
     def inner_radius(self) -> float:
         """radius / sqrt(d), exact."""

@@ -61,7 +61,7 @@ def _undo_order(ordered: Array, order: np.ndarray[tuple[int, ...], np.dtype[np.i
 
 
 @inlined
-def _sift(scores, heap, top, size):
+def sift(scores, heap, top, size):
     """Let the atom at `top` sink in the heap of largest scores, equal ones by their number."""
     atom = heap[top]
     while True:
@@ -97,7 +97,7 @@ def move_towards(weights, scores, most, step):
                     heap[size] = k
                     size += 1
             for top in range(size // 2 - 1, -1, -1):
-                _sift(column, heap, top, size)
+                sift(column, heap, top, size)
         else:  # all of it
             for k in range(atoms):
                 taken[k] = weights[k, r]
@@ -106,7 +106,7 @@ def move_towards(weights, scores, most, step):
             atom = heap[0]
             size -= 1
             heap[0] = heap[size]
-            _sift(column, heap, 0, size)
+            sift(column, heap, 0, size)
             taken[atom] = min(mass, weights[atom, r])
             moved += taken[atom]
             mass -= taken[atom]

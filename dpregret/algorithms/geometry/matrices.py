@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
+from dpregret.core.oracles import vertex, vertices
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.jacobi import composed, singular, symmetric
+from dpregret.numerics.jacobi import composed, orthogonalise, singular, symmetric
 
 if TYPE_CHECKING:
     from dpregret.algorithms.geometry.gauges import Oracle
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
 
 ZERO = 1e-12
 """Singular values below this share of the largest one count as zero."""
@@ -37,6 +36,35 @@ def as_matrices(points: Array, side: int) -> Array:
     return points.reshape(*points.shape[:-1], side, side)
 
 
+class Nuclear(NamedTuple):
+    """The nuclear-norm ball, for compiled rounds."""
+
+    side: int
+    radius: float
+
+
+@vertex.add
+def _(ball: Nuclear, cost, x, s):
+    """-radius u v^T of the top singular pairs, all columns together; u = v = e_1 of a zero matrix."""
+    side, columns = ball.side, cost.shape[1]
+    rows, squares = np.zeros((columns, side, 2 * side)), np.empty((columns, side))
+    for r in range(columns):
+        for i in range(side):
+            rows[r, i, side + i] = 1.0
+            for j in range(side):
+                rows[r, i, j] = cost[i * side + j, r]
+    orthogonalise(rows, squares, False)
+    for r in range(columns):
+        best = np.argmax(squares[r])
+        none, top = squares[r, best] <= 0.0, rows[r, best]
+        scale = 0.0 if none else -ball.radius / np.sqrt(squares[r, best])
+        for i in range(side):
+            for j in range(side):
+                x[i * side + j, r] = scale * top[side + i] * top[j]
+        if none:
+            x[0, r] = -ball.radius
+
+
 class NuclearBall(NormBall):
     """{X : sum of singular values <= radius}, the hull of the matrices radius u v^T with unit u, v."""
 
@@ -50,6 +78,11 @@ class NuclearBall(NormBall):
         super().__init__(self.side**2, radius)
 
     @property
+    def data(self) -> Nuclear:
+        """Side and radius."""
+        return Nuclear(self.side, self.radius)
+
+    @property
     def vertex_count(self) -> int | float:
         """Two points for m = 1, a continuum otherwise."""
         return 2 if self.side == 1 else math.inf
@@ -59,18 +92,8 @@ class NuclearBall(NormBall):
         return np.asarray(singular(as_matrices(points, self.side))[1].sum(axis=-1))
 
     def linear_oracle(self, cost: Array) -> Array:
-        """-radius u v^T of the top singular pair."""
-        left, values, right = singular(as_matrices(cost, self.side))
-        right = np.where(values[..., :1, None] > 0.0, right, left.swapaxes(-1, -2))
-        pairs: Array = left[..., :, :1] * (-self.radius * right[..., :1, :])
-        return pairs.reshape(cost.shape)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Jacobi on the rows."""
-        from dpregret.algorithms.geometry.oracle_kernels import NUCLEAR, rule
-
-        return rule(NUCLEAR, [self.side], [self.radius])
+        """-radius u v^T of the top singular pair; u = v = e_1 of a zero matrix."""
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Project the singular values onto the l1 ball; points inside come back unchanged."""
@@ -95,6 +118,30 @@ class NuclearBall(NormBall):
         return cvxpy.normNuc(cvxpy.reshape(variable, (self.side, self.side), order="C"))
 
 
+class Projectors(NamedTuple):
+    """The spectrahedron, for compiled rounds."""
+
+    side: int
+
+
+@vertex.add
+def _(domain: Projectors, cost, x, s):
+    """v v^T, v the bottom eigenvectors of the symmetric parts, all columns together."""
+    side, columns = domain.side, cost.shape[1]
+    rows, values = np.zeros((columns, side, 2 * side)), np.empty((columns, side))
+    for r in range(columns):
+        for i in range(side):
+            rows[r, i, side + i] = 1.0
+            for j in range(side):
+                rows[r, i, j] = 0.5 * (cost[i * side + j, r] + cost[j * side + i, r])
+    orthogonalise(rows, values, True)
+    for r in range(columns):
+        bottom = rows[r, np.argmin(values[r])]
+        for i in range(side):
+            for j in range(side):
+                x[i * side + j, r] = bottom[side + i] * bottom[side + j]
+
+
 class Spectrahedron(ConstraintSet):
     """{X symmetric, positive semidefinite, trace X = 1}, m >= 2; extreme points v v^T, center I / m."""
 
@@ -106,6 +153,11 @@ class Spectrahedron(ConstraintSet):
         self.dimension = self.side**2
         self.diameter = float(np.sqrt(2.0))
         self._eigenvalues = Simplex(self.side)
+
+    @property
+    def data(self) -> Projectors:
+        """The side."""
+        return Projectors(self.side)
 
     @property
     def vertex_count(self) -> int | float:
@@ -127,17 +179,7 @@ class Spectrahedron(ConstraintSet):
 
     def linear_oracle(self, cost: Array) -> Array:
         """v v^T with v the bottom eigenvector of the cost's symmetric part."""
-        _, vectors = symmetric(self._symmetric(cost))
-        bottom = vectors[..., :1]
-        projectors: Array = bottom * np.swapaxes(bottom, -1, -2)
-        return projectors.reshape(cost.shape)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Jacobi on the symmetric part."""
-        from dpregret.algorithms.geometry.oracle_kernels import SPECTRAHEDRON, rule
-
-        return rule(SPECTRAHEDRON, [self.side])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Project the eigenvalues of the symmetric part onto the simplex."""

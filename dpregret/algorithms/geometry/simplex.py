@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,27 +14,34 @@ from dpregret.algorithms.geometry.base import (
 )
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
-from dpregret.core.kernels import SIMPLEX, SetKernel
-from dpregret.core.oracles import local_step, project, vertex
-from dpregret.core.rounds import threshold
+from dpregret.core.oracles import local_step, project, projected, vertex, vertices
 from dpregret.numerics.arrays import Array
-
-if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
+from dpregret.numerics.compiled import inlined
 
 
-def threshold_from_largest(values: Array, total: float, counts: Array) -> tuple[Array, Array]:
-    """Largest value m and the threshold s <= 0 relative to it: sum_i max(v_i - m - s, 0) = total, rowwise.
-
-    s = max_k (sum of the k largest of v - m, minus total) / k, by sorting (Held, Wolfe & Crowder 1974; the
-    maximum is at the active set). Relative to m the sums stay of order total: no cancellation for far points.
-    values (..., d); counts = (1, ..., d); both results have shape (..., 1).
-    """
-    ordered = np.sort(values, axis=-1)[..., ::-1]
-    largest = ordered[..., :1]
-    sums = np.cumsum(ordered - largest, axis=-1)
-    shift: Array = np.max((sums - total) / counts, axis=-1, keepdims=True)
-    return largest, shift
+@inlined
+def threshold(sizes, total, kept):
+    """(m, s): m the largest size, sum of max(size - m - s, 0) = total. s grows, so only what lies above it is kept."""
+    largest = sizes[0]
+    for k in range(1, len(sizes)):
+        largest = max(largest, sizes[k])
+    count, height = 0, 0.0
+    for k in range(len(sizes)):
+        above = sizes[k] - largest
+        if above > -total:
+            kept[count] = above
+            count += 1
+            height += above
+    while True:
+        shift = (height - total) / count
+        before, count, height = count, 0, 0.0
+        for k in range(before):
+            if kept[k] > shift:
+                kept[count] = kept[k]
+                count += 1
+                height += kept[count - 1]
+        if count == before:
+            return largest, shift
 
 
 class SimplexData(NamedTuple):
@@ -81,12 +87,10 @@ class Simplex(FixedSum):
     """{x >= 0, sum x = 1} in R^dimension, dimension >= 2; center the barycentre."""
 
     name = "simplex"
-    kernel: ClassVar[SetKernel] = SetKernel(SIMPLEX, (1.0, 0.0))
 
     def __init__(self, dimension: int):
         self.dimension = checked_dimension(self.name, dimension, minimum=2)
         self.diameter = float(np.sqrt(2.0))
-        self._counts = np.arange(1.0, self.dimension + 1.0)
 
     @property
     def data(self) -> SimplexData:
@@ -107,7 +111,7 @@ class Simplex(FixedSum):
         if self.dimension == 2:
             return np.array([0.75, 0.25])
         support = max(2, self.dimension // 4)
-        return np.where(self._counts <= support, 1.0 / support, 0.0)
+        return np.where(np.arange(self.dimension) < support, 1.0 / support, 0.0)
 
     def gauge(self) -> Oracle:
         """Facets x_i >= 0: d times minus the smallest coordinate."""
@@ -123,22 +127,11 @@ class Simplex(FixedSum):
 
     def linear_oracle(self, cost: Array) -> Array:
         """e_j with j the first coordinate of smallest cost."""
-        vertices = np.zeros_like(cost)
-        np.put_along_axis(vertices, np.argmin(cost, axis=-1, keepdims=True), 1.0, axis=-1)
-        return vertices
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """One of all coordinates."""
-        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
-
-        return rule(CHEAPEST, [1, self.dimension])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
-        """max(x - threshold, 0) with the threshold that makes the sum one; exact, by sorting."""
-        largest, shift = threshold_from_largest(points, 1.0, self._counts)
-        projected: Array = np.maximum((points - largest) - shift, 0.0)
-        return projected
+        """max(x - threshold, 0) with the threshold that makes the sum one; exact."""
+        return projected(self.data, points)
 
     def violation(self, points: Array) -> Array:
         """max(0, -min_i x_i, |sum x - 1|)."""

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
+from dpregret.algorithms.geometry.l1_ball import L1BallData
 from dpregret.algorithms.geometry.powers import keep_powers
-from dpregret.core.kernels import L1_BALL
-from dpregret.core.rounds import project
+from dpregret.core.oracles import SCRATCH, project
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled, inlined
 from dpregret.numerics.elementary import power_of
@@ -44,14 +44,17 @@ def _onto_ball(matrices: Array, radius: float, rows: Array, moved: Array) -> Non
     """Write those of matrices (n, m, m) that move to `moved`; rows: a copy that is lost."""
     side = matrices.shape[1]
     scales, lengths, weights = _orthogonalise(rows), np.empty(side), np.empty((1, side))
-    size, first, second = np.full(1, radius), np.empty(side), np.empty(side)
+    column, s = np.empty((side, 1)), np.empty((SCRATCH, 1))
     for each in range(len(matrices)):
         kept, norm = weights[0], 0.0
         _measure(rows[each], scales[each], lengths, kept)
         for i in range(side):
             norm += kept[i]
-        project(L1_BALL, size, kept, first, second)
+            column[i, 0] = kept[i]
         if norm > radius:
+            project(L1BallData(radius), column, s)
+            for i in range(side):
+                kept[i] = column[i, 0]
             _recompose(matrices[each], rows[each], lengths, scales[each], weights, moved[each : each + 1])
 
 

@@ -12,13 +12,14 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.corners import Permutations, Topics, Trees
 from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
-from dpregret.algorithms.geometry.hypersimplex import Hypersimplex
+from dpregret.algorithms.geometry.hypersimplex import Cheapest, Hypersimplex
+from dpregret.core.oracles import vertices
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.oracle_kernels import VertexRule
     from dpregret.algorithms.geometry.reference import ReferenceProjection
 
 PROJECTION_TOLERANCES: dict[str, Any] = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-10}
@@ -53,6 +54,11 @@ class Permutahedron(BasePolytope):
         self.diameter = math.sqrt(self.dimension * (self.dimension**2 - 1) / 3)
 
     @property
+    def data(self) -> Permutations:
+        """n."""
+        return Permutations(self.dimension)
+
+    @property
     def vertex_count(self) -> int | float:
         """n!."""
         return math.factorial(self.dimension)
@@ -69,17 +75,7 @@ class Permutahedron(BasePolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The smallest cost gets n, the largest 1."""
-        vertices = np.empty_like(cost)
-        order = np.argsort(cost, axis=-1, kind="stable")
-        np.put_along_axis(vertices, order, np.broadcast_to(self.weights, cost.shape), axis=-1)
-        return vertices
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule | None:
-        """By insertion, for dimensions where that is as fast as any sorting."""
-        from dpregret.algorithms.geometry.oracle_kernels import LONGEST_SORT, PERMUTATION, rule
-
-        return rule(PERMUTATION) if self.dimension <= LONGEST_SORT else None
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """y - (isotonic regression of sorted y - w): pooled blocks share what is beyond w (Lim & Wright 2016)."""
@@ -142,6 +138,11 @@ class PartitionMatroid(BasePolytope):
         self.diameter = self.block.diameter * math.sqrt(self.blocks)
 
     @property
+    def data(self) -> Cheapest:
+        """As many of every block."""
+        return Cheapest(self.block.rank, self.block.dimension)
+
+    @property
     def vertex_count(self) -> int | float:
         """One choice a block."""
         count: int = int(self.block.vertex_count) ** self.blocks
@@ -157,14 +158,7 @@ class PartitionMatroid(BasePolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The cheapest of every block."""
-        return self.block.linear_oracle(self._parts(cost)).reshape(cost.shape)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """As many of every block."""
-        from dpregret.algorithms.geometry.oracle_kernels import CHEAPEST, rule
-
-        return rule(CHEAPEST, [self.block.rank, self.block.dimension])
+        return vertices(self.data, cost)
 
     def project(self, points: Array) -> Array:
         """Block by block."""
@@ -272,6 +266,11 @@ class SpanningTrees(SolvedPolytope):
         self.diameter = math.sqrt(2.0) if self.nodes == 3 else math.sqrt(2 * (self.nodes - 1))
 
     @property
+    def data(self) -> Trees:
+        """The number of nodes."""
+        return Trees(self.nodes)
+
+    @property
     def total(self) -> float:
         """m - 1 edges."""
         return self.nodes - 1.0
@@ -287,16 +286,7 @@ class SpanningTrees(SolvedPolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """The tree that Kruskal finds when of two equal edges the first one is taken; compiled."""
-        from dpregret.algorithms.geometry.oracle_kernels import vertices
-
-        return vertices(self.vertex_rule, cost)
-
-    @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Prim, m - 1 steps over the nodes."""
-        from dpregret.algorithms.geometry.oracle_kernels import TREE, rule
-
-        return rule(TREE, [self.nodes])
+        return vertices(self.data, cost)
 
     def subsets(self) -> tuple[Array, Array]:
         """x >= 0, written as x(all but e) <= m - 1, and x(edges within S) <= |S| - 1 for sets S of nodes."""
@@ -350,16 +340,12 @@ class CoveragePolytope(SolvedPolytope):
 
     def linear_oracle(self, cost: Array) -> Array:
         """Edmonds' greedy, of two equal costs the first one; compiled."""
-        from dpregret.algorithms.geometry.oracle_kernels import vertices
-
-        return vertices(self.vertex_rule, cost)
+        return vertices(self.data, cost)
 
     @cached_property
-    def vertex_rule(self) -> VertexRule:
-        """Greedy on the bit mask of every item's topics."""
-        from dpregret.algorithms.geometry.oracle_kernels import COVERAGE, rule
-
-        return rule(COVERAGE, self.covers @ (1 << np.arange(self.dimension)))
+    def data(self) -> Topics:
+        """The bit mask of every item's topics."""
+        return Topics(self.covers @ (1 << np.arange(self.dimension)))
 
     @cached_property
     def _listed(self) -> tuple[Array, Array]:

@@ -26,9 +26,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card, Problem, Setting
-from dpregret.algorithms.online.gauge_descent import into_ball
 from dpregret.algorithms.online.gradients import GradientDescent, columns
+from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -85,7 +86,7 @@ class BlockedDescent(GradientDescent):
     def descend(self, released: Array) -> None:  # line 2
         """One step a block, and the infeasible projection."""
         moved = self.infeasible - columns(self.step) * self.domain.along_hull(released)
-        moved = self.center + into_ball(moved - self.center, self.reach)  # line 3
+        moved = self.center + projected(BallData(self.reach), moved - self.center)  # line 3
         self.point = self._approach(moved)
         apart = self.point - moved
         square = vecdot(apart, apart)

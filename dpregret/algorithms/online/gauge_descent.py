@@ -21,8 +21,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpregret.algorithms.geometry.ball import BallData
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.gradients import GradientDescent, columns
+from dpregret.core.oracles import projected
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -58,7 +60,7 @@ class GaugeDescent(GradientDescent):
         """One step on the ball, one gauge."""
         gradient = corrected(self.domain.along_hull(released), self.outer, self.normal)  # line 5
         moved = self.outer - columns(self.step) * gradient
-        self.outer = into_ball(moved, self.reach)  # line 6
+        self.outer = projected(BallData(self.reach), moved)  # line 6
         self.normal = self.gauge(self.outer)  # line 2
         gamma = vecdot(self.normal, self.outer)[..., None]
         self.point = self.center + self.outer / np.maximum(1.0, gamma)  # line 3
@@ -76,13 +78,6 @@ def corrected(gradient: Array, outer: Array, normal: Array) -> Array:
     beyond = (gamma >= 1.0) & (slope < 0.0)
     at_point = slope / np.where(beyond, gamma, 1.0)  # <g, x>, x = w / gamma
     return gradient - np.where(beyond, at_point, 0.0)[..., None] * normal
-
-
-def into_ball(offsets: Array, radius: float) -> Array:
-    """The nearest points of a ball around the origin."""
-    lengths = np.sqrt(vecdot(offsets, offsets))[..., None]
-    scaled: Array = offsets * (radius / np.maximum(lengths, radius))
-    return scaled
 
 
 class PrivateGaugeDescent(GaugeDescent):

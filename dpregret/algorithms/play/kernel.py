@@ -3,7 +3,7 @@
 import numpy as np
 
 from dpregret.core.losses import lay_out
-from dpregret.core.oracles import SCRATCH, inner, local_step, project, slope_at, step, vertex
+from dpregret.core.oracles import SCRATCH, inner, slope_at, step
 
 
 def play_rounds(learner, loss, domain, held, rows, units, scale, begun, first, done, rounds, x, losses, norms):
@@ -39,26 +39,3 @@ def play_round(learner, loss, domain, held, rows, first, t, x, slopes, noises):
         for r in range(runs):
             gradient[k, r], noise[k, r] = slopes[first + r, k], noises[first + r, k]
     step(learner, loss, domain, t, x, gradient, noise, s)
-
-
-def ask_project(domain, points, weights, repeats):
-    """Project points (d, runs), again and again: what it costs in `play_rounds`."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
-    for _ in range(repeats):
-        x[:] = points
-        project(domain, x, s)
-
-
-def ask_vertex(domain, points, weights, repeats):
-    """The same of the linear oracle."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
-    for _ in range(repeats):
-        vertex(domain, points, x, s)
-
-
-def ask_local(domain, points, weights, repeats):
-    """The same of the local oracle, from weights (k, runs) on."""
-    x, s = np.empty(points.shape), np.empty((SCRATCH, points.shape[1]))
-    for _ in range(repeats):
-        held = weights.copy()
-        local_step(domain, held, 1.0 / points.shape[0], 0.5, points, x, s)

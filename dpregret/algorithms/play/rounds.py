@@ -10,23 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry import CountedSet
-from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.play import kernel
+from dpregret.algorithms.play.oracles import ORACLES, price_of, text_of
 from dpregret.core.losses import NO_ROWS, Loss, Losses, laid_out
-from dpregret.core.oracles import asked, local_step, project, vertex
+from dpregret.core.oracles import asked
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
 
 NUMBERS = 2048  # of a tile's points: what a round touches stays in the processor's first caches
 FEWEST, MOST = 16, 128  # runs of a tile
-PRICED = 0.002  # CPU seconds spent on pricing an oracle
-ASKED = {
-    "project": (project, kernel.ask_project, "projections"),
-    "vertex": (vertex, kernel.ask_vertex, "linear_oracles"),
-    "local": (local_step, kernel.ask_local, "local_oracles"),
-}
-"""What a learner's `oracle` names: the function, what prices it, and its tally of a counted set."""
 
 
 @dataclass
@@ -72,11 +64,10 @@ class CompiledRounds:
     def __init__(self, learner: Any):
         self.learner = learner
         domain = learner.domain
-        inner = data_of(domain.inner if type(domain) is CountedSet else domain)
-        oracle, self.serve, tally = ASKED[learner.oracle]
-        self.tally: Any = getattr(domain, tally, None)
-        self.counted = inner is not None and type(inner) in oracle.kinds
+        self.tally: Any = getattr(domain, ORACLES[learner.oracle].tally, None)
         self.held = learner.local if learner.oracle == "local" else domain  # as long as its number is in use
+        inner = text_of(domain, learner.oracle)
+        self.counted = inner is not None
         self.domain = inner if self.counted else asked(self.held)
         settings, runs, d = learner.point.shape
         wide = min(runs, max(FEWEST, min(MOST, NUMBERS // d))) if self.counted else runs
@@ -165,18 +156,10 @@ class CompiledRounds:
     @cached_property
     def price(self) -> float:
         """CPU seconds that the oracle takes for a point."""
-        began = process_time()
-        tile, serve = self.tiles[0], specialised(self.serve, type(self.domain))
-        weights = getattr(tile.state, "weights", tile.x)
-        repeats, seconds = 1, 0.0
-        serve(self.domain, tile.x, weights, 1)
-        while seconds < PRICED:
-            repeats *= 4
-            started = process_time()
-            serve(self.domain, tile.x, weights, repeats)
-            seconds = process_time() - started
+        began, tile = process_time(), self.tiles[0]
+        found = price_of(self.learner.oracle, self.domain, tile.x, getattr(tile.state, "weights", tile.x))
         self.apart += process_time() - began
-        return float(seconds / (repeats * tile.x.shape[1]))
+        return found
 
     def _count(self, rounds: int) -> None:
         if self.counted and self.tally is not None:

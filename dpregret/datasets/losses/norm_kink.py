@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dpregret.core.losses import PerRun, loss
-from dpregret.core.oracles import inner, prox_at, slope_at
+from dpregret.core.oracles import inner, prox_at, slope_at, value_at
+from dpregret.numerics.compiled import inlined
 
 FLOOR = 1e-150  # distances below are the kink itself: their squares underflow, and weight / FLOOR must stay finite
 
@@ -24,6 +25,28 @@ class NormKink(NamedTuple):
     radius: float = 0.0
 
 
+@inlined
+def bent(distance, weight, bend, radius):
+    """Weight h(distance) + bend distance^2; s - h(s) = r/2 - (r - s)^2 / (2 r) below r."""
+    found = distance * (weight + bend * distance)
+    if radius > 0.0:
+        inside = max(radius - distance, 0.0)
+        found -= 0.5 * weight / radius * (radius * radius - inside * inside)
+    return found
+
+
+@value_at.add
+def _(loss: NormKink, x, value, s):
+    """f alone."""
+    offset = np.empty(x.shape)
+    for k in range(x.shape[0]):
+        for r in range(x.shape[1]):
+            offset[k, r] = x[k, r] - loss.anchor[k, r]
+    inner(offset, offset, value, s)
+    for r in range(x.shape[1]):
+        value[r] = bent(np.sqrt(value[r]), loss.weight, 0.5 * loss.strong_convexity, loss.radius)
+
+
 @slope_at.add
 def _(loss: NormKink, x, gradient, value, s):
     """f and (weight / max(|x - anchor|, radius) + mu) (x - anchor), 0 at the anchor."""
@@ -34,10 +57,7 @@ def _(loss: NormKink, x, gradient, value, s):
     inner(gradient, gradient, value, s)
     for r in range(x.shape[1]):
         distance = np.sqrt(value[r])
-        value[r] = distance * (weight + bend * distance)
-        if radius > 0.0:  # s - h(s) = r/2 - (r - s)^2 / (2 r) below r
-            inside = max(radius - distance, 0.0)
-            value[r] -= 0.5 * weight / radius * (radius * radius - inside * inside)
+        value[r] = bent(distance, weight, bend, radius)
         s[8, r] = weight / max(distance, max(radius, FLOOR)) + loss.strong_convexity
     for k in range(x.shape[0]):
         for r in range(x.shape[1]):

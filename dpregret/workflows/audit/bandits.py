@@ -16,12 +16,13 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
+from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget, Joint
-from dpregret.core.losses import LossBatch, LossSource
-from dpregret.datasets.bandit_losses import LinearBatch
+from dpregret.core.losses import Losses, LossSource
+from dpregret.datasets.bandit_streams import affine
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
 
@@ -111,29 +112,15 @@ class AuditedBandit:
         learner, public, own = self._learner(runs), generators(directions, runs), generators(seed, runs)
         if isinstance(learner, BatchedArms):
             return estimates(learner, numbers, public, own)
-        tried = directions_of(learner) if isinstance(learner, NoisyLeader) else []
         points = points_of(learner, numbers, public, own)
         if isinstance(learner, NoisyLeader):
-            begun = slice(None, None, learner.batch)
-            points, sphere = around(learner, points[:, begun], np.concatenate(tried, axis=1)[:, begun])
+            begun, tried = slice(None, None, learner.batch), unit_sphere(generators(directions, runs), self.rounds, 2)
+            points, sphere = around(learner, points[:, begun], tried[:, begun])
             first = sphere[:, 0]
         else:
             first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
         later = points[:, 1:]
         return along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
-
-
-def directions_of(learner: NoisyLeader) -> list[Array]:
-    """What the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it plays."""
-    tried: list[Array] = []
-    query = learner.query
-
-    def watched(losses: LossBatch, point: Array, sphere: Array) -> tuple[Array, Array, Array]:
-        tried.append(sphere)
-        return query(losses, point, sphere)
-
-    vars(learner)["query"] = watched
-    return tried
 
 
 def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Array]:
@@ -145,13 +132,12 @@ def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Ar
     return played - learner.zetas[0] * sphere, sphere
 
 
-def by_rule(numbers: Array, dimension: int) -> LossSource:
-    """Losses that do not look at the point, one number a round, with a rule."""
+def by_text(numbers: Array, dimension: int) -> LossSource:
+    """Losses that do not look at the point, one number a round, for compiled rounds."""
     left, blind = iter(range(len(numbers))), np.zeros((len(numbers), dimension))
 
-    def following(rounds: int) -> LinearBatch:
-        entries = np.array([list(islice(left, rounds))])
-        return LinearBatch(entries, blind, numbers, rounds)
+    def following(rounds: int) -> Losses:
+        return affine(np.array([list(islice(left, rounds))]), blind, numbers, rounds)
 
     return following
 
@@ -162,7 +148,7 @@ def points_of(learner: BanditLearner, numbers: Array, directions: Joint, noise: 
         points: list[Array] = []
         learner.ahead = 1
         watched = lambda rounds: points.append(learner.played[0].copy())  # noqa: E731
-        learner.play(Given(by_rule(numbers, 2), directions, noise, watched))
+        learner.play(Given(by_text(numbers, 2), directions, noise, watched))
         return np.stack(points, axis=1)
     source = Numbers(numbers)
     learner.play(Given(source, directions, noise))
@@ -179,7 +165,7 @@ def estimates(learner: BatchedArms, numbers: Array, coins: Joint, noise: Joint) 
         chances.append(learner.chances[0].copy())
 
     learner.ahead = 1
-    learner.play(Given(by_rule(numbers, 2), coins, noise, watched))
+    learner.play(Given(by_text(numbers, 2), coins, noise, watched))
     ends = slice(int(learner.lengths[0]) - 1, len(numbers) - 1, int(learner.lengths[0]))
     gained = np.diff(np.stack(sums, axis=1)[:, ends], axis=1, prepend=0.0)
     return gained * np.stack(chances, axis=1)[:, ends]

@@ -140,7 +140,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         started = process_time()
         with untouched(set=problem.domain, stream=stream):
             record = learner.play(given)
-        seconds = process_time() - started
+        seconds = process_time() - started - learner.apart
         source.close()
         shape, most = (len(budgets), draws.runs), stream.lipschitz * (problem.domain.diameter + learner.exploration)
         least = -stream.lipschitz * learner.exploration

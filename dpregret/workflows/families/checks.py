@@ -81,8 +81,8 @@ def _content(item: Any) -> Mapping[str, Any]:
 class CheckedSource:
     """Where a bandit asks for losses: counts its rounds, and looks at points now and then.
 
-    domain, beyond: the set, and by how much points may leave it. Learners that play in compiled code by a batch's
-    `rule` are looked at where they report.
+    domain, beyond: the set, and by how much points may leave it. Losses that have a
+    text are played in compiled code, whose learners are looked at where they report.
     """
 
     def __init__(self, source: LossSource, horizon: int, domain: Any, beyond: float, advance: Callable[[int], None]):
@@ -123,7 +123,7 @@ class CheckedSource:
 
 
 class CheckedBatch:
-    """Losses of consecutive rounds; their `rule` is there where the batch has one."""
+    """Losses of consecutive rounds; what compiled rounds ask of them is there where it is in the batch."""
 
     def __init__(self, source: CheckedSource, batch: LossBatch):
         self.source, self.batch, self.rounds = source, batch, batch.rounds

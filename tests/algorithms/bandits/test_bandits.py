@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from watched_bandits import around, watched
 
 from dpregret.algorithms.bandits.base import BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
 from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.garber_kretzu import GarberKretzu
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit, dikin
+from dpregret.algorithms.bandits.nearest import nearest
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian, PrivateBanditLaplace
 from dpregret.algorithms.bandits.round_by_round import Fkm, ThakurtaSmithGaussian
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.privacy import Budget
-from dpregret.core.losses import AFFINE, LossRule
+from dpregret.core.oracles import SCRATCH, step
+from dpregret.datasets.bandit_streams import affine
+from dpregret.numerics.compiled import specialised
 
 FREE, PRIVATE = Budget(math.inf), Budget(4.0, 1e-6)
 EVERY = [(name, variant) for name, kind in learners("bandits").items() for variant in kind.card.variants]
@@ -31,54 +35,41 @@ def generators(runs: int, seed: int = 0) -> list[np.random.Generator]:
 
 
 @dataclass
-class Losses:
+class Told:
     """<cost_t, x> + offset_t; a table of costs (T, n), the same for all runs."""
 
     costs: np.ndarray
     offsets: np.ndarray
     now: int = 0
 
-    def __call__(self, rounds: int) -> Losses:
-        part = slice(self.now, self.now + rounds)
+    def __call__(self, rounds: int) -> Any:
+        entries = np.arange(self.now, self.now + rounds)[None]
         self.now += rounds
-        return Losses(self.costs[part], self.offsets[part])
-
-    @property
-    def rounds(self) -> int:
-        return len(self.costs)
-
-    @property
-    def rule(self) -> LossRule | None:
-        return LossRule(AFFINE, np.arange(self.rounds)[None], self.costs, self.offsets)
-
-    def value(self, points: np.ndarray) -> np.ndarray:
-        return np.vecdot(self.costs, points) + self.offsets
+        return affine(entries, self.costs, self.offsets, rounds)
 
 
-class Observed(Losses):
-    """Has to be asked, and keeps what it answered."""
+class Observed(Told):
+    """Has to be asked, and keeps what it answered, (settings, runs) a round."""
 
     answered: list[np.ndarray]
-    rule = None
 
-    def __call__(self, rounds: int) -> Observed:
-        part = super().__call__(rounds)
-        batch = Observed(part.costs, part.offsets)
-        batch.answered = self.answered
-        return batch
+    def __call__(self, rounds: int) -> Any:
+        batch = super().__call__(rounds)
 
-    def value(self, points: np.ndarray) -> np.ndarray:
-        found = super().value(points)
-        self.answered.append(found)
-        return found
+        def value(points: np.ndarray) -> np.ndarray:
+            found = batch.value(points)
+            self.answered.extend(np.moveaxis(found, -1, 0))
+            return found
+
+        return type("Bare", (), {"rounds": rounds, "value": staticmethod(value)})()
 
 
-def linear(horizon: int, size: int, learner: Any = None) -> Losses:
+def linear(horizon: int, size: int, learner: Any = None) -> Told:
     """The best point has no loss; of arms it is the first."""
     if isinstance(learner, BatchedArms):
-        return Losses(np.tile(np.arange(size) > 0, (horizon, 1)) * 1.0, np.zeros(horizon))
+        return Told(np.tile(np.arange(size) > 0, (horizon, 1)) * 1.0, np.zeros(horizon))
     cost = np.ones(size) / math.sqrt(size)
-    return Losses(np.tile(cost, (horizon, 1)), np.ones(horizon))
+    return Told(np.tile(cost, (horizon, 1)), np.ones(horizon))
 
 
 def start(
@@ -104,20 +95,18 @@ def test_charged_is_what_was_observed_one_number_a_round(name: str, variant: str
     learner = start(name, variant, [FREE, PRIVATE], horizon=horizon, size=2)
     losses = Observed(generator.normal(size=(horizon, 2)), generator.random(horizon))
     losses.answered = []
-    if isinstance(learner, (BatchedArms, PrivateLinearBandit)):  # which compute losses by themselves, round by round
+    if isinstance(learner, BatchedArms):  # whose losses cannot be asked
         learner.ahead, rounds = 1, iter(range(horizon))
 
         def watched(rounds_done: int) -> None:
             now = next(rounds)
-            points = np.eye(2)[learner.arms] if isinstance(learner, BatchedArms) else learner.played
-            losses.answered.append((points @ losses.costs[now] + losses.offsets[now])[..., None])
+            losses.answered.append(np.eye(2)[learner.arms] @ losses.costs[now] + losses.offsets[now])
 
-        record = learner.play(Given(Losses(losses.costs, losses.offsets), generators(2, 1), generators(2, 2), watched))
+        record = learner.play(Given(Told(losses.costs, losses.offsets), generators(2, 1), generators(2, 2), watched))
     else:
         record = learner.play(Given(losses, generators(2, 1), generators(2, 2)))
-    observed = np.concatenate(losses.answered, axis=-1)
-    assert observed.shape[-1] == horizon
-    assert record.losses == pytest.approx(observed.sum(axis=-1), rel=1e-12)
+    observed = np.concatenate(losses.answered).reshape(horizon, *record.losses.shape)
+    assert record.losses == pytest.approx(observed.sum(axis=0), rel=1e-12)
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)
@@ -160,10 +149,8 @@ def test_replacing_a_loss_moves_one_batch_by_at_most_its_sensitivity(kind: type[
     for value in (-1e9, 0.5, 1e9):  # clipped to the declared range
         losses = linear(256, 3)
         losses.offsets[7] = value
-        estimates = []
         directions = generators(1)
-        for _ in range(256 // 16):
-            estimates.append(learner.query_plainly(losses(16), point, unit_sphere(directions, 16, 3))[1][0, 0])
+        estimates = [around(learner, losses(16), point, unit_sphere(directions, 16, 3))[1][0, 0] for _ in range(16)]
         changes.append(np.array(estimates))
     difference = changes[2] - changes[0]
     assert (np.flatnonzero(np.abs(difference).sum(axis=1)) == [0]).all()
@@ -197,6 +184,18 @@ def test_the_sign_descends_as_corrected_and_ascends_as_printed() -> None:
     assert losses["printed"] > 1.5  # the center costs 1, the worst point 2
 
 
+def move(solver, domain, goal, x, s):
+    nearest(solver, domain, goal, x, s)
+
+
+def approached(learner: Any, starts: np.ndarray, goals: np.ndarray) -> tuple[np.ndarray, int]:
+    """Where conditional gradient ends, and how many vertices it takes."""
+    x, goal = (each.reshape(-1, each.shape[-1]).T.copy() for each in (starts, goals))
+    solver, data = learner.solver(), learner.domain.inner.data
+    specialised(move, type(solver), type(data))(solver, data, goal, x, np.empty((SCRATCH, x.shape[1])))
+    return x.T.reshape(starts.shape), int(solver.served[0])
+
+
 @pytest.mark.parametrize("set_name", ["ball", "hypersimplex", "permutahedron", "spectrahedron"])
 def test_conditional_gradient_nears_the_projection(set_name: str) -> None:
     """Within 2 D/sqrt(k + 2) after k calls, and within sqrt(2 gap) of the minimiser where it stops."""
@@ -208,41 +207,45 @@ def test_conditional_gradient_nears_the_projection(set_name: str) -> None:
     exact = domain.project(goals)
     for calls in (4, 32, 256):
         learner.batch, learner.tolerance = calls, 0.0
-        found = learner.conditional_gradient(starts, goals)
+        found = approached(learner, starts, goals)[0]
         assert np.linalg.norm(found - exact, axis=-1).max() <= 2 * domain.diameter / math.sqrt(calls + 2)
         assert domain.violation(found).max() < 1e-9
     learner.tolerance = 1e-3
-    before = domain.linear_oracles.rows
-    found = learner.conditional_gradient(starts, goals)
+    found, served = approached(learner, starts, goals)
     assert np.linalg.norm(found - exact, axis=-1).max() <= math.sqrt(2e-3) * domain.diameter
-    assert domain.linear_oracles.rows - before <= 6 * 257  # finished rows ask no more
+    assert served <= 6 * 257  # finished ones ask no more
 
 
 def test_steps_by_hand() -> None:
     """Lag one: the point of batch R uses the sums before batch R - 1; by projection, without noise."""
     learner = start("private-bandit-gaussian", "projection", [FREE], runs=1, size=3, horizon=256)
-    seen: list[np.ndarray] = []
-    points: list[np.ndarray] = []
-    query = learner.query
-
-    def recorded(losses: Any, point: np.ndarray, sphere: np.ndarray) -> Any:
-        answer = query(losses, point, sphere)
-        points.append(point[0, 0].copy())
-        seen.append(answer[1][0, 0])
-        return answer
-
-    learner.query = recorded
+    seen = watched(learner)
     learner.play(Given(linear(256, 3), generators(1), generators(1, 1)))
-    domain = learner.domain
+    points, domain = np.concatenate([np.zeros((1, 3)), seen.points[:, :, 0]]), learner.domain
     for batch in range(2, 16):
-        wanted = domain.project(-learner.eta * np.sum(seen[: batch - 1], axis=0))
+        wanted = domain.project(-learner.eta * np.sum(seen.estimates[: batch - 1, :, 0], axis=0))
         assert points[batch] == pytest.approx(wanted)
-    assert (points[0] == 0).all()
     assert (points[1] == 0).all()
 
 
+class OnGradients(NamedTuple):
+    """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2."""
+
+    inner: Any
+    solver: Any
+    anchor: np.ndarray
+
+
+@step.add
+def _(learner: OnGradients, loss, domain, batch, x, estimate, noise, s):
+    for k in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            estimate[k, c] = x[k, c] - learner.anchor[k]
+    step(learner.inner, loss, domain, batch, x, estimate, noise, s)
+
+
 class _Gradients(NoisyLeader):
-    """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2, and whose regulariser is lambda = 1/eta."""
+    """Its regulariser is lambda = 1/eta."""
 
     card = learners("bandits")["fkm"].card
     anchor = np.array([0.3, -0.2, 0.1])
@@ -250,39 +253,34 @@ class _Gradients(NoisyLeader):
     def constants(self) -> tuple[float, float]:
         return 1.0, 0.05
 
-    def query(self, losses: Any, point: np.ndarray, sphere: np.ndarray) -> Any:
-        return np.zeros(point.shape[:2]), point - self.anchor, np.zeros(point.shape[:2])
+    def state(self) -> Any:
+        inner = super().state()
+        return OnGradients(inner, inner.solver, self.anchor)
 
 
 def test_dp_ftrl_is_an_instance() -> None:
     """The same noise, the same points, as DP-FTRL on gradients with lambda = 1/eta."""
     problem = BanditProblem(make_set("ball", 3), 64, 1.0)
     learner = _Gradients(problem, [PRIVATE], 2, "plain")
-    points: list[np.ndarray] = []
-    step = learner.step
-    learner.step = lambda point, released: points.append(step(point, released)) or points[-1]  # type: ignore[method-assign]
+    seen = watched(learner)
     learner.play(Given(linear(64, 3), generators(2), generators(2, 1)))
     noise = next(learner.plan.blocks(generators(2, 1)))
     total, point = np.zeros((1, 2, 3)), np.zeros((1, 2, 3))
     for now in range(64):
         total += point - learner.anchor
         point = learner.domain.project(-(total + noise[now]) / (1 / 0.05))
-        assert points[now] == pytest.approx(point)
+        assert seen.points[now].T[None] == pytest.approx(point)
 
 
 def test_noisy_descent_is_an_instance() -> None:
     """FKM's step on the newest estimate: projected gradient descent, noise or not."""
     learner = start("fkm", "plain", [FREE], runs=1, size=3, horizon=4096)
-    generator = np.random.default_rng(3)
-    learner.before = 0.0
-    point, total = np.full((1, 1, 3), 0.2), np.zeros((1, 1, 3))
-    for _ in range(5):
-        estimate = generator.standard_normal((1, 1, 3)) * 10
-        total += estimate
-        moved = learner.step(point, total)
-        inner = learner.shrink * learner.domain.project((point - learner.eta * estimate) / learner.shrink)
-        assert moved == pytest.approx(inner)
-        point = moved
+    seen, point = watched(learner), np.zeros(3)
+    learner.play(Given(linear(4096, 3), generators(1), generators(1, 1)))
+    for now in range(30):
+        moved = learner.domain.project((point - learner.eta * seen.estimates[now, :, 0]) / learner.shrink)
+        point = seen.points[now, :, 0]
+        assert point == pytest.approx(learner.shrink * moved)
 
 
 def test_feasible_learners_play_within_the_set() -> None:
@@ -310,22 +308,29 @@ def test_noise_lives_in_the_hull() -> None:
     assert record.violation < 1e-9
 
 
-@pytest.mark.parametrize("held", [1, 3, 10**6])
-def test_the_largest_violation_counts_and_not_the_last(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+class Slipping(NamedTuple):
+    """Leaves the ball once, in the fifth batch."""
+
+    inner: Any
+    solver: Any
+
+
+@step.add
+def _(learner: Slipping, loss, domain, batch, x, estimate, noise, s):
+    step(learner.inner, loss, domain, batch, x, estimate, noise, s)
+    if batch == 5.0:
+        x[0] += 2.0
+
+
+@pytest.mark.parametrize("chunk", [1, 2**7, 2**18])
+def test_the_largest_violation_counts_and_not_the_last(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A point that is outside once, in the middle of a play, is told of, however many are looked at together."""
-    learner, steps = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=4096), []
-    monkeypatch.setattr("dpregret.algorithms.bandits.noisy_leader.HELD", held)
-    step = learner.step
-
-    def slip(point: np.ndarray, released: np.ndarray) -> np.ndarray:
-        steps.append(1)
-        found = step(point, released)
-        return found + (len(steps) == 5) * 0.25 * np.eye(3)[0] * (np.linalg.norm(found) + 8)
-
-    monkeypatch.setattr(learner, "step", slip)
+    monkeypatch.setattr("dpregret.algorithms.bandits.noisy_leader.CHUNK", chunk)
+    learner = start("private-bandit-gaussian", "projection", [FREE, PRIVATE], horizon=4096)
+    inner = learner.state()
+    learner.state = lambda: Slipping(inner, inner.solver)
     record = learner.play(Given(linear(4096, 3), generators(2), generators(2, 1)))
-    assert len(steps) > 6
-    assert record.violation > 0.5
+    assert 0.9 < record.violation < 2.1
 
 
 def test_the_linear_bandit_plays_in_the_ball_and_estimates_the_cost() -> None:

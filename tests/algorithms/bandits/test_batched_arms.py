@@ -17,8 +17,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.noise import UnitNoise
 from dpregret.core.losses import LossSource
-from dpregret.datasets.bandit_losses import ConeBatch, LinearBatch
-from dpregret.datasets.bandit_streams import make_bandit_stream
+from dpregret.datasets.bandit_streams import affine, make_bandit_stream
 from dpregret.numerics.elementary import exp
 from dpregret.numerics.uniforms import Uniforms
 from dpregret.workflows.families import FAMILIES
@@ -40,7 +39,7 @@ def told(values: Any) -> LossSource:
     """Losses (rounds, K), the same for all runs."""
     table = np.asarray(values, dtype=float)
     rows = iter(range(len(table)))
-    return lambda rounds: LinearBatch(np.array([list(islice(rows, rounds))]), table, np.zeros(len(table)), rounds)
+    return lambda rounds: affine(np.array([list(islice(rows, rounds))]), table, np.zeros(len(table)), rounds)
 
 
 def by_the_box(learner: Any, losses: LossSource, directions: Sequence[Any], noise: Sequence[Any]) -> list[np.ndarray]:
@@ -87,10 +86,10 @@ def test_a_play_is_that_of_the_box(variant: str, ahead: int) -> None:
     assert (learner.sums != 0).any(axis=-1).all()
 
 
-def test_losses_without_a_rule_are_refused() -> None:
-    learner = make([1.0], 9)
-    with pytest.raises(ValueError, match="batched-arms needs losses with a rule, a LossRule of kind AFFINE"):
-        learner.play(Given(lambda rounds: ConeBatch(np.ones(5), 1.0, rounds), generators(4, 1), generators(4, 2)))
+def test_losses_that_know_no_arm_are_refused() -> None:
+    learner, cone = make([1.0], 9), make_bandit_stream("cone", make_set("simplex", 5))
+    with pytest.raises(ValueError, match="batched-arms needs losses of a kind that has an arm_at"):
+        learner.play(Given(cone.source(generators(4)), generators(4, 1), generators(4, 2)))
 
 
 def test_settings_and_runs_do_not_look_at_each_other() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from watched_bandits import around
 
 from dpregret.algorithms.bandits import noisy_leader
 from dpregret.algorithms.bandits.base import BanditProblem, Given
@@ -44,8 +45,9 @@ def test_every_value_carries_laplace_noise_of_its_range(epsilon: float) -> None:
     sphere, point = unit_sphere(generators(3), rounds, 3), np.full((1, 3, 3), 0.1)
     learner.laplace, learner.left = UnitNoise("laplace", generators(3, 5), 1), np.empty((3, 0))
     batch = stream.source(generators(3))(rounds)
-    noisy = learner.query(batch, point, sphere)[1]
-    plain = learner.query_plainly(batch, point, sphere)[1]
+    noisy = around(learner, batch, point, sphere)[1]
+    learner.units = lambda rounds: np.empty((3, 0))
+    plain = around(learner, batch, point, sphere)[1]
     drawn = generators(3, 5)
     units = np.concatenate([unit_noise("laplace", drawn, BLOCK, 1)[..., 0].T for _ in range(2)], axis=1)[:, :rounds]
     wide = 2.0 + 2 * learner.zetas[0]  # D + 2 zeta
@@ -63,7 +65,7 @@ def test_the_second_moment_of_an_estimate_is_within_kappa() -> None:
     learner.laplace, learner.left = UnitNoise("laplace", generators(runs, 5), 1), np.empty((runs, 0))
     sphere = unit_sphere(generators(runs), batch, 3)
     point = np.tile([-0.4, 0.3, 0.2], (1, runs, 1))
-    found = learner.query(stream.source(generators(1))(batch), point, sphere)[1][0]
+    found = around(learner, stream.source(generators(1))(batch), point, sphere)[1][0]
     zeta, variance = learner.zetas[0], float(learner.value_variance()[0])
     assert variance == pytest.approx(2 * (2 + 2 * zeta) ** 2)
     largest = float(learner.high[0])
