@@ -252,8 +252,9 @@ class Losses(Sequence[Loss]):
 
     def value(self, points: Array) -> Array:
         """Losses (..., runs, rounds) of points (..., runs, rounds, d), or (..., runs, 1, d): one in all rounds."""
-        one = self.kind(*(each.swapaxes(0, 1) for each in self.own), *self.shared)
-        found = value(one, points)
+        laid = zip(self.laid(), self.kind.vectors, strict=True)
+        own = [(each if vector else each[..., 0]).swapaxes(0, 1) for each, vector in laid]
+        found = value(self.kind(*own, *self.shared), points)
         return np.broadcast_to(found, (*found.shape[:-1], self.rounds))
 
     def laid(self) -> tuple[Array, ...]:
