@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
@@ -17,6 +18,7 @@ from scipy.optimize import minimize_scalar
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import calibrate_selection
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.readme import marked, renew
 from dpregret.workflows.audits import exact_frank_wolfe as exact
 from dpregret.workflows.audits.exact_choice import WIDEST, equal_pair_range, information
@@ -78,6 +80,36 @@ def groups() -> str:
     return formats.markdown(pd.DataFrame(rows, columns=["raised / lowered", *map(str, sizes)]))
 
 
+def figure() -> None:
+    """Left: what the printed scale loses, over what it claims. Right: scales refuted and proved, for many rounds."""
+    levels, many = np.geomspace(0.1, 64, 40), ROUNDS[-1]
+    budgets = [Budget(float(each), DELTA) for each in levels]
+    scales = {
+        "proved by pure composition": exact.purely_proved_scale,
+        "proved by the range": exact.proved_scale,
+        "if the conjecture holds": lambda budget, rounds: exact.ranged_scale(budget, rounds, equal_pair_range(WIDEST)),
+        "refuted below": exact.refuted_scale,
+    }
+    with style.look():
+        drawn, (left, right) = plt.subplots(1, 2, figsize=(style.TWO_COLUMNS, 2.3), layout="constrained")
+        colours = list(style.PALETTE.values())
+        for colour, rounds in zip(colours, ROUNDS[1:3], strict=False):
+            lost = [exact.attained_epsilon(exact.printed_scale(each, rounds), rounds, DELTA) for each in budgets]
+            left.plot(levels, lost / levels, color=colour, label=f"lost, T = {_power(rounds)}")
+        for colour, (name, scale) in zip(colours, scales.items(), strict=False):
+            ratios = [scale(each, many) / exact.printed_scale(each, many) for each in budgets]
+            right.plot(levels, ratios, color=colour, label=name, linestyle=":" if name.startswith("if") else "-")
+        for axis, what in ((left, "lost / claimed eps"), (right, "scale / printed scale")):
+            axis.axhline(1, color=style.GUIDE, linestyle="--", linewidth=0.8)
+            style.log_axis(axis, "x", (0.1, 0.25, 1, 4, 16, 64))
+            axis.set(xlabel="eps claimed, delta = 1e-6", ylabel=what)
+            axis.legend(loc="upper left")
+        left.set_title("the printed scale, on the pair of the proof")
+        right.set_title("the smallest valid scale, many rounds")
+        style.save(drawn, PAGE.with_suffix(""), ("png",), "What private Frank-Wolfe loses, and the noise that it needs")
+        plt.close(drawn)
+
+
 def _most(up: int, down: int) -> float:
     moves = np.repeat([1.0, -1.0], [up, down])
     found = minimize_scalar(
@@ -105,11 +137,13 @@ def renewed(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Renew the page; with --check only say whether it is current."""
+    """Renew the page and its figure; with --check only say whether the page is current."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audits.frank_wolfe_page")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
     check = parser.parse_args(arguments).check
     current = renew(PAGE, renewed, check)
+    if not check:
+        figure()
     return int(check and not current)
 
 

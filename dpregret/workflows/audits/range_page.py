@@ -17,11 +17,12 @@ from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import RANGES
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs import formats
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.readme import marked, renew
 from dpregret.workflows.audits import exact_frank_wolfe as wolfe
-from dpregret.workflows.audits.exact_choice import WIDEST, equal_pair_range, pair_ranges
+from dpregret.workflows.audits.exact_choice import WIDEST, choice_scores, equal_pair_range, pair_ranges
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "noisy_min_range.md"
 DELTA, MANY = 1e-6, 10**6
@@ -68,40 +69,41 @@ def prices() -> str:
 PARTS: dict[str, Callable[[], str]] = {"offsets": offsets, "prices": prices}
 
 
+def of_finite_move(scores: Array, sensitivity: float) -> float:
+    """Range of the loss when the scores make the move that is worst for 0 and 1 in the limit, in units of s / b."""
+    slopes = np.stack([choice_scores(scores, unit)[1] for unit in np.eye(len(scores))], axis=1)
+    move = sensitivity / 2 * np.sign(slopes[0] - slopes[1])
+    first, second = (choice_scores(scores + sign * move, move)[0] for sign in (1, -1))
+    return float(np.ptp(np.log(first / second))) / sensitivity
+
+
 def figure() -> None:
-    """Left: the range at two equal scores by the offset of the others. Right: what private Frank-Wolfe needs."""
+    """Left: the range at two equal scores by the offset of the others. Right: of moves that are not small."""
     with style.look():
-        drawn, (left, right) = plt.subplots(1, 2, figsize=(style.TWO_COLUMNS, 2.5), layout="constrained")
+        drawn, (left, right) = plt.subplots(1, 2, figsize=(style.TWO_COLUMNS, 2.3), layout="constrained", sharey=True)
         colours = list(style.PALETTE.values())
         places = np.linspace(-1, 2, 121)
         for colour, others in zip(colours, (1, 2, 3, 5, 8), strict=False):
             heights = [of_equal_pair(others, float(each)) for each in places]
             left.plot(places, heights, color=colour, label="1 other" if others == 1 else f"{others} others")
-        for height, name in ((3, "Theorem A"), (RANGES["laplace"], "Theorem B"), (RANGES["gumbel"], "Gumbel noise")):
-            left.axhline(height, color=style.GUIDE, linestyle="--", linewidth=0.8)
-            left.annotate(name, (-1, height), ha="left", va="bottom", fontsize=style.SMALL)
         left.plot([WIDEST], [equal_pair_range(WIDEST)], "o", color=style.INK)
         left.set(ylim=(1.5, 3.2), xlabel="offset of the others, in b", ylabel="range of the loss, in s / b",
                  title="two scores at 0, small moves")  # fmt: skip
+        moves = np.geomspace(0.01, 10, 60)
+        worst = np.repeat([0.0, WIDEST], [2, 3])
+        for colour, scores, name in ((colours[2], worst, "these five"), (colours[1], np.zeros(2), "two even")):
+            heights = [of_finite_move(scores, float(each)) for each in moves]
+            right.plot(moves, heights, color=colour, label=name)
+        style.log_axis(right, "x", (0.01, 0.1, 1, 10))
+        right.set(xlabel="s / b", title="moves of any size")
+        known = {"Theorem A": 3.0, "Theorem B": RANGES["laplace"], "Gumbel noise": RANGES["gumbel"]}
+        for axis, start in ((left, -1.0), (right, 0.01)):
+            for name, height in known.items():
+                axis.axhline(height, color=style.GUIDE, linestyle="--", linewidth=0.8)
+                axis.annotate(name, (start, height), ha="left", va="bottom", fontsize=style.SMALL)
         left.legend(ncols=2, loc="lower right")
-        levels = np.geomspace(0.1, 64, 40)
-        curves = {
-            "proved by pure composition": wolfe.purely_proved_scale,
-            "proved by the range": wolfe.proved_scale,
-            "if the conjecture holds": lambda budget, rounds: wolfe.ranged_scale(
-                budget, rounds, equal_pair_range(WIDEST)
-            ),
-            "refuted below": wolfe.refuted_scale,
-        }
-        for colour, (name, scale) in zip(colours, curves.items(), strict=False):
-            budgets = [Budget(float(each), DELTA) for each in levels]
-            heights = [scale(budget, MANY) / wolfe.printed_scale(budget, MANY) for budget in budgets]
-            right.plot(levels, heights, color=colour, label=name, linestyle=":" if name.startswith("if") else "-")
-        right.axhline(1, color=style.GUIDE, linestyle="--", linewidth=0.8)
-        style.log_axis(right, "x", (0.1, 0.25, 1, 4, 16, 64))
-        right.set(xlabel="eps", ylabel="scale / printed scale", title="private Frank-Wolfe, many rounds, delta = 1e-6")
-        right.legend(loc="upper left")
-        style.save(drawn, PAGE.with_suffix(""), ("png",), "The range of report-noisy-min, and what it saves")
+        right.legend(loc="lower right")
+        style.save(drawn, PAGE.with_suffix(""), ("png",), "The range of report-noisy-min with Laplace noise")
         plt.close(drawn)
 
 
