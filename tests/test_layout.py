@@ -60,6 +60,7 @@ MAY_IMPORT = {
             "audit.plan",
             "audit.tables",
             "audit.frank_wolfe_page",
+            "audit.range_page",
             "mechanisms",
             "run",
             "advice",

@@ -31,7 +31,8 @@ NAVIGATION = {
         "Ene, Nguyen & Vladu 2021 <docs/ene_et_al_2021>", "Talwar, Thakurta & Zhang 2015 <docs/talwar_2015>",
     ],
     "Results of our own": [
-        "The best Gaussian noise for a window <docs/window_optimum>",
+        "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/window_optimum>",
+        "The range of report-noisy-min <docs/noisy_min_range>",
         "A bound for private bandits <docs/private_bandit_bound>",
         "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
         "NumPy's normal generator <docs/numpy_normal_sign>",

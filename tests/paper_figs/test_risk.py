@@ -11,9 +11,10 @@ from few_forms import only
 from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
-from dpregret.paper_figs.figures import risk, sweep, write_figures
+from dpregret.paper_figs.figures import risk, sweep
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.series import Curve
+from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import collect_cells
 from dpregret.paper_figs.judge.claims import FigureEntry
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims, load_paper

@@ -15,9 +15,9 @@ from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.exact_losses import ExactLoss
+from dpregret.workflows.audit import exact_choice, frank_wolfe_page
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit import exact_objective as objective
-from dpregret.workflows.audit import frank_wolfe_page
 from dpregret.workflows.audit.erm import AuditedRisk
 from dpregret.workflows.audit.exact_losses import exact_losses
 from dpregret.workflows.families import FAMILIES
@@ -36,7 +36,7 @@ def test_the_raised_pair_is_chosen_as_quadrature_says(gap: float) -> None:
 
     found = sum(quad(standing, low, high, epsabs=1e-13)[0] for low, high in ((-60, 0), (0, gap), (gap, gap + 60)))
     assert wolfe.raised_pair(gap) == pytest.approx(found, abs=1e-12)
-    probability, _ = wolfe.choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
+    probability, _ = exact_choice.choice_scores(np.array([gap, gap, 0.0, 0.0]), np.zeros(4))
     assert probability[:2].sum() == pytest.approx(found, abs=1e-12)
     assert probability.sum() == pytest.approx(1, abs=1e-12)
 
@@ -67,7 +67,7 @@ def test_scales_are_ordered_and_attain_what_they_say() -> None:
         budget = Budget(epsilon, DELTA)
         refuted, proved = wolfe.refuted_scale(budget, rounds), wolfe.proved_scale(budget, rounds)
         assert wolfe.attained_epsilon(refuted, rounds, DELTA) == pytest.approx(epsilon, rel=1e-6)
-        assert refuted < wolfe.ranged_scale(budget, rounds, 2.35) < proved
+        assert refuted < wolfe.ranged_scale(budget, rounds, 2.35) <= proved <= wolfe.purely_proved_scale(budget, rounds)
         line = Selection("laplace", proved, 1.0, rounds - 1)
         assert line.epsilon(DELTA) == pytest.approx(epsilon, rel=1e-6)
 
@@ -92,22 +92,36 @@ def test_the_released_point_tells_every_choice(rounds: int) -> None:
         assert len({released(each) for each in every}) == len(every)
 
 
+def test_the_printed_scale_is_proved_up_to_an_epsilon() -> None:
+    edge = wolfe.proved_epsilon(DELTA)
+    assert edge == pytest.approx(0.388, abs=1e-3)
+    assert edge < wolfe.failing_epsilon(DELTA)
+
+    def enough(epsilon: float, rounds: int) -> bool:
+        budget = Budget(epsilon, DELTA)
+        return wolfe.proved_scale(budget, rounds) <= wolfe.printed_scale(budget, rounds)
+
+    for share, rounds in itertools.product(np.geomspace(1e-3, 0.99, 12), (3, 40, 10**6)):
+        assert enough(edge * float(share), rounds)
+    assert not enough(1.01 * edge, 10**6)
+
+
 def test_two_against_two_tell_most() -> None:
     """Fisher information 49/36 in units of (s / b)^2; neither other numbers, nor uneven scores, tell more."""
-    even = wolfe.information(np.zeros(4), np.array([1.0, 1, -1, -1]))
+    even = exact_choice.information(np.zeros(4), np.array([1.0, 1, -1, -1]))
     assert even == pytest.approx(wolfe.INFORMATION, abs=1e-12)
-    assert wolfe.information(np.zeros(2), np.array([1.0, -1])) == pytest.approx(1, abs=1e-12)
+    assert exact_choice.information(np.zeros(2), np.array([1.0, -1])) == pytest.approx(1, abs=1e-12)
     generator = np.random.default_rng(3)
     for count in (2, 3, 4, 5, 7, 12):
         for _ in range(20):
             scores, moves = generator.normal(size=count), generator.choice([-1.0, 1.0], size=count)
-            assert wolfe.information(scores * generator.choice([0, 0.2, 1]), moves) <= even + 1e-12
+            assert exact_choice.information(scores * generator.choice([0, 0.2, 1]), moves) <= even + 1e-12
 
 
 def test_slopes_of_a_choice_are_derivatives() -> None:
     scores, moves, small = np.array([0.3, -0.4, 0.0, 1.2]), np.array([1.0, -0.5, 0.25, -1.0]), 1e-5
-    probability, slope = wolfe.choice_scores(scores, moves)
-    ahead, behind = (wolfe.choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
+    probability, slope = exact_choice.choice_scores(scores, moves)
+    ahead, behind = (exact_choice.choice_scores(scores + sign * small * moves, moves)[0] for sign in (1, -1))
     assert slope == pytest.approx((np.log(ahead) - np.log(behind)) / (2 * small), abs=1e-7)
     assert probability @ slope == pytest.approx(0, abs=1e-12)
 
@@ -147,13 +161,6 @@ def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
     assert named == set(found)
     assert all(loss.refutes for loss in found.values())
     assert not ExactLoss(1.0, 1.0, "nowhere").refutes
-
-
-def test_largest_range_of_small_moves() -> None:
-    """Two scores: 2; four even ones: 7/3; the largest that was found is named in the documents."""
-    assert wolfe.largest_range(np.zeros(2)) == pytest.approx(2)
-    assert wolfe.largest_range(np.zeros(4)) == pytest.approx(7 / 3)
-    assert wolfe.largest_range(frank_wolfe_page.WIDEST) == pytest.approx(2.348, abs=5e-4)
 
 
 def test_the_page_is_current() -> None:

@@ -1,28 +1,28 @@
 """Private choice of the smallest score: report noisy min, its noise and its price.
 
-Among k scores, each of which moves by at most `sensitivity` when one record is replaced, the candidate of the smallest
-noisy score is released. A call is 2 sensitivity / scale - DP for both laws, since two scores may move apart.
+Among k scores, each of which moves by at most s = `sensitivity` when one record is replaced, the candidate of the
+smallest noisy score is released. A call is 2 s / b - DP, b = `scale`, for both laws, since two scores may move apart.
+The range of its privacy loss, the difference between the largest and the smallest over the candidates, is bounded too,
+and a call whose range is R is R^2 / 8 - zCDP (Cesar & Rogers 2021).
 
-  laplace  Laplace(scale) noise (Bhaskar et al. 2010). As a pure mechanism it is (2 s / b)^2 / 2 - zCDP
-           (Bun & Steinke 2016, Prop. 1.4).
-  gumbel   Gumbel(scale) noise: the exponential mechanism, P(candidate) proportional to exp(-score / scale). Its
-           privacy loss has a range of 2 s / b, so it is (2 s / b)^2 / 8 = s^2 / (2 b^2) - zCDP (Cesar & Rogers 2021),
-           at the same scale a quarter of what is known of Laplace.
+  laplace  Laplace(b) noise (Bhaskar et al. 2010): a range of at most 2.46 s / b, 0.757 (s / b)^2 - zCDP. This is ours;
+           docs/noisy_min_range.md has the proof. The pure price alone gives 2 (s / b)^2.
+  gumbel   Gumbel(b) noise: the exponential mechanism, P(candidate) proportional to exp(-score / b). Its range is
+           2 s / b, so it is s^2 / (2 b^2) - zCDP.
 
 The exponential mechanism has two conventions in the literature, a factor of two apart. For scores of sensitivity 1,
   P ~ exp(-eta score / 2)  is eta-DP and eta^2/8-zCDP (Asi et al. 2023; McSherry & Talwar 2007): scale 2/eta here,
   P ~ exp(-eta score)      is 2 eta-DP and eta^2/2-zCDP (what Hedge plays): scale 1/eta here.
 
 Calls compose adaptively: by adding rho, or by optimal composition of pure calls (composition.py), whichever proves
-more. For Laplace noise that is always the second, for Gumbel noise at few calls. These are upper bounds on the loss;
-nothing here says that they are attained.
+more. At few calls that is the second. These are upper bounds on the loss; nothing here says that they are attained.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -35,6 +35,9 @@ from dpregret.numerics.elementary import log
 from dpregret.numerics.random import addresses, fill_exponentials
 
 SelectionNoise = Literal["laplace", "gumbel"]
+
+RANGES: Final[Mapping[SelectionNoise, float]] = {"laplace": 2.46, "gumbel": 2.0}
+"""Bound of the range of the privacy loss of one call, in units of sensitivity / scale."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,8 @@ class Selection:
         return math.inf if self.scale == 0 else 2 * self.sensitivity / self.scale
 
     def rho(self) -> float:
-        """zCDP parameter of all calls together."""
-        return self.calls * self.call_epsilon() ** 2 / (2 if self.distribution == "laplace" else 8)
+        """zCDP parameter of all calls together, an eighth of the square of the range each."""
+        return self.calls * (RANGES[self.distribution] / 2 * self.call_epsilon()) ** 2 / 8
 
     def epsilon(self, delta: float) -> float:
         """Smaller of what optimal and zCDP composition prove at delta; 0 calls cost nothing."""
@@ -67,14 +70,14 @@ class Selection:
 def largest_choice_epsilon(distribution: SelectionNoise, budget: Budget, calls: int) -> float:
     """The largest pure epsilon of a call with which the ledger of all calls meets the budget; inf for epsilon = inf.
 
-    The larger of what optimal composition and, for Gumbel noise, zCDP allow.
+    The larger of what optimal composition and zCDP allow.
     """
     if math.isinf(budget.epsilon):
         return math.inf
     optimal = largest_call_epsilon(budget.epsilon, budget.delta, calls)
-    if distribution == "laplace" or budget.delta == 0:
+    if budget.delta == 0:
         return optimal
-    return max(optimal, math.sqrt(8 * largest_rho(budget) / calls))
+    return max(optimal, 2 / RANGES[distribution] * math.sqrt(8 * largest_rho(budget) / calls))
 
 
 def calibrate_selection(distribution: SelectionNoise, budget: Budget, sensitivity: float, calls: int) -> float:

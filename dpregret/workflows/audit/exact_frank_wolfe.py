@@ -16,14 +16,10 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
-from dpregret.algorithms.privacy.composition import binomial_epsilon
-from dpregret.algorithms.privacy.selection import calibrate_selection, largest_rho
-from dpregret.numerics.arrays import Array
+from dpregret.algorithms.privacy.composition import binomial_epsilon, largest_call_epsilon
+from dpregret.algorithms.privacy.selection import RANGES, calibrate_selection, largest_rho
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 INFORMATION = 49 / 36
 """Squared derivative over variance, (7/12)^2 / (1/4), of a choice in the pair above, in units of (s / b)^2."""
 
@@ -53,14 +49,29 @@ def refuted_scale(budget: Budget, rounds: int) -> float:
 
 
 def proved_scale(budget: Budget, rounds: int) -> float:
-    """The smallest scale that optimal composition of pure choices proves to be valid."""
+    """The smallest scale that is proved valid: by zCDP of bounded range, or optimal composition of pure choices."""
     return calibrate_selection("laplace", budget, 1.0, rounds - 1)
 
 
 def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
-    """A valid scale if the loss of a choice had a range of `spread` s / b: zCDP of bounded range, or what is proved."""
+    """What would be valid if the loss of a choice had a range of `spread` s / b: by zCDP, or pure composition."""
     ranged = spread / 2 * math.sqrt((rounds - 1) / (2 * largest_rho(budget)))
-    return min(ranged, proved_scale(budget, rounds))
+    return min(ranged, purely_proved_scale(budget, rounds))
+
+
+def purely_proved_scale(budget: Budget, rounds: int) -> float:
+    """What is proved of choices that are 2 s / b - DP, were nothing known of their range."""
+    return 2 / largest_call_epsilon(budget.epsilon, budget.delta, rounds - 1)
+
+
+def proved_epsilon(delta: float) -> float:
+    """The epsilon up to which the printed scale is proved private, for every T, since T - 1 choices are made."""
+
+    def ratio(epsilon: float) -> float:
+        budget = Budget(epsilon, delta)
+        return RANGES["laplace"] / 2 / math.sqrt(2 * largest_rho(budget)) / printed_scale(budget, 1)
+
+    return largest_within(ratio, 1.0)
 
 
 def distance(budget: Budget) -> float:
@@ -99,38 +110,3 @@ def _centred(number: Fraction, base: int) -> int:
     """The remainder of a whole number that lies next to 0."""
     rest = int(number) % base
     return rest - base if 2 * rest > base else rest
-
-
-def choice_scores(scores: Array, moves: Array) -> tuple[Array, Array]:
-    """P(i) of the smallest of scores (k,) with Laplace(1) noise, and d ln P(i) for scores that move along `moves` (k,).
-
-    Quadrature between the kinks of the densities, exact to rounding. The variance of the second under the first is the
-    Fisher information of a choice, its largest difference is the range of the loss of a small move.
-    """
-    low = scores.min()
-    ends = np.unique(np.concatenate([scores, np.linspace(low - 40, low + 40, 41)]))
-    half = np.diff(ends)[:, None] / 2
-    place, weight = (ends[:-1, None] + half * (1 + NODES)).ravel(), (half * WEIGHTS).ravel()
-    apart = place[:, None] - scores
-    density = 0.5 * np.exp(-np.abs(apart))
-    tail = np.where(apart > 0, density, 1 - density)
-    chosen = density / tail * tail.prod(axis=1, keepdims=True)  # i stands here and all others higher
-    beyond = moves * density / tail  # E sgn of the noise of a score that stands higher
-    slope = moves * np.sign(apart) + beyond.sum(axis=1, keepdims=True) - beyond
-    probability = weight @ chosen
-    return probability, weight @ (chosen * slope) / probability
-
-
-def information(scores: Array, moves: Array) -> float:
-    """Fisher information of one choice, in units of (s / b)^2; scores in units of b, moves in [-1, 1]."""
-    probability, slope = choice_scores(scores, moves)
-    return float(probability @ np.square(slope))
-
-
-def largest_range(scores: Array) -> float:
-    """Largest range of the loss of a small move of these scores, over all moves in [-1, 1], in units of s / b.
-
-    d ln P(i) is linear in the moves, so that the worst ones for two candidates are signs.
-    """
-    slopes = np.stack([choice_scores(scores, unit)[1] for unit in np.eye(len(scores))], axis=1)
-    return float(np.abs(slopes[:, None] - slopes).sum(axis=-1).max())

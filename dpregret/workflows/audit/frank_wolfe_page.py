@@ -10,20 +10,22 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import calibrate_selection
+from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.marked import marked, renew
 from dpregret.workflows.audit import exact_frank_wolfe as exact
+from dpregret.workflows.audit.exact_choice import WIDEST, equal_pair_range, information
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "frank_wolfe_privacy.md"
 DELTA, ROUNDS = 1e-6, (10, 100, 10**4, 10**6)
-WIDEST = np.array([0.0, 0.0, 0.118, 0.118, 0.118])
-"""Scores, in units of b, whose small moves have the largest range that a search found."""
+DELTAS = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 
 
 def losses() -> str:
@@ -42,15 +44,17 @@ def losses() -> str:
 
 
 def edges() -> str:
-    """From which epsilon on the printed scale fails for large T."""
-    deltas = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
-    rows = [["fails for large T from eps ="] + [f"{exact.failing_epsilon(delta):.3g}" for delta in deltas]]
-    return formats.markdown(pd.DataFrame(rows, columns=["delta", *(f"{delta:g}" for delta in deltas)]))
+    """Up to which epsilon the printed scale is proved private, and from which on it fails for large T."""
+    rows = [
+        ["proved private, for every T, up to eps =", *(f"{exact.proved_epsilon(delta):.3g}" for delta in DELTAS)],
+        ["fails for large T from eps =", *(f"{exact.failing_epsilon(delta):.3g}" for delta in DELTAS)],
+    ]
+    return formats.markdown(pd.DataFrame(rows, columns=["delta", *(f"{delta:g}" for delta in DELTAS)]))
 
 
 def scales() -> str:
     """Printed, refuted and proved scales in units of s, and their ratios to the printed one."""
-    spread, rows = exact.largest_range(WIDEST), []
+    spread, rows = equal_pair_range(WIDEST), []
     for epsilon in (0.1, 1, 2, 4, 8, 16, 64):
         for rounds in ROUNDS:
             budget = Budget(epsilon, DELTA)
@@ -59,11 +63,13 @@ def scales() -> str:
                 exact.refuted_scale(budget, rounds),
                 exact.ranged_scale(budget, rounds, spread),
                 exact.proved_scale(budget, rounds),
+                exact.purely_proved_scale(budget, rounds),
                 calibrate_selection("gumbel", budget, 1.0, rounds - 1),
             ]
             ratios = [f"{each / printed:.3f}" for each in others]
             rows.append([f"{epsilon:g}", _power(rounds), f"{printed:.4g}", *ratios])
-    heads = ["eps", "T", "printed b/s", "refuted below", "if the range is 2.348 s/b", "proved", "Gumbel, proved"]
+    heads = ["eps", "T", "printed b/s", "refuted below", "if the range is 2.348 s/b", "proved",
+             "by pure composition alone", "Gumbel, proved"]  # fmt: skip
     return formats.markdown(pd.DataFrame(rows, columns=heads))
 
 
@@ -74,10 +80,40 @@ def groups() -> str:
     return formats.markdown(pd.DataFrame(rows, columns=["raised / lowered", *map(str, sizes)]))
 
 
+def figure() -> None:
+    """Left: what the printed scale loses, over what it claims. Right: scales refuted and proved, for many rounds."""
+    levels, many = np.geomspace(0.1, 64, 40), ROUNDS[-1]
+    budgets = [Budget(float(each), DELTA) for each in levels]
+    scales = {
+        "proved by pure composition": exact.purely_proved_scale,
+        "proved by the range": exact.proved_scale,
+        "if the conjecture holds": lambda budget, rounds: exact.ranged_scale(budget, rounds, equal_pair_range(WIDEST)),
+        "refuted below": exact.refuted_scale,
+    }
+    with style.look():
+        drawn, (left, right) = plt.subplots(1, 2, figsize=(style.TWO_COLUMNS, 2.3), layout="constrained")
+        colours = list(style.PALETTE.values())
+        for colour, rounds in zip(colours, ROUNDS[1:3], strict=False):
+            lost = [exact.attained_epsilon(exact.printed_scale(each, rounds), rounds, DELTA) for each in budgets]
+            left.plot(levels, lost / levels, color=colour, label=f"lost, T = {_power(rounds)}")
+        for colour, (name, scale) in zip(colours, scales.items(), strict=False):
+            ratios = [scale(each, many) / exact.printed_scale(each, many) for each in budgets]
+            right.plot(levels, ratios, color=colour, label=name, linestyle=":" if name.startswith("if") else "-")
+        for axis, what in ((left, "lost / claimed eps"), (right, "scale / printed scale")):
+            axis.axhline(1, color=style.GUIDE, linestyle="--", linewidth=0.8)
+            style.log_axis(axis, "x", (0.1, 0.25, 1, 4, 16, 64))
+            axis.set(xlabel="eps claimed, delta = 1e-6", ylabel=what)
+            axis.legend(loc="upper left")
+        left.set_title("the printed scale, on the pair of the proof")
+        right.set_title("the smallest valid scale, many rounds")
+        style.save(drawn, PAGE.with_suffix(""), ("png",), "What private Frank-Wolfe loses, and the noise that it needs")
+        plt.close(drawn)
+
+
 def _most(up: int, down: int) -> float:
     moves = np.repeat([1.0, -1.0], [up, down])
     found = minimize_scalar(
-        lambda offset: -exact.information(np.repeat([0.0, offset], [up, down]), moves), bounds=(-2, 2), method="bounded"
+        lambda offset: -information(np.repeat([0.0, offset], [up, down]), moves), bounds=(-2, 2), method="bounded"
     )
     return -float(found.fun)
 
@@ -101,11 +137,13 @@ def renewed(text: str) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Renew the page; with --check only say whether it is current."""
+    """Renew the page and its figure; with --check only say whether the page is current."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.frank_wolfe_page")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
     check = parser.parse_args(arguments).check
     current = renew(PAGE, renewed, check)
+    if not check:
+        figure()
     return int(check and not current)
 
 

@@ -146,7 +146,7 @@ def test_iterations_and_scales_of_the_lasso():
     assert printed == pytest.approx(0.0163, abs=1e-4)
     exact = 4 / 2**16 * math.sqrt(2580 / (2 * largest_rho(PRIVATE)))
     assert exact < make["gumbel"].scales[0]
-    assert make["corrected"].scales[0] == pytest.approx(1.864 * exact, rel=1e-3)
+    assert make["corrected"].scales[0] == pytest.approx(1.23 * exact)  # half the range, 2.46, against 1 for Gumbel
     total = make["balanced"].uncapped_iterations()[0]
     single = 4 / 2**16 / math.sqrt(2 * largest_rho(PRIVATE))
     assert 8 / total == pytest.approx(single * math.sqrt(total) * math.log(128))
@@ -161,8 +161,7 @@ def test_what_each_variant_delivers():
         variant: np.array(CornerFrankWolfe(case, budgets, 2, variant).delivered_epsilon()) for variant in CORNER
     }
     wanted = np.array([budget.epsilon for budget in budgets[:3]])
-    assert (delivered["printed"][:3] > 1.5 * wanted).all()
-    assert delivered["printed"][0] == pytest.approx(1.671, abs=2e-3)
+    assert delivered["printed"][:3] / wanted == pytest.approx([1.064, 1.030, 1.216], abs=2e-3)
     assert (delivered["gumbel"][:3] < wanted).all()
     for variant in ("corrected", "balanced"):
         np.testing.assert_allclose(delivered[variant][:3], wanted, rtol=1e-6)
