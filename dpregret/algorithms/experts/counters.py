@@ -23,14 +23,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
-from dpregret.algorithms.experts.counter_kernels import add_prefixes, first_above
+from dpregret.algorithms.experts.counter_kernels import first_above
 from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, Release
+from dpregret.algorithms.privacy.prefix_tree import Tree
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.numerics.arrays import Array, without_gaps
 
 CHUNK = 1024  # prefixes whose noise is drawn together
+ENDLESS = 2**48  # rounds of a tree that nobody lives to see the end of
 
 
 class TreeCounterExperts(ExpertLearner):
@@ -74,35 +76,20 @@ class TreeCounterExperts(ExpertLearner):
 
 
 class CounterNoise:
-    """Noise of the prefixes 1, 2, ... of a binary tree over numbers, Laplace(scale) a node, in any number at a time.
-
-    As in WindowTree: prefix t reuses the nodes of prefix t & (t - 1). One noise a level is kept between chunks.
-    """
+    """Noise of the prefixes 1, 2, ... of a binary tree over numbers, Laplace(scale) a node, in any number at a time."""
 
     def __init__(self, generator: np.random.Generator, scale: float):
         self.generator, self.scale = generator, scale
-        self.coarse: dict[int, float] = {}  # level of a finished group of chunks -> its node's noise
-        self.chunks, self.waiting = 0, np.empty(0)
+        self.tree, self.waiting = Tree.begun(ENDLESS, 1, 1), np.empty(0)
 
     def take(self, count: int) -> Array:
         """The noise of the next `count` prefixes."""
         while len(self.waiting) < count:
-            more = self._chunk()
+            more = self.generator.laplace(scale=self.scale, size=CHUNK) if self.scale else np.zeros(CHUNK)
+            self.tree.next(more[None, :, None])
             self.waiting = np.concatenate([self.waiting, more]) if len(self.waiting) else more
         taken, self.waiting = self.waiting[:count], self.waiting[count:]
         return taken
-
-    def _chunk(self) -> Array:
-        nodes = np.empty(CHUNK + 1)
-        nodes[0] = sum(self.coarse.values())
-        nodes[1:] = self.generator.laplace(scale=self.scale, size=CHUNK) if self.scale else 0.0
-        last, noise = float(nodes[-1]), nodes[1:]
-        add_prefixes(nodes)
-        self.chunks += 1
-        ended = (self.chunks & -self.chunks).bit_length() - 1
-        self.coarse = {level: node for level, node in self.coarse.items() if level > ended} | {ended: last}
-        noise[-1] = sum(self.coarse.values())
-        return noise
 
 
 class _Counting:

@@ -77,7 +77,7 @@ class PrivateLeader(ExpertLearner):
         member = np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.int64))
         seen, last = np.zeros((2, self.runs, self.experts))
         total, scale = np.zeros(self.runs), self.plan.scales[0]
-        for losses, (units,) in zip(rechunk(blocks, BLOCK), self.plan.arranged(generators), strict=False):
+        for losses, (units,) in zip(rechunk(blocks, BLOCK), self.plan.correlated(generators), strict=False):
             losses = np.require(losses, np.float64, ["C", "W"])  # one kind of array: one compilation
             lead(losses, member, by_run(units), scale, self.sharpness, seen, last, total)
         return Play(total, np.full(self.runs, np.nan))

@@ -23,7 +23,6 @@ from dpregret.algorithms.privacy.prefix_sums import (
     WindowTree,
     is_power_of_two,
     keyed_generators,
-    prefix_noise,
 )
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
@@ -53,7 +52,6 @@ __all__ = [
     "is_power_of_two",
     "keyed_generators",
     "largest_within",
-    "prefix_noise",
     "root_mean_square_norm",
     "smallest_epsilon",
     "unit_noise",

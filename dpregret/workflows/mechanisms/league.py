@@ -174,7 +174,7 @@ def _row(
 
 
 def seconds(mechanism: PrefixSums, rounds: int = TIMED, repeats: int = 3) -> float:
-    """CPU seconds a round and coordinate for arranging the noise, its further draws included; the least of a few."""
+    """CPU seconds a round and coordinate for correlating the noise, its further draws included; the least of a few."""
     generator = np.random.default_rng(0)
     units = generator.standard_normal((BLOCK, SHARED, 1))
 
@@ -183,9 +183,9 @@ def seconds(mechanism: PrefixSums, rounds: int = TIMED, repeats: int = 3) -> flo
 
     taken = []
     for _ in range(repeats):
-        arrange, started = mechanism.arranger(), process_time()
+        state, started = mechanism.init(*units.shape), process_time()
         for _ in range(rounds // BLOCK):
-            arrange(units.copy(), fresh)
+            mechanism.next(state, units.copy(), fresh)
         taken.append(process_time() - started)
     return min(taken) / (rounds * SHARED)
 

@@ -20,7 +20,7 @@ from dpregret.algorithms.geometry import CountedSet, make_potential, make_set
 from dpregret.algorithms.geometry.counted import SolvedSet
 from dpregret.algorithms.geometry.potential_kernels import place, step
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.signs import turn
+from dpregret.algorithms.privacy.selection import _times_rademacher
 from dpregret.datasets.risks import make_risk
 
 
@@ -30,7 +30,7 @@ def test_signs_are_the_bits_in_their_order(size: int) -> None:
     generator = np.random.default_rng(2)
     sizes, bits = generator.random(size), np.frombuffer(generator.bytes(-(-size // 8)), dtype=np.uint8)
     turned = sizes.copy()
-    turn(turned, bits)
+    _times_rademacher(turned, bits)
     np.testing.assert_array_equal(turned, sizes * (1.0 - 2.0 * np.unpackbits(bits, count=size)))
 
 
