@@ -27,7 +27,7 @@ from dpregret.algorithms.bandits.noisy_leader import NoisyLeader, mean_norms
 from dpregret.algorithms.bandits.single_kernels import DESCENT, LEADER, play_singly
 from dpregret.algorithms.geometry import CountedSet
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution
 from dpregret.core.kernels import kernel_of
 from dpregret.core.losses import LossRule
 from dpregret.numerics.arrays import Array
@@ -110,7 +110,7 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
         ThakurtaSmithGaussian.card,
         name="thakurta-smith-laplace",
         title="Thakurta-Smith (Laplace)",
-        variants=VARIANTS,
+        variants={**VARIANTS, "blocks": PURE_ALTERNATIVES["blocks"]},
     )
 
 
