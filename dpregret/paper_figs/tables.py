@@ -33,7 +33,7 @@ from dpregret.paper_figs.verdicts import judge_claims
 from dpregret.paper_figs.vocabulary import NOT_RUN
 
 EXPONENTS: Final = (
-    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
+    "horizon", "samples", "dimension", "experts", "window", "landau", "items", "width", "epsilon", "best_loss",
     "corners", "curvature", "smoothness",
 )  # fmt: skip
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
