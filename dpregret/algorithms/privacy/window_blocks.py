@@ -34,7 +34,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
 Whole = npt.NDArray[np.int64]
-LARGEST_RADIX = (1024, 64, 32, 20)  # that is tried, by the number of levels with radices
+LARGEST_RADIX = (1024, 64, 32, 24)  # that is tried, by the number of levels with radices
 
 
 @dataclass(frozen=True)
