@@ -20,7 +20,8 @@ Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t
             regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0). Unbounded noise exceeds any N at
             times: with N its root mean square, as here, this is the size to expect, not a theorem. Of the mechanism
             the schedules use N alone: sigma sqrt(d) times the root of the most noises in a sum, which is log2 W + 1
-            for the tree, G_W for `root`, sum h_j^2 over all j for `buffers`, W for `items`.
+            for the tree, G_W for `root`, sum h_j^2 over all j for `buffers`, W for `items`, and for `blocks` the most
+            squared weights of a sum.
             Printed: Theorems 6 and 7.
 Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (25 rho^2)^2 is squared needlessly;
             both are corrected but in the variants that say so. C_W of the (eps, delta) option is read as
