@@ -361,5 +361,5 @@ def _noise(learner: Learner, generators: Sequence[np.random.Generator]) -> Itera
         yield from repeat(none)
     else:
         rounds = plan.block(runs)
-        for arranged in plan.arranged(generators, rounds):
-            yield _Block([by_run(units) for units in arranged], plan.scales, rounds)
+        for unscaled in plan.correlated(generators, rounds):
+            yield _Block([by_run(units) for units in unscaled], plan.scales, rounds)

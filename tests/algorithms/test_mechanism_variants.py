@@ -15,15 +15,22 @@ from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
-from dpregret.algorithms.privacy import ALTERNATIVES, Budget
-from dpregret.algorithms.privacy.audit import item_mu
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
+from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import WindowTree
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, best_radices
 from dpregret.algorithms.privacy.window_bound import window_lower_bound
+from dpregret.algorithms.privacy.window_items import WindowItems
 
 FAMILIES = ("online", "experts", "bandits")
+PURE_WINDOWED = ["wdp-cocol-gamma", "wdp-cocop-gamma", "wdp-scofw-gamma"]
+PURE_SEQUENCES = {
+    "pftal": "blocks", "private-bandit-laplace": "blocks", "private-ftpl": "laplace-blocks",
+    "private-ftrl": "laplace-blocks", "thakurta-smith-laplace": "blocks", "tree-counters": "blocks",
+}  # fmt: skip
 WINDOWED = ["wdp-cocol-gaussian", "wdp-cocop-gaussian", "wdp-scofw-gaussian"]
 SEQUENCES = ["dp-ftrl", "dp-ftrl-lipschitz", "private-bandit-gaussian", "private-ftrl", "thakurta-smith-gaussian"]
 BUDGET = Budget(4.0, 1e-6)
@@ -58,6 +65,52 @@ def test_who_offers_the_alternatives() -> None:
     assert sorted(offered) == sorted(WINDOWED + SEQUENCES)
     for name in offered:
         assert {variant: every[name].variants[variant] for variant in ALTERNATIVES} == dict(ALTERNATIVES)
+
+
+def test_who_offers_those_for_pure_noise() -> None:
+    """Windows both, sequences the blocks alone; nobody whose noise is Gaussian."""
+    every = {name: kind.card for family in FAMILIES for name, kind in learners(family).items()}
+    lines = {name: set(card.variants.values()) & set(PURE_ALTERNATIVES.values()) for name, card in every.items()}
+    assert {name for name, found in lines.items() if len(found) == 2} == set(PURE_WINDOWED)
+    assert {name for name, found in lines.items() if len(found) == 1} == set(PURE_SEQUENCES)
+    for name, variant in PURE_SEQUENCES.items():
+        assert every[name].variants[variant] == PURE_ALTERNATIVES["blocks"]
+
+
+@pytest.mark.parametrize("window", [1, 8, 9, 100])
+@pytest.mark.parametrize("name", PURE_WINDOWED)
+def test_pure_windows_are_protected_with_their_mechanism(name: str, window: int) -> None:
+    """Charged for its nodes, whatever the window; one noise an item where no tree helps."""
+    made_of = {variant: made(name, variant, 50, window)[1] for variant in PURE_ALTERNATIVES}
+    assert made_of["items"].mechanisms == [WindowItems(window)]
+    radices = best_radices(window)
+    assert made_of["blocks"].mechanisms == [WindowBlocks(window, radices) if radices else WindowItems(window)]
+    for plan in made_of.values():
+        (line,) = plan.releases()
+        assert line.epsilon(0.0) == pytest.approx(BUDGET.epsilon, rel=1e-12)
+        assert plan.scales[0] == pytest.approx(plan.mechanisms[0].nodes_per_item * plan.sensitivity / BUDGET.epsilon)
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon"),
+    [(name, horizon) for name in PURE_SEQUENCES for horizon in (2, 9, 81, 400)
+     if horizon >= 81 or name not in learners("bandits")],
+)  # fmt: skip
+def test_pure_sequences_are_protected_to_the_end(name: str, horizon: int) -> None:
+    """Nothing expires before the last prefix that is looked at; no item costs more than it is charged."""
+    if name == "tree-counters":
+        learner = learners("experts")[name](ExpertProblem(np.ones(3), horizon), BUDGET, 1, "blocks")  # type: ignore[arg-type]
+        mechanism, nodes, released = learner.sums, learner.levels, horizon - 1  # type: ignore[attr-defined]
+        assert learner.levels / learner.scale == pytest.approx(BUDGET.epsilon / 2)  # type: ignore[attr-defined]
+    else:
+        learner, plan = made(name, PURE_SEQUENCES[name], horizon)
+        mechanism, nodes = plan.mechanisms[0], plan.releases()[0].nodes
+        released = learner.batches - learner.lag - 1 if name in learners("bandits") else horizon - 1
+    assert nodes == mechanism.nodes_per_item
+    if 1 < released <= 80:
+        assert item_pure_loss(mechanism, released).max() <= nodes * (1 + 1e-9)
+    if released > 0:
+        assert getattr(mechanism, "window", released) >= released
 
 
 @pytest.mark.parametrize("window", [1, 8, 100])

@@ -24,8 +24,8 @@ from dpregret.algorithms.privacy import (
     WindowTree,
     unit_noise,
 )
+from dpregret.algorithms.privacy.above_threshold import AboveThreshold, Watch
 from dpregret.algorithms.privacy.selection import draw_group, selection_noise
-from dpregret.algorithms.privacy.threshold import AboveThreshold, Watch
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree, VarianceReducedTree
 
 HORIZON = 2**20

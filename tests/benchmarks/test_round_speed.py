@@ -53,7 +53,7 @@ def test_rounds_of_cocop_over_compiled_noise(race: Race, runs: int, dimension: i
     def noise() -> float:
         generators, block = plain(NOISE, size.runs), plan.block(size.runs)
         started = process_time()
-        for _ in islice(plan.arranged(generators, block), size.rounds // block):
+        for _ in islice(plan.correlated(generators, block), size.rounds // block):
             pass
         return process_time() - started
 

@@ -84,13 +84,13 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
         return AuditedOnline(WdpCocopGaussian, "corrected", 4.0, 1e-6, "kink", 9, 8, (5,))
 
     assert broken(findings(tagged(rows(audited(), 4000)))) == []
-    real = NoisePlan.arranged
+    real = NoisePlan.correlated
 
     def quiet(self: NoisePlan, generators: list[np.random.Generator], rounds: int):
         for settings in real(self, generators, rounds):
             yield [units / 4 for units in settings]
 
-    monkeypatch.setattr(NoisePlan, "arranged", quiet)
+    monkeypatch.setattr(NoisePlan, "correlated", quiet)
     wrong = broken(findings(tagged(rows(audited(), 4000))))
     assert wrong
     assert wrong[0].startswith("a.b: ledger 4, exact 3.26")
@@ -318,7 +318,7 @@ def test_learners_are_audited_alone_by_their_name_or_file(
     assert "did you mean 'noise-per-gradient'?" in capsys.readouterr().err
     assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 0
     assert "noise-per-gradient.corrected: keeps its claim" in capsys.readouterr().out
-    real = NoisePlan.arranged
-    monkeypatch.setattr(NoisePlan, "arranged", lambda *given: ([part / 9 for part in each] for each in real(*given)))
+    real = NoisePlan.correlated
+    monkeypatch.setattr(NoisePlan, "correlated", lambda *given: ([part / 9 for part in each] for each in real(*given)))
     assert own_audit(["noise-per-gradient", "--runs", "2000"]) == 1
     assert "BROKEN: delivers more than its ledger says" in capsys.readouterr().out

@@ -92,7 +92,7 @@ MISTAKES: list[tuple[str, Any, str, tuple[str, ...]]] = [
         "learners",
         {"wdp-cocop-gamma": ["corected"]},
         f"{HORIZON}.learners.wdp-cocop-gamma[0]",
-        ("'corected'", "allowed: corrected, printed, printed-noise", "did you mean 'corrected'"),
+        ("'corected'", "allowed: blocks, corrected, items, printed, printed-noise", "did you mean 'corrected'"),
     ),
     ("learners", {"pocp-giga": ["corrected"]}, f"{HORIZON}.learners.pocp-giga", ("smooth losses", "'norm-kink'")),
     (

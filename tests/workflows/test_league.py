@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,14 +15,16 @@ from dpregret.algorithms.privacy.audit import materialise, protected_nodes, tran
 from dpregret.algorithms.privacy.banded_root import BandedRoot
 from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.algorithms.privacy.buffers import WindowBuffers
+from dpregret.algorithms.privacy.choice import window_sums
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, WindowTree
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
+from dpregret.algorithms.privacy.window_items import WindowItems
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
+from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league
 from dpregret.workflows.plan.profiles import PAPERS
 from dpregret.workflows.run.fingerprint import ROOT
 
@@ -70,6 +74,37 @@ def test_errors_of_windows_are_those_of_the_dense_audit(each: league.Contender, 
         assert (largest, mean) == pytest.approx((later.max(), later.mean()), rel=1e-12)
     if not isinstance(mechanism, DecodedWindowTree):
         assert told == pytest.approx(mechanism.nodes_per_item, rel=1e-12)
+
+
+@pytest.mark.parametrize("window", [2, 4, 32])
+def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> None:
+    """The pure loss of protected items squared times the variance, once a window has passed."""
+    found = pure_league.windows([window]).set_index("mechanism")
+    for name, mechanism in {
+        "window tree": WindowTree(window), "items": WindowItems(window), "blocks": window_sums("blocks", window),
+    }.items():  # fmt: skip
+        noise = materialise(mechanism, 7 * window)
+        period = getattr(mechanism, "block", window)
+        start = -(-window // period) * period
+        dense = mechanism.nodes_per_item * protected_nodes(noise, window) * np.square(noise).sum(axis=1)
+        row = found.loc[name]
+        assert row["mean error"] == pytest.approx(dense[start : start + period].mean(), rel=1e-9)
+        assert row["largest error"] == pytest.approx(dense[start : start + period].max(), rel=1e-9)
+    assert (found["mean / bound"] > 1).all()
+
+
+def test_pure_league_in_print() -> None:
+    windows = pure_league.windows([64, 256]).set_index(["W", "mechanism"])["mean error"]
+    assert windows[64, "window tree"] / windows[64, "blocks"] == pytest.approx(3.33**2, rel=5e-3)
+    assert windows[256, "window tree"] / windows[256, "blocks"] == pytest.approx(3.60**2, rel=5e-3)
+    assert windows[64, "blocks, tapered"] == pytest.approx(26.241, abs=5e-4)
+    sequences = pure_league.sequences([2**14]).set_index("mechanism")["mean error"]
+    assert math.sqrt(sequences["tree"] / sequences["blocks"]) == pytest.approx(3.1, abs=0.05)
+    found = pure_league.against_gaussian(longest=2**12).pivot(
+        index="d", columns="eps", values="pure noise is less up to W ="
+    )
+    assert found.loc[2].tolist() == [32, 64, 128, 256, 1024, 4096, 4096]
+    assert found.loc[8].tolist() == [2, 2, 4, 4, 4, 8, 16]
 
 
 def test_nobody_is_below_the_bound() -> None:

@@ -2,7 +2,7 @@
 
 Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1: noisy_leader.py, which has the whole box, with
             line 1  sqrt(T) batches of sqrt(T) rounds, zeta = D sqrt(n)/T^(1/4), eta = D/(T^(3/4) sqrt(n) L)
-            line 2  open a tree over the batches, with Laplace or Gaussian noise (root, buffers: that mechanism)
+            line 2  open a tree over the batches, with Laplace or Gaussian noise (root, buffers, blocks: that mechanism)
             line 4  lag 1: while batch R is played, the point of batch R + 1 is computed from the sums before batch R
             line 14 that point by conditional gradient, with no more linear oracle calls than the batch has rounds
 Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. corrected: a leaf moves by
@@ -27,7 +27,7 @@ import numpy as np
 from dpregret.algorithms.bandits.base import BanditProblem
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import ALTERNATIVES, Budget, NoiseDistribution
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget, NoiseDistribution
 
 VARIANTS = {
     "corrected": "valid noise, conditional gradient to the full budget",
@@ -118,5 +118,8 @@ class PrivateBanditLaplace(PrivateBanditGaussian):
 
     distribution = "laplace"
     card = replace(
-        PrivateBanditGaussian.card, name="private-bandit-laplace", title="PrivateBandit (Laplace)", variants=VARIANTS
+        PrivateBanditGaussian.card,
+        name="private-bandit-laplace",
+        title="PrivateBandit (Laplace)",
+        variants={**VARIANTS, "blocks": PURE_ALTERNATIVES["blocks"]},
     )

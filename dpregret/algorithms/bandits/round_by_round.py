@@ -22,7 +22,7 @@ from dpregret.algorithms.bandits.nearest import nearest
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.bandits.rounds import into_set
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution
 from dpregret.core.oracles import step
 from dpregret.numerics.arrays import Array
 
@@ -77,7 +77,7 @@ class ThakurtaSmithLaplace(ThakurtaSmithGaussian):
         ThakurtaSmithGaussian.card,
         name="thakurta-smith-laplace",
         title="Thakurta-Smith (Laplace)",
-        variants=VARIANTS,
+        variants={**VARIANTS, "blocks": PURE_ALTERNATIVES["blocks"]},
     )
 
 

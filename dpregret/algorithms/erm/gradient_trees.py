@@ -36,9 +36,9 @@ class Tree:
         return len(self.sizes) - 1
 
 
-def depth_entered(leaf: int, depth: int) -> int:
-    """Depth of the right child that the path to a leaf > 0 enters, having come from the leaf before."""
-    return depth + 1 - (leaf & -leaf).bit_length()
+def height_entered(leaf: int) -> int:
+    """How far above the leaves the right child is that the path to a leaf > 0 enters from the leaf before."""
+    return (leaf & -leaf).bit_length() - 1
 
 
 def displacements(depth: int) -> Array:

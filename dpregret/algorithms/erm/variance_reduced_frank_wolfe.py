@@ -40,10 +40,11 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner, Records
 from dpregret.algorithms.erm.frank_wolfe import BLOCK_DRAWS
-from dpregret.algorithms.erm.gradient_trees import Tree, depth_entered, displacements, shared_out
+from dpregret.algorithms.erm.gradient_trees import Tree, displacements, height_entered, shared_out
 from dpregret.algorithms.erm.selection import AxisCorners, corners_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.prefix_tree import tree_prefixes
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, selection_noise
 from dpregret.numerics.arrays import Array
 
@@ -103,15 +104,16 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         noise = self._noise(sum(tree.calls[0] for tree in plan), generators)
         for tree in plan:  # line 2
             value = self._mean_gradient(setting, records, tree.sizes[0], point)  # line 3
-            values, points = [value] * (tree.depth + 1), [point.copy()] * (tree.depth + 1)
+            points = [point.copy()] * (tree.depth + 2)  # where the vertices of the path are, from the leaf upwards
+            values = np.repeat(value[:, None], tree.depth + 2, axis=1)
             for leaf in range(tree.calls[0]):  # line 4
                 if leaf:
-                    depth = depth_entered(leaf, tree.depth)
-                    parent = values[depth - 1], points[depth - 1]
-                    moved = self._mean_gradient(setting, records, tree.sizes[depth], point, parent[1])
-                    below = tree.depth + 1 - depth
-                    values[depth:], points[depth:] = [parent[0] + moved] * below, [point.copy()] * below  # line 5
-                scores = self.corners.scores(values[-1])
+                    height = height_entered(leaf)
+                    size = tree.sizes[tree.depth - height]
+                    value = self._mean_gradient(setting, records, size, point, points[height + 1])
+                    tree_prefixes(value[:, None], tree.calls[0], leaf - 1, values)  # line 5
+                    points[: height + 1] = [point.copy()] * (height + 1)
+                scores = self.corners.scores(value)
                 if tree.scale > 0:
                     scores += tree.scale * next(noise)
                 chosen = np.argmin(scores, axis=-1)  # line 6

@@ -1,14 +1,7 @@
-"""Compiled counts of counters.py: `prefix_noise` on one tree, and the first noisy count above a threshold."""
+"""The first noisy count above a threshold."""
 
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-
-
-@compiled
-def add_prefixes(nodes: Array) -> None:
-    """`prefix_noise`, in place; nodes: (1 + rounds,)."""
-    for now in range(1, len(nodes)):
-        nodes[now] += nodes[now & (now - 1)]
 
 
 @compiled

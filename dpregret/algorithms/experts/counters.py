@@ -10,11 +10,13 @@ Algorithm   Asi et al. 2023, Alg. 3 is a sketch whose text is lost; the lines be
             line 5    play x; the counter takes l_t(x)
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. Counters of
             different phases see different rounds: eps/2 with Laplace noise of scale 2 q/eps a node,
-            q = ceil(log2 T). The draws have eps/(2 P) each.
+            q = ceil(log2 T). The draws have eps/(2 P) each. blocks: q is the number of nodes that hold an item there.
 Guarantee   None is stated. The threshold 4/eta + error is above the noise at all times with probability 1 - beta:
             |sum of up to q Laplace variates of scale b| <= b sqrt(8 max(q, l) l), l = ln(2 T/beta), for one round with
-            probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8).
-Deviations  See Algorithm; the paper draws several candidates a phase.
+            probability 1 - beta/T (Chan, Shi & Song 2011, Lemma 2.8). The lemma is one on weighted sums, squared
+            weights in the place of their number: so for blocks, where no weight is above 1.
+Deviations  See Algorithm; the paper draws several candidates a phase. blocks: a tree a block, read off by least
+            squares, in place of the binary tree.
 """
 
 import math
@@ -23,14 +25,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem, Play, RunOfBlock
-from dpregret.algorithms.experts.counter_kernels import add_prefixes, first_above
+from dpregret.algorithms.experts.counter_kernels import first_above
 from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
-from dpregret.algorithms.privacy import Budget, Release
+from dpregret.algorithms.privacy import PURE_ALTERNATIVES, Budget, PrefixSums, Release, horizon_sums
+from dpregret.algorithms.privacy.prefix_tree import Tree
 from dpregret.algorithms.privacy.selection import Selection, draw_group
 from dpregret.numerics.arrays import Array, without_gaps
 
 CHUNK = 1024  # prefixes whose noise is drawn together
+ENDLESS = 2**48  # rounds of a tree that nobody lives to see the end of
 
 
 class TreeCounterExperts(ExpertLearner):
@@ -41,19 +45,21 @@ class TreeCounterExperts(ExpertLearner):
         title="binary tree counters",
         paper="Asi et al. 2023",
         reference="Alg. 3, our instantiation",
-        variants={"single": "one candidate a phase"},
+        variants={"single": "one candidate a phase", "blocks": PURE_ALTERNATIVES["blocks"]},
         anytime=False,
     )
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, budget, runs, variant)
-        self.levels = max(1, math.ceil(math.log2(self.horizon)))
+        self.sums = horizon_sums(variant, self.horizon)
+        self.levels = int(self.sums.nodes_per_item)
         self.most_draws = 3 * math.ceil(math.log2(self.experts))
         private = math.isfinite(budget.epsilon)
         self.scale = 2 * self.levels / budget.epsilon if private else 0.0
         self.draw_scale = 4 * self.most_draws / budget.epsilon if private else 0.0  # 2 / eta
         log_term = math.log(2 * self.horizon / problem.failure)
-        self.error = self.scale * math.sqrt(8 * max(self.levels, log_term) * log_term)
+        squares = self.levels if variant == "single" else self.sums.noisy_nodes(max(1, self.horizon - 1)).max()
+        self.error = self.scale * math.sqrt(8 * max(squares, log_term) * log_term)
         self.threshold = 2 * self.draw_scale + self.error
 
     @property
@@ -74,35 +80,31 @@ class TreeCounterExperts(ExpertLearner):
 
 
 class CounterNoise:
-    """Noise of the prefixes 1, 2, ... of a binary tree over numbers, Laplace(scale) a node, in any number at a time.
+    """Noise of the prefixes 1, 2, ... of sums of numbers, Laplace(scale) a node, in any number at a time.
 
-    As in WindowTree: prefix t reuses the nodes of prefix t & (t - 1). One noise a level is kept between chunks.
+    sums: the mechanism; None: a binary tree.
     """
 
-    def __init__(self, generator: np.random.Generator, scale: float):
-        self.generator, self.scale = generator, scale
-        self.coarse: dict[int, float] = {}  # level of a finished group of chunks -> its node's noise
-        self.chunks, self.waiting = 0, np.empty(0)
+    def __init__(self, generator: np.random.Generator, scale: float, sums: PrefixSums | None = None):
+        self.generator, self.scale, self.sums = generator, scale, sums
+        self.state = Tree.begun(ENDLESS, 1, 1) if sums is None else sums.init(CHUNK, 1, 1)
+        self.waiting = np.empty(0)
 
     def take(self, count: int) -> Array:
         """The noise of the next `count` prefixes."""
         while len(self.waiting) < count:
-            more = self._chunk()
+            more = self._drawn(CHUNK)
+            if self.sums is None:
+                self.state.next(more[None, :, None])
+            else:
+                more = self.sums.next(self.state, more[:, None, None], lambda some: self._drawn(some)[:, None, None])
+                more = more[:, 0, 0]
             self.waiting = np.concatenate([self.waiting, more]) if len(self.waiting) else more
         taken, self.waiting = self.waiting[:count], self.waiting[count:]
         return taken
 
-    def _chunk(self) -> Array:
-        nodes = np.empty(CHUNK + 1)
-        nodes[0] = sum(self.coarse.values())
-        nodes[1:] = self.generator.laplace(scale=self.scale, size=CHUNK) if self.scale else 0.0
-        last, noise = float(nodes[-1]), nodes[1:]
-        add_prefixes(nodes)
-        self.chunks += 1
-        ended = (self.chunks & -self.chunks).bit_length() - 1
-        self.coarse = {level: node for level, node in self.coarse.items() if level > ended} | {ended: last}
-        noise[-1] = sum(self.coarse.values())
-        return noise
+    def _drawn(self, count: int) -> Array:
+        return self.generator.laplace(scale=self.scale, size=count) if self.scale else np.zeros(count)
 
 
 class _Counting:
@@ -116,7 +118,8 @@ class _Counting:
 
     def _begin(self) -> None:
         self.count, self.fresh = 0.0, True
-        self.noise = CounterNoise(self.generator, self.learner.scale)
+        sums = None if self.learner.variant == "single" else self.learner.sums
+        self.noise = CounterNoise(self.generator, self.learner.scale, sums)
 
     def play_block(self, losses: RunOfBlock, before: Array) -> None:
         now = 0

@@ -8,8 +8,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             Gaussian DP; what is played is post-processing.
 Guarantee   FTRL: sqrt(2 T ln d) plus twice the expected largest error of a sum: the leader on wrong sums.
 Deviations  FTRL plays on a plain tree (padded and variance-reduced ones are variants; root and buffers replace it under
-            Gaussian noise, eta does not depend on the noise). FTPL does not take them: its perturbation must have the
-            same distribution in every round, and theirs grows.
+            Gaussian noise, laplace-blocks, a tree a block, under Laplace noise; eta does not depend on the noise). FTPL
+            does not take root and buffers: its perturbation must have the same distribution in every round, and theirs
+            grows. So does that of laplace-blocks, within a block and from block to block: it is played to be measured.
 
 FTRL is charged with its expected loss given the noise.
 """
@@ -25,6 +26,7 @@ from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import (
     ALTERNATIVES,
     BLOCK,
+    PURE_ALTERNATIVES,
     Budget,
     NoiseDistribution,
     NoisePlan,
@@ -64,7 +66,7 @@ class PrivateLeader(ExpertLearner):
     def _sums(self) -> PrefixSums:
         trees = {"padded": PaddedTree, "reduced": VarianceReducedTree}
         tree = trees.get(self.variant.partition("-")[2], BinaryTree)
-        return horizon_sums(self.variant, self.horizon, tree(self.horizon))
+        return horizon_sums(self.variant.removeprefix("laplace-"), self.horizon, tree(self.horizon))
 
     def ledger(self) -> list[Release]:
         """Of all nodes that a loss lies in."""
@@ -77,7 +79,7 @@ class PrivateLeader(ExpertLearner):
         member = np.repeat(np.arange(len(self.sizes)), self.sizes.astype(np.int64))
         seen, last = np.zeros((2, self.runs, self.experts))
         total, scale = np.zeros(self.runs), self.plan.scales[0]
-        for losses, (units,) in zip(rechunk(blocks, BLOCK), self.plan.arranged(generators), strict=False):
+        for losses, (units,) in zip(rechunk(blocks, BLOCK), self.plan.correlated(generators), strict=False):
             losses = np.require(losses, np.float64, ["C", "W"])  # one kind of array: one compilation
             lead(losses, member, by_run(units), scale, self.sharpness, seen, last, total)
         return Play(total, np.full(self.runs, np.nan))
@@ -115,6 +117,7 @@ class PrivateFtrl(PrivateLeader):
             "gaussian": "Gaussian noise",
             "gaussian-padded": "Gaussian noise, padded tree",
             "gaussian-reduced": "Gaussian noise, variance-reduced tree",
+            "laplace-blocks": PURE_ALTERNATIVES["blocks"],
             **ALTERNATIVES,
         },
         anytime=False,
@@ -134,12 +137,16 @@ class PrivateFtpl(PrivateLeader):
         title="private FTPL",
         paper="Agarwal & Singh 2017",
         reference="full information, perturbation",
-        variants={"laplace": "Laplace noise, eps-DP", "gaussian": "Gaussian noise"},
+        variants={
+            "laplace": "Laplace noise, eps-DP",
+            "gaussian": "Gaussian noise",
+            "laplace-blocks": PURE_ALTERNATIVES["blocks"],
+        },
         anytime=False,
     )
 
     def _sums(self) -> PrefixSums:
-        return PaddedTree(self.horizon)
+        return horizon_sums(self.variant.removeprefix("laplace-"), self.horizon, PaddedTree(self.horizon))
 
     @property
     def sharpness(self) -> float:

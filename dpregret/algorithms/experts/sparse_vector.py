@@ -10,7 +10,7 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
             line 6      k = k + 1, q = 0; open a new test
             line 7    play x; add l_t(x) to q and l_t to C
             `play_by_the_box` is this. `Switcher` leaps from event to event and has the same law: the halting round of a
-            test has a closed form (see dpregret.algorithms.privacy.threshold), so a horizon of 2^22 costs a few dozen
+            test has a closed form (see algorithms.privacy.above_threshold), so a horizon of 2^22 costs a few dozen
             events a run.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
             is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth).
@@ -28,9 +28,9 @@ from dpregret.algorithms.experts.base import Block, ExpertLearner, ExpertProblem
 from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.above_threshold import Watch
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import CALIBRATIONS, Switching
-from dpregret.algorithms.privacy.threshold import Watch
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 

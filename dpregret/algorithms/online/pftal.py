@@ -6,6 +6,7 @@ Privacy     Unit: one loss; neighbours: it is replaced by another. epsilon-DP fo
             lies in log2 T + 1 nodes (T rounded up to a power of two).
 Guarantee   See ftal.py; stated: O( d ln^2.5 T / epsilon ) (Lou & Cheung 2020, Table I).
 Deviations  printed: budget epsilon / log2 T a node and sensitivity L + mu D, as Lou & Cheung 2020 (III.A) describe it.
+            blocks: as corrected, on a tree a block that is read off by least squares, prefixes 1..T-1.
 """
 
 import math
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums, printed_scale
-from dpregret.algorithms.privacy import NoisePlan, WindowTree
+from dpregret.algorithms.privacy import PURE_ALTERNATIVES, NoisePlan, WindowTree, horizon_sums
 
 
 class Pftal(FollowTheApproximateLeader):
@@ -28,6 +29,7 @@ class Pftal(FollowTheApproximateLeader):
         variants={
             "corrected": "log2 T + 1 nodes an item, sensitivity 2 L",
             "printed": "log2 T nodes an item, sensitivity L + mu D",
+            "blocks": PURE_ALTERNATIVES["blocks"],
         },
         anytime=False,
     )
@@ -35,7 +37,7 @@ class Pftal(FollowTheApproximateLeader):
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
         levels = max(1, math.ceil(math.log2(problem.horizon)))
-        trees = [WindowTree(2**levels)] * len(settings)
+        trees = [horizon_sums(variant, problem.horizon, WindowTree(2**levels))] * len(settings)
         self.noise_plan = gradient_sums("gamma", trees, problem, settings)
         if variant == "printed":
             surrogate = problem.lipschitz + problem.strong_convexity * problem.domain.diameter

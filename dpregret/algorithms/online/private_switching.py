@@ -24,8 +24,8 @@ import numpy as np
 
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
 from dpregret.algorithms.privacy import keyed_generators
+from dpregret.algorithms.privacy.above_threshold import Watch
 from dpregret.algorithms.privacy.switching import Switching
-from dpregret.algorithms.privacy.threshold import Watch
 from dpregret.numerics.arrays import Array
 
 

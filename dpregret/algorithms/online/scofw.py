@@ -18,7 +18,7 @@ import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import inner, step, vertex
 from dpregret.numerics.arrays import Array
 
@@ -102,4 +102,9 @@ class WdpScofwGamma(WdpScofwGaussian):
     """Pure window epsilon-DP with norm-Gamma noise."""
 
     distribution = "gamma"
-    card = replace(WdpScofwGaussian.card, name="wdp-scofw-gamma", title="WDP-SC-OFW (Gamma)", variants=VARIANTS)
+    card = replace(
+        WdpScofwGaussian.card,
+        name="wdp-scofw-gamma",
+        title="WDP-SC-OFW (Gamma)",
+        variants={**VARIANTS, **PURE_ALTERNATIVES},
+    )

@@ -20,12 +20,14 @@ Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t
             regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0). Unbounded noise exceeds any N at
             times: with N its root mean square, as here, this is the size to expect, not a theorem. Of the mechanism
             the schedules use N alone: sigma sqrt(d) times the root of the most noises in a sum, which is log2 W + 1
-            for the tree, G_W for `root` and sum h_j^2 over all j for `buffers`.
+            for the tree, G_W for `root`, sum h_j^2 over all j for `buffers`, W for `items`, and for `blocks` the most
+            squared weights of a sum.
             Printed: Theorems 6 and 7.
 Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (25 rho^2)^2 is squared needlessly;
             both are corrected but in the variants that say so. C_W of the (eps, delta) option is read as
             2 alpha sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / ((1 - alpha) eps), consistent with Lemma 4.
-            root, buffers (Gaussian): as practical, with z_t of that mechanism and N from its own noise.
+            root, buffers (Gaussian), blocks, items (norm-Gamma): as practical, with z_t of that mechanism and N from
+            its own noise.
             State lives in the weights of the local oracle (see dpregret.algorithms.geometry).
 """
 
@@ -39,7 +41,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
 from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, local_radius, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
 from dpregret.numerics.arrays import Array
 
@@ -184,5 +186,5 @@ class WdpCocolGamma(WdpCocolGaussian):
         name="wdp-cocol-gamma",
         title="WDP-COCOL (Gamma)",
         reference="Alg. 2, option I",
-        variants=VARIANTS,
+        variants={**VARIANTS, **PURE_ALTERNATIVES},
     )

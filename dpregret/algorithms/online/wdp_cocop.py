@@ -15,7 +15,7 @@ Deviations  corrected: division by t (line 3 is printed without), sensitivity 2 
             Gaussian-DP calibration. printed-noise: only the step is corrected. printed: to the letter.
             root, buffers (Gaussian): as corrected, z_t of that mechanism in place of the tree's; an item is charged
             the squared weights of what is released of it within the window, and the guarantee has E|z_t| of the
-            mechanism.
+            mechanism. blocks, items (norm-Gamma): the same with a tree a block, or one noise an item.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy import ALTERNATIVES, NoiseDistribution, window_sums
+from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.numerics.arrays import Array
 
 VARIANTS = {
@@ -46,7 +46,7 @@ class WdpCocopGamma(FollowTheApproximateLeader):
         title="WDP-COCOP (Gamma)",
         paper="Lou & Cheung 2020",
         reference="Alg. 1, option I",
-        variants=VARIANTS,
+        variants={**VARIANTS, **PURE_ALTERNATIVES},
         windowed=True,
     )
 

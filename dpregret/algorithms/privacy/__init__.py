@@ -12,7 +12,7 @@ from dpregret.algorithms.privacy.budget import (
     zcdp_rho,
 )
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.choice import ALTERNATIVES, horizon_sums, window_sums
+from dpregret.algorithms.privacy.choice import ALTERNATIVES, PURE_ALTERNATIVES, horizon_sums, window_sums
 from dpregret.algorithms.privacy.noise import Joint, NoiseDistribution, root_mean_square_norm, unit_noise
 from dpregret.algorithms.privacy.prefix_sums import (
     BLOCK,
@@ -23,7 +23,6 @@ from dpregret.algorithms.privacy.prefix_sums import (
     WindowTree,
     is_power_of_two,
     keyed_generators,
-    prefix_noise,
 )
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
@@ -31,6 +30,7 @@ from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 __all__ = [
     "ALTERNATIVES",
     "BLOCK",
+    "PURE_ALTERNATIVES",
     "Budget",
     "BufferedToeplitz",
     "Joint",
@@ -53,7 +53,6 @@ __all__ = [
     "is_power_of_two",
     "keyed_generators",
     "largest_within",
-    "prefix_noise",
     "root_mean_square_norm",
     "smallest_epsilon",
     "unit_noise",

@@ -15,16 +15,14 @@ from dpregret.numerics.arrays import Array
 
 
 def materialise(mechanism: PrefixSums, rounds: int) -> Array:
-    """The matrix B, (rounds, node noises drawn), read off the very code that arranges the noise.
+    """The matrix B, (rounds, node noises drawn), read off the very code of plays.
 
     Unit vectors take the place of random draws: the output shows which draws enter it and with which factor.
     """
     blocks = -(-rounds // BLOCK)
-    used = 0
 
-    def arranged(draws: int) -> Array:
-        """The outputs for unit vectors of the given length, one a draw; counts the draws."""
-        nonlocal used
+    def outputs(draws: int) -> tuple[Array, int]:
+        """For unit vectors of the given length, one a draw; and how many were drawn."""
         used = 0
 
         def identity(count: int) -> Array:
@@ -33,14 +31,14 @@ def materialise(mechanism: PrefixSums, rounds: int) -> Array:
             used += count
             return units
 
-        arrange, units, outputs = mechanism.arranger(), np.empty((BLOCK, 1, draws)), []
+        state, units, found = mechanism.init(BLOCK, 1, draws), np.empty((BLOCK, 1, draws)), []
         for _ in range(blocks):  # the next block's draws lie where this one's did, as in a play
             units[...] = identity(BLOCK)
-            outputs.append(arrange(units, identity).copy())
-        return np.concatenate(outputs)
+            found.append(mechanism.next(state, units, identity).copy())
+        return np.concatenate(found), used
 
-    arranged(1)  # only to count
-    return arranged(used)[:rounds, 0]
+    _, drawn = outputs(1)
+    return outputs(drawn)[0][:rounds, 0]
 
 
 def item_mu(mechanism: PrefixSums, rounds: int) -> Array:

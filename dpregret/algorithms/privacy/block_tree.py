@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, prefix_noise
+from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, WindowState, WindowTree, by_run
 from dpregret.numerics.arrays import Array
 
 
@@ -37,33 +37,24 @@ class BlockTrees(PrefixSums):
         """Noisy nodes in the sum of this block alone: popcount(j), 1 at its end; (rounds,)."""
         return np.bitwise_count(np.arange(rounds) % self.window + 1).astype(np.float64)
 
-    def arranger(self) -> Arrange:
-        """That of the tree, anew for every block, on top of the roots."""
-        return _Trees(self.window)
+    def init(self, rounds: int, runs: int, dimension: int) -> "TreesState":
+        """The tree of the block that goes on, and the roots of those that ended."""
+        return TreesState(WindowTree(self.window).init(rounds, runs, dimension), np.zeros((runs, dimension)))
+
+    def next(self, state: "TreesState", units: Array, fresh: Fresh) -> Array:
+        """Prefixes of each block's tree, on top of the roots."""
+        noise, tree = by_run(units), min(self.window, len(units))
+        state.tree.next_prefixes(noise, tree)
+        for begun in range(0, len(units), tree):
+            noise[:, begun : begun + tree] += state.ended[:, None]
+            if state.tree.done == 0:  # no tree goes on
+                state.ended[...] = noise[:, begun + tree - 1]
+        return noise.swapaxes(0, 1)
 
 
-class _Trees:
-    def __init__(self, window: int):
-        self.window, self.done = window, 0
+@dataclass
+class TreesState:
+    """ended: noise of the sum of the roots, (runs, d)."""
 
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
-        if self.done == 0:
-            self.ended = np.zeros(units.shape[1:])
-        noise = self._short(units) if self.window < BLOCK else self._long(units, fresh)
-        self.done += BLOCK
-        if self.done % self.window == 0:
-            self.ended = noise[-1].copy()
-        return noise
-
-    def _long(self, units: Array, fresh: Fresh) -> Array:
-        if self.done % self.window == 0:
-            self.tree = WindowTree(self.window).arranger()
-        return self.tree(units, fresh) + self.ended
-
-    def _short(self, units: Array) -> Array:
-        """All trees of the draws side by side."""
-        trees = units.reshape(-1, self.window, *units.shape[1:]).swapaxes(0, 1)
-        prefixes = prefix_noise(np.concatenate([np.zeros_like(trees[:1]), trees]))[1:]
-        roots = np.cumsum(np.concatenate([self.ended[None], prefixes[-1]]), axis=0)
-        noise: Array = (prefixes + roots[:-1]).swapaxes(0, 1).reshape(units.shape)
-        return noise
+    tree: WindowState
+    ended: Array

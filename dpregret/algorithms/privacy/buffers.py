@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from dpregret.algorithms.privacy.convolution import Buffered
-from dpregret.algorithms.privacy.prefix_sums import Arrange
 from dpregret.algorithms.privacy.series import Rational
 from dpregret.algorithms.privacy.toeplitz import OverHorizon, Toeplitz
 from dpregret.numerics.arrays import Array
@@ -90,9 +89,9 @@ class WindowBuffers(Toeplitz):
         found: Array = np.cumsum(self.symbol().inverse.coefficients(count))
         return found
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> Buffered:
         """k vectors of state."""
-        return Buffered(self.symbol())
+        return Buffered(self.symbol(), runs * dimension)
 
 
 @dataclass(frozen=True)
@@ -122,6 +121,6 @@ class BufferedToeplitz(OverHorizon):
         """c_0 = 1, then one geometric series a buffer."""
         return self.strategy().coefficients(count)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> Buffered:
         """k + 1 vectors of state."""
-        return Buffered(self.symbol())
+        return Buffered(self.symbol(), runs * dimension)

@@ -1,16 +1,18 @@
 """Which mechanism a variant of a learner sums with: the one place that knows.
 
-A learner that sums over a window or a horizon offers the variants of `ALTERNATIVES` beside its own, where its noise is
-Gaussian; every other variant keeps the tree that the learner names.
+A learner that sums over a window or a horizon offers variants beside its own: those of `ALTERNATIVES` where its noise
+is Gaussian, those of `PURE_ALTERNATIVES` where it is pure; every other variant keeps the tree that the learner names.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, PrefixSums, WindowTree
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, best_radices
+from dpregret.algorithms.privacy.window_items import WindowItems
 
 ALTERNATIVES: Mapping[str, str] = MappingProxyType(
     {
@@ -19,6 +21,13 @@ ALTERNATIVES: Mapping[str, str] = MappingProxyType(
     }
 )
 """Variant -> one line for the learner's card."""
+PURE_ALTERNATIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "blocks": "the tree replaced by a tree a block, read off by least squares",
+        "items": "the tree replaced by one noise an item, until it expires",
+    }
+)
+"""The same under pure noise. Over a horizon nothing expires, and only the first is offered."""
 
 
 def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> PrefixSums:
@@ -27,6 +36,11 @@ def window_sums(variant: str, window: int, tree: PrefixSums | None = None) -> Pr
         return WindowRoot(window)
     if variant == "buffers":
         return WindowBuffers(window)
+    if variant == "items":
+        return WindowItems(window)
+    if variant == "blocks":
+        radices = best_radices(window)
+        return WindowBlocks(window, radices) if radices else WindowItems(window)
     return WindowTree(window) if tree is None else tree
 
 
@@ -36,4 +50,7 @@ def horizon_sums(variant: str, horizon: int, tree: PrefixSums | None = None) -> 
         return Root(horizon)
     if variant == "buffers":
         return BufferedToeplitz(horizon)
+    if variant == "blocks":
+        radices = best_radices(max(1, horizon - 1), expires=False)
+        return WindowBlocks(horizon - 1, radices) if radices else NoisePerItem()
     return BinaryTree(horizon) if tree is None else tree

@@ -18,7 +18,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
 from dpregret.algorithms.privacy.root_sums import FIRST, longest, power, root_decays
 from dpregret.algorithms.privacy.series import Rational, root_coefficients
 from dpregret.numerics.arrays import Array, without_gaps
@@ -29,18 +28,18 @@ SHORT = 256  # stretches up to this many rounds are sent by a matrix
 LOST = 1e-17  # a decay that has fallen to this share of 1 when its window ends need not be taken out
 
 
-def convolution(coefficients: Coefficients, length: int | None) -> Arrange:
-    """The arranger of h_0..h_{length-1}, 0 after that; None: endless."""
+def convolution(coefficients: Coefficients, length: int | None, rounds: int, width: int) -> "Direct | Halving":
+    """With h_0..h_{length-1}, 0 after that; None: endless. rounds: of a block; width: runs times d."""
     if length is not None and length <= DIRECT:
-        return Direct(coefficients(length))
-    return Halving(coefficients, length)
+        return Direct(coefficients(length), rounds, width)
+    return Halving(coefficients, length, rounds, width)
 
 
-def root_convolution(length: int, lasting: bool = False) -> Arrange:
-    """The arranger of f_0..f_{length-1}; lasting: no round after the first `length` is asked for, so nothing ends."""
+def root_convolution(length: int, rounds: int, width: int, lasting: bool = False) -> "Direct | Halving | RootSums":
+    """With f_0..f_{length-1}; lasting: no round after the first `length` is asked for, so nothing ends."""
     if max(DIRECT, FIRST) < length <= longest():
-        return RootSums(length, lasting)
-    return convolution(root_coefficients, length)
+        return RootSums(length, lasting, rounds, width)
+    return convolution(root_coefficients, length, rounds, width)
 
 
 def toeplitz(lags: Array, rows: int) -> Array:
@@ -71,17 +70,15 @@ class _Ring:
 class Direct:
     """Products with the last vectors."""
 
-    def __init__(self, lags: Array):
+    def __init__(self, lags: Array, rounds: int, width: int):
         self.lags = np.array(lags)
-        self.kept: _Ring | None = None
+        self.kept = _Ring(len(self.lags) - 1, rounds, width)
 
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
+    def next(self, units: Array) -> Array:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.algorithms.privacy.convolution_kernels import convolve
 
         block, width = len(units), units[0].size
-        if self.kept is None:
-            self.kept = _Ring(len(self.lags) - 1, block, width)
         self.kept.push(units)
         noise = np.empty((block, width))
         convolve(self.lags, self.kept.rows, self.kept.place(block), noise)
@@ -94,24 +91,20 @@ class RootSums:
     What decays slowly is taken out when its window ends. lasting: no window ends, so that no vectors are kept for it.
     """
 
-    def __init__(self, length: int, lasting: bool):
+    def __init__(self, length: int, lasting: bool, rounds: int, width: int):
         self.decays, self.weights = root_decays(length)
         shares = np.array([power(each, length - FIRST) for each in self.decays])
         ending = 0 if lasting else -(-int(np.sum(self.weights * shares > LOST)) // 4) * 4
         self.shares = shares[:ending]
         self.first = np.array(root_coefficients(FIRST))
         self.back = max(FIRST, length if ending else 0) - 1  # rounds that are looked back on
-        self.state: Array | None = None  # (decays, runs * d)
+        self.state, self.kept = np.zeros((len(self.decays), width)), _Ring(self.back, rounds, width)
 
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
+    def next(self, units: Array) -> Array:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.algorithms.privacy.convolution_kernels import add_decays, convolve
 
-        block, width = len(units), units[0].size
-        if self.state is None:
-            self.state = np.zeros((len(self.decays), width))
-            self.kept = _Ring(self.back, block, width)
-        ring = self.kept
+        block, width, ring = len(units), units[0].size, self.kept
         ring.push(units)
         noise = np.empty((block, width))
         convolve(self.first, ring.rows, ring.place(block), noise)
@@ -123,21 +116,18 @@ class RootSums:
 class Halving:
     """What every stretch of rounds sends to the next one, once."""
 
-    def __init__(self, coefficients: Coefficients, length: int | None):
-        self.coefficients, self.length, self.done = coefficients, length, 0
+    def __init__(self, coefficients: Coefficients, length: int | None, rounds: int, width: int):
+        self.coefficients, self.length, self.block, self.done = coefficients, length, rounds, 0
+        self.longest = 1 if length is None else 1 << (-(-(length - 1) // rounds) - 1).bit_length()
+        self.kept, self.coming = np.zeros((2, self.longest * rounds, width))
+        self.senders: dict[int, Callable[[Array, Array], None]] = {}
+        self.within = toeplitz(np.concatenate([np.zeros(rounds - 1), self._lags(rounds)]), rounds)
 
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
+    def next(self, units: Array) -> Array:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.numerics.sums import add_product
 
         block, flat = len(units), np.ascontiguousarray(units).reshape(len(units), -1)
-        if self.done == 0:
-            self.block = block
-            self.longest = 1 if self.length is None else 1 << (-(-(self.length - 1) // block) - 1).bit_length()
-            self.kept = np.zeros((self.longest * block, flat.shape[1]))
-            self.coming = np.zeros_like(self.kept)
-            self.senders: dict[int, Callable[[Array, Array], None]] = {}
-            self.within = toeplitz(np.concatenate([np.zeros(block - 1), self._lags(block)]), block)
         at = self.done % self.longest * block
         noise = self.coming[at : at + block].copy()
         add_product(self.within, flat, noise)
@@ -184,17 +174,15 @@ class Halving:
 class Buffered:
     """Convolution with a rational h: y_i <- poles_i y_i + eps_t after z_t = eps_t + sum_i weights_i y_i."""
 
-    def __init__(self, symbol: Rational):
+    def __init__(self, symbol: Rational, width: int):
         self.poles, self.weights = np.array(symbol.poles), symbol.weights
-        self.state: Array | None = None  # (poles, runs * d)
+        self.state = np.zeros((len(self.poles), width))
 
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
+    def next(self, units: Array) -> Array:
         """The noise of one block, (rounds, runs, d)."""
         from dpregret.algorithms.privacy.convolution_kernels import add_decays
 
         flat = without_gaps(units.reshape(len(units), -1))
-        if self.state is None:
-            self.state = np.zeros((len(self.poles), flat.shape[1]))
         noise = flat.copy()
         add_decays(self.poles, self.weights, np.zeros(0), self.state, flat, 0, 0, noise)
         return noise.reshape(units.shape)

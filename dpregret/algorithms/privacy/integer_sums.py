@@ -27,6 +27,7 @@ import numpy as np
 from dpregret.algorithms.privacy.budget import Budget
 from dpregret.algorithms.privacy.discrete_gaussian import LARGEST, Whole, fill, whole_scale
 from dpregret.algorithms.privacy.prefix_sums import BLOCK, WindowTree
+from dpregret.algorithms.privacy.prefix_tree import tree_prefixes
 from dpregret.algorithms.privacy.series import root_coefficients, running_sum_strategy
 from dpregret.numerics.arrays import Array
 
@@ -98,6 +99,10 @@ class WholeSums(ABC):
         self.done += 1
         return released * self.grid.step
 
+    def measure(self, exact: Whole) -> Whole:
+        """Whole vectors (runs, dimension) with fresh noise."""
+        return np.asarray(exact + self.noise())
+
     def noise(self) -> Whole:
         """One fresh vector a run, (runs, dimension)."""
         if self._used == len(self._stock):
@@ -113,8 +118,9 @@ class WholeWindowTree(WholeSums):
         self.nodes = WindowTree(window).nodes_per_item
         super().__init__(window, budget, grid, generators)
         self.open = [np.zeros_like(self.expired) for _ in range(self.nodes)]  # by level, the sum of the unfinished node
-        self.this: dict[tuple[int, int], Whole] = {}  # (first position, length) -> measured sum
-        self.last: dict[tuple[int, int], Whole] = {}
+        runs, dimension = self.expired.shape
+        self.reached = np.zeros((runs, window.bit_length() + 1, dimension), dtype=np.int64)
+        self.this, self.last = np.zeros((2, runs, window, dimension), dtype=np.int64)  # by how many items are left
 
     def squared_sensitivity(self, grid: Grid) -> int:
         """(log2 W + 1) (2 radius)^2."""
@@ -122,25 +128,20 @@ class WholeWindowTree(WholeSums):
 
     def _sum(self, item: Whole) -> Array:
         position = self.done % self.window + 1
-        if position == 1:
-            self.last, self.this = self.this, {}
         for level, node in enumerate(self.open):
             node += item
             if position % (length := 1 << level) == 0:
-                self.this[position - length, length] = node + self.noise()
+                ended = self.measure(node)[:, None]
                 node[...] = 0
-        total = self.expired.copy()
-        at = position
-        while at:  # the nodes of this block, from the last to the first
-            length = at & -at
-            total += self.this[at - length, length]
-            at -= length
-        at = position
-        while self.last and at < self.window:  # those that are left of the block before
-            length = at & -at
-            total += self.last[at, length]
-            at += length
-        return total.astype(float)
+                begun = position - length
+                if begun & -begun == length:  # the first node of what is left when the items before it have expired
+                    self.this[:, self.window - begun] = ended[:, 0]
+        tree_prefixes(ended, self.window, self.done, self.reached)  # the longest node that ends now
+        total = self.expired + ended[:, 0] + self.last[:, self.window - position]
+        if position == self.window:  # read backwards it is a tree, too, but for its root
+            self.this, self.last = self.last, self.this
+            tree_prefixes(self.last, self.window, self.window - 1, np.zeros_like(self.last[:, :1]))
+        return np.asarray(total.astype(float))
 
 
 class WholeWindowRoot(WholeSums):
@@ -166,9 +167,8 @@ class WholeWindowRoot(WholeSums):
     def _sum(self, item: Whole) -> Array:
         back = np.arange(2 * self.window)
         items = self.recent[(self.done - back) % len(self.recent)]
-        self.measured[self.done % self.window] = (
-            np.einsum("j,jrd->rd", self.weights, items[: self.window]) + self.noise()
-        )
+        weighted = np.einsum("j,jrd->rd", self.weights, items[: self.window])
+        self.measured[self.done % self.window] = self.measure(weighted)
         measured = self.measured[(self.done - back[: self.window]) % self.window]
         decoded = np.einsum("j,jrd->rd", self.decoding, measured.astype(float)) / 2**self.bits
         old = items[self.window : 2 * self.window - 1].astype(float)

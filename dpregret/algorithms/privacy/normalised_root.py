@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpregret.algorithms.privacy.convolution import convolution
-from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh
+from dpregret.algorithms.privacy.convolution import Direct, Halving, convolution
+from dpregret.algorithms.privacy.prefix_sums import Fresh
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau_constants, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import LinearGaussian
 from dpregret.numerics.arrays import Array
@@ -56,19 +56,26 @@ class NormalisedRoot(LinearGaussian):
         lengths = self.lengths(rounds)
         return np.cumsum(lengths[:, None] * inverse, axis=0), root / lengths
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> "NormalisedState":
         """All vectors are kept: memory grows with the horizon."""
-        whitened = convolution(inverse_root_coefficients, max(1, self.horizon))
-        done, total = 0, None
+        whitened = convolution(inverse_root_coefficients, max(1, self.horizon), rounds, runs * dimension)
+        return NormalisedState(whitened, np.zeros((runs, dimension)))
 
-        def arrange(units: Array, fresh: Fresh) -> Array:
-            nonlocal done, total
-            noise = whitened(units, fresh)
-            noise *= self.lengths(done + len(units))[done:, None, None]
-            if total is not None:
-                noise[0] += total
-            noise = np.cumsum(noise, axis=0)
-            done, total = done + len(units), noise[-1].copy()
-            return noise
+    def next(self, state: "NormalisedState", units: Array, fresh: Fresh) -> Array:
+        """Running sums of the whitened noises, scaled."""
+        noise = state.whitened.next(units)
+        noise *= self.lengths(state.done + len(units))[state.done :, None, None]
+        noise[0] += state.total
+        noise = np.cumsum(noise, axis=0)
+        state.done += len(units)
+        state.total[...] = noise[-1]
+        return noise
 
-        return arrange
+
+@dataclass
+class NormalisedState:
+    """The convolution with g, the last output (runs, d), and the rounds done."""
+
+    whitened: Direct | Halving
+    total: Array
+    done: int = 0

@@ -14,36 +14,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
+from dpregret.algorithms.privacy.prefix_tree import add_rest, tree_prefixes
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.compiled import compiled
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
 KEPT = 2**24  # bytes of a block, where its length is no part of that
 
 Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
-Arrange = Callable[[Array, Fresh], Array]
-"""Unit noises of a block (BLOCK, runs, d) -> unit noise of its outputs. It may write to them and
-return them; what it keeps of them for later blocks is a copy, since the next block's take their place."""
-
-
-def prefix_noise(nodes: Array) -> Array:
-    """Turn fresh node noises into the noise of every prefix of a binary tree, in place, along the first axis.
-
-    Prefix t reuses the nodes of prefix t & (t - 1) (t without its lowest set bit) and adds the node that ends at t:
-    N_t = N_{t & (t - 1)} + Z_t, swept from coarse to fine. nodes: (1 + rounds, ...), nodes[0] the noise before round 1.
-    """
-    stride = 1 << (len(nodes) - 1).bit_length() >> 1
-    while stride:
-        ends = nodes[stride :: 2 * stride]
-        ends += nodes[:: 2 * stride][: len(ends)]
-        stride >>= 1
-    return nodes
 
 
 class PrefixSums(ABC):
@@ -75,8 +58,15 @@ class PrefixSums(ABC):
         return "" if distribution in self.distributions else f"{type(self).__name__} takes no {distribution} noise"
 
     @abstractmethod
-    def arranger(self) -> Arrange:
-        """A new stateful function that turns the unit noises of successive blocks into those of the outputs."""
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        """What is kept between blocks of `rounds` rounds, before the first of them; None where nothing is."""
+
+    @abstractmethod
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        """The noise of a block's outputs from its unit noises, (rounds, runs, d); keeps the state up.
+
+        It may write to the units and return them, but keeps none of their memory: the next block's take their place.
+        """
 
 
 def is_power_of_two(number: int) -> bool:
@@ -120,103 +110,71 @@ class WindowTree(PrefixSums):
         """log2(window) + 1, at odd positions."""
         return self.nodes_per_item
 
-    def arranger(self) -> Arrange:
-        """Blocks in O(log window) vectors of state, exact: each node has one noise, used as long as the node is."""
-        return _ShortWindow(self.window) if self.window <= BLOCK else _LongWindow(self.window)
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        """One noise a level of the two trees in use. A block is whole trees, or a power of two in one tree."""
+        whole = self.window // rounds
+        prefix, rest = np.zeros((2, whole.bit_length(), runs, dimension))
+        return WindowState(prefix, rest, whole)
+
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        """The prefix of this tree, and from the second one on what is left of the one before."""
+        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.left
+        state.next_prefixes(noise, tree)
+        if self.window == 1 or (first and state.blocks > 1):
+            return noise.swapaxes(0, 1)
+        following = state.open_rest(left, fresh)
+        rest = by_run(fresh(len(units)))
+        rest[:, ::tree] = 0.0  # at 0 there is what follows alone
+        tree_prefixes(rest, tree, tree - 1, following[:, None])
+        add_rest(noise, tree, rest, tree if first else 0)  # the first tree has none before it
+        return noise.swapaxes(0, 1)
 
 
-@compiled
-def _arrange(noise: Array, window: int, base: Array, last: Array, fresh: Array, root: Array, skip: int) -> None:
-    """Trees of `window` rounds each, side by side: what was drawn becomes the noise of the outputs, in place.
+@dataclass
+class WindowState:
+    """Of trees of `blocks` blocks (0: more than one in a block), the nodes of whole blocks that are in use, by height.
 
-    Arrays are (runs, rounds, d); base, last, root (runs, d) or empty. Prefix t of a tree is prefix t & (t - 1), or
-    `base`, plus the node that ends at t; `last` replaces the last one. From round `skip` on the suffix of the tree
-    before is added: the same recursion over `fresh`, backwards from `root`.
+    prefix, rest: (heights, runs, d), their noise, 0 where a height has none in use: of this tree, and of what is left
+    of the one before. done: blocks of this tree. first: whether there is none before.
     """
-    runs, rounds, dimension = noise.shape
-    for run in range(runs):
-        for first in range(0, rounds, window):
-            for now in range(1, window + 1):
-                older, place = now & (now - 1), first + now - 1
-                if older:
-                    for k in range(dimension):
-                        noise[run, place, k] += noise[run, first + older - 1, k]
-                elif len(base):
-                    for k in range(dimension):
-                        noise[run, place, k] += base[run, k]
-            if len(last):
-                for k in range(dimension):
-                    noise[run, first + window - 1, k] = last[run, k]
-            if first >= skip and fresh.shape[1]:
-                for k in range(dimension):
-                    fresh[run, first, k] = root[run, k] if len(root) else 0.0
-                for now in range(window):
-                    older, place = now & (now - 1), first + window - 1 - now
-                    for k in range(dimension):
-                        if now:
-                            fresh[run, first + now, k] += fresh[run, first + older, k]
-                        noise[run, place, k] += fresh[run, first + now, k]
+
+    prefix: Array
+    rest: Array
+    blocks: int
+    done: int = 0
+    first: bool = True
+
+    @property
+    def left(self) -> int:
+        """Blocks of this tree that are still to come."""
+        return self.blocks - self.done
+
+    def next_prefixes(self, noise: Array, tree: int) -> None:
+        """Z of the next block (runs, rounds, d) -> N, in place, `tree` rounds of a tree at a time."""
+        node = noise[:, -1].copy()
+        tree_prefixes(noise, tree, 0, self.prefix.sum(axis=0)[:, None])
+        if self.blocks:  # the node that ends here takes the place of the lower ones
+            ended = _trailing_zeros(self.done + 1)
+            self.prefix[:ended] = 0.0
+            self.prefix[ended] = node
+            noise[:, -1] = self.prefix.sum(axis=0)
+        self.done += 1
+        if self.done >= self.blocks:
+            self.prefix[...], self.done, self.first = 0.0, 0, False
+
+    def open_rest(self, left: int, fresh: Fresh) -> Array:
+        """Noise of what is left of the tree before after the next of `left` blocks, (runs, d)."""
+        if self.blocks:  # the lowest node in use opens into its children
+            opened = _trailing_zeros(left)
+            self.rest[opened] = 0.0
+            if opened:
+                self.rest[:opened] = fresh(opened)
+        return np.asarray(self.rest.sum(axis=0))
 
 
 def by_run(block: Array) -> Array:
     """(rounds, runs, d) -> (runs, rounds, d), a view where the numbers of a run lie together."""
     return np.ascontiguousarray(block.swapaxes(0, 1))
-
-
-_NONE, _NO_ROUNDS = np.empty((0, 0)), np.empty((0, 0, 0))
-
-
-class _ShortWindow:
-    """Window of at most one block: all trees of the block at once."""
-
-    def __init__(self, window: int):
-        self.window, self.first = window, True
-
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
-        if self.window == 1:
-            return units
-        noise, further = by_run(units), by_run(fresh(len(units)))
-        skip = self.window if self.first else 0  # the first tree has none before it
-        _arrange(noise, self.window, _NONE, _NONE, further, _NONE, skip)
-        self.first = False
-        return noise.swapaxes(0, 1)
-
-
-class _LongWindow:
-    """Window of several blocks: of the coarse prefix and suffix nodes in use, one noise a level is kept."""
-
-    def __init__(self, window: int):
-        self.blocks = window // BLOCK
-        self.levels = self.blocks.bit_length()
-        self.done = 0  # blocks finished in this window
-        self.first = True
-
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
-        noise = by_run(units)
-        shape = (self.levels, noise.shape[0], noise.shape[2])
-        if self.done == 0:
-            self.prefix, self.suffix = np.zeros(shape), np.zeros(shape)
-        base = self.prefix.sum(axis=0)
-        ended = _trailing_zeros(self.done + 1)
-        self.prefix[:ended] = 0.0
-        self.prefix[ended] = noise[:, -1]
-        fine, root = (_NO_ROUNDS, _NONE) if self.first else self._suffix(fresh)
-        _arrange(noise, BLOCK, base, self.prefix.sum(axis=0), fine, root, 0)
-        self.done += 1
-        if self.done == self.blocks:
-            self.done, self.first = 0, False
-        return noise.swapaxes(0, 1)
-
-    def _suffix(self, fresh: Fresh) -> tuple[Array, Array]:
-        """Noise of what is left of the window before: this block's nodes (fine), and whole blocks ahead (coarse)."""
-        if self.done == 0:
-            opened = self.levels - 1
-        else:  # one block less is left: the lowest node in use opens into its children
-            opened = _trailing_zeros(self.blocks - self.done)
-            self.suffix[opened] = 0.0
-        if opened:
-            self.suffix[:opened] = fresh(opened)
-        return by_run(fresh(BLOCK)), self.suffix.sum(axis=0)
 
 
 def _trailing_zeros(number: int) -> int:
@@ -236,19 +194,16 @@ class NoisePerItem(PrefixSums):
         """t at round t."""
         return np.arange(1.0, rounds + 1)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> Array:
+        """The sum so far, (runs, d)."""
+        return np.zeros((runs, dimension))
+
+    def next(self, state: Array, units: Array, fresh: Fresh) -> Array:
         """Running sum of the unit noises."""
-        total: Array | None = None
-
-        def arrange(units: Array, fresh: Fresh) -> Array:
-            nonlocal total
-            noise = np.cumsum(units, axis=0)
-            if total is not None:
-                noise += total
-            total = noise[-1].copy()
-            return noise
-
-        return arrange
+        noise: Array = np.cumsum(units, axis=0)
+        noise += state
+        state[...] = noise[-1]
+        return noise
 
 
 @dataclass(frozen=True)
@@ -266,9 +221,12 @@ class NoisePerPrefix(PrefixSums):
         """One in every round."""
         return np.ones(rounds)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> None:
+        """Nothing is kept."""
+
+    def next(self, state: None, units: Array, fresh: Fresh) -> Array:
         """The unit noises as they are."""
-        return lambda units, fresh: units
+        return units
 
 
 @dataclass(frozen=True)
@@ -276,7 +234,7 @@ class NoisePlan:
     """The noise of several settings of one learner: what is noised, by how much, and what it costs.
 
     mechanisms, scales: one per setting. Settings share one stream of unit draws (common random numbers): equal
-    mechanisms are arranged once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
+    mechanisms are asked once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
     A scale of 0 gives exactly zero noise.
     sensitivity: l2 distance by which replacing one item moves a node.
     dimension: of the summed vectors.
@@ -331,9 +289,9 @@ class NoisePlan:
             silence = np.zeros(shape)
             while True:
                 yield silence
-        for arranged in self.arranged(generators):
+        for unscaled in self.correlated(generators):
             noise = np.empty(shape)
-            for setting, units in enumerate(arranged):
+            for setting, units in enumerate(unscaled):
                 np.multiply(units, self.scales[setting], out=noise[:, setting])
             yield noise
 
@@ -343,26 +301,26 @@ class NoisePlan:
         alone = self.distribution == "gaussian" and all(each == WindowTree(1) for each in self.mechanisms)
         return min(BLOCK, 1 << (most.bit_length() - 1)) if alone else BLOCK
 
-    def arranged(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
+    def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:
         """The blocks before they are scaled: an array (rounds, runs, d) a setting; equal mechanisms share one.
 
         The next block takes their memory: fresh one, beyond some megabytes, costs as much as drawing. rounds: `BLOCK`,
         or `block(runs)`.
         """
-        distinct = list(dict.fromkeys(self.mechanisms))
-        arrangers = [mechanism.arranger() for mechanism in distinct]
+        distinct, runs = list(dict.fromkeys(self.mechanisms)), len(generators)
+        states = [mechanism.init(rounds, runs, self.dimension) for mechanism in distinct]
         draw = UnitNoise(self.distribution, generators, self.dimension)
         # a mechanism's further nodes come from generators of its own, so that no setting disturbs another
         further = [self._further(generators, mechanism.key) for mechanism in distinct]
-        held = np.empty((len(distinct), len(generators), rounds, self.dimension))  # a mechanism may write to its own
+        held = np.empty((len(distinct), runs, rounds, self.dimension))  # a mechanism may write to its own
         while True:
             draw(rounds, held[0])
             held[1:] = held[0]
-            arranged = {
-                mechanism: arrange(units.swapaxes(0, 1), fresh)
-                for mechanism, arrange, units, fresh in zip(distinct, arrangers, held, further, strict=True)
+            noise = {
+                mechanism: mechanism.next(state, units.swapaxes(0, 1), fresh)
+                for mechanism, state, units, fresh in zip(distinct, states, held, further, strict=True)
             }
-            yield [arranged[mechanism] for mechanism in self.mechanisms]
+            yield [noise[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
         """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""

@@ -25,13 +25,15 @@ from functools import lru_cache
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy.budget import Budget, largest_within
 from dpregret.algorithms.privacy.composition import largest_call_epsilon, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import log
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.elementary import log, log_of
 from dpregret.numerics.random import addresses, fill_exponentials
 
 SelectionNoise = Literal["laplace", "gumbel"]
@@ -125,8 +127,6 @@ def selection_noise(
     laplace: Laplace(1). gumbel: minus a Gumbel(0, 1), i.e. ln of a unit exponential, since a minimum is sought.
     generators: one per run, or a `Joint` one.
     """
-    from dpregret.algorithms.privacy.signs import turn
-
     draws = np.empty((len(generators), rounds, candidates))
     where = addresses(generators)
     if where is not None:
@@ -137,9 +137,18 @@ def selection_noise(
     if distribution == "laplace":
         parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
         for generator, own in parts:
-            turn(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
+            _times_rademacher(own.ravel(), np.frombuffer(generator.bytes(-(-own.size // 8)), dtype=np.uint8))
         return draws.swapaxes(0, 1)
     return np.asarray(log(draws.swapaxes(0, 1)))
+
+
+@compiled
+def _times_rademacher(sizes: Array, bits: NDArray[np.uint8]) -> None:
+    """Random signs, which make exponential variates Laplace: minus where a bit is set, the highest one first."""
+    for byte in range(len(bits)):
+        first, eight = 8 * byte, bits[byte]
+        for place in range(min(8, len(sizes) - first)):
+            sizes[first + place] *= 1.0 - 2.0 * ((eight >> (7 - place)) & 1)
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:
@@ -148,6 +157,24 @@ def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scal
     P(group) proportional to size * exp(-score / scale), by Gumbel noise on the logarithms; scale 0 is a uniform choice
     among the candidates of smallest score. sizes, scores: (groups,).
     """
-    from dpregret.algorithms.privacy.choosing import best_group
+    return int(_best_group(sizes, scores, scale, generator.standard_exponential(len(sizes))))
 
-    return int(best_group(sizes, scores, scale, generator.standard_exponential(len(sizes))))
+
+@compiled
+def _best_group(sizes: Array, scores: Array, scale: float, spent: Array) -> int:
+    """The first group of largest ln size - score / scale - ln spent; scale 0: among those of smallest score.
+
+    sizes, scores, spent: (groups,); spent: unit exponential variates, whose - ln are Gumbel noise.
+    """
+    smallest = scores[0]
+    for group in range(1, len(scores)):
+        smallest = min(smallest, scores[group])
+    chosen, best = 0, -np.inf
+    for group in range(len(sizes)):
+        behind = scores[group] - smallest
+        if scale == 0.0 and behind > 0.0:
+            continue
+        logit = log_of(sizes[group]) - (behind / scale if scale != 0.0 else 0.0) - log_of(spent[group])
+        if logit > best:
+            chosen, best = group, logit
+    return chosen

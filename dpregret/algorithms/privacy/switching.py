@@ -18,9 +18,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
+from dpregret.algorithms.privacy.above_threshold import AboveThreshold, accuracy
 from dpregret.algorithms.privacy.budget import Budget
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon
-from dpregret.algorithms.privacy.threshold import AboveThreshold, accuracy
 
 
 @dataclass(frozen=True)

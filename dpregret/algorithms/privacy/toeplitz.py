@@ -22,13 +22,13 @@ a tree.
 import zlib
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpregret.algorithms.privacy.convolution import convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
-from dpregret.algorithms.privacy.prefix_sums import Arrange, Fresh, PrefixSums
+from dpregret.algorithms.privacy.prefix_sums import Fresh, NoisePerItem, PrefixSums
 from dpregret.algorithms.privacy.series import (
     inverse_root_coefficients,
     landau,
@@ -99,9 +99,14 @@ class Toeplitz(LinearGaussian):
         h, c = self.noise_coefficients(rounds), self.strategy_coefficients(rounds)
         return np.where(lag >= 0, h[np.abs(lag)], 0.0), np.where(lag >= 0, c[np.abs(lag)], 0.0)
 
-    def arranger(self) -> Arrange:
-        """By convolution with h."""
-        return convolution(self.noise_coefficients, None)
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        """A convolution with h."""
+        return convolution(self.noise_coefficients, None, rounds, runs * dimension)
+
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        """The convolution goes on."""
+        noise: Array = state.next(units)
+        return noise
 
 
 @dataclass(frozen=True)
@@ -139,9 +144,9 @@ class WindowRoot(Toeplitz):
         known = root_coefficients(min(count, self.window))
         return np.concatenate([known, np.zeros(count - len(known))])
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
         """W - 1 vectors are kept, and a few that decay."""
-        return root_convolution(self.window)
+        return root_convolution(self.window, rounds, runs * dimension)
 
 
 @dataclass(frozen=True)
@@ -173,9 +178,9 @@ class Root(OverHorizon):
         """f_j as long as there are prefixes to release."""
         return WindowRoot(self.protected).noise_coefficients(count)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
         """No item expires before the horizon, so a few vectors that decay are kept."""
-        return root_convolution(self.protected, lasting=True)
+        return root_convolution(self.protected, rounds, runs * dimension, lasting=True)
 
 
 @dataclass(frozen=True)
@@ -201,20 +206,16 @@ class BandedInverseRoot(OverHorizon):
         """1 / (first p terms of the inverse root)."""
         return reciprocal(inverse_root_coefficients(self.bands), count)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> tuple[Any, Array]:
         """The rest h_j - f_{p-1} is short; the constant is a running sum."""
-        last = float(root_coefficients(self.bands)[-1])
-        short = convolution(lambda count: root_coefficients(self.bands)[:count] - last, self.bands)
-        total: Array | None = None
+        first = root_coefficients(self.bands)
+        short = convolution(lambda count: first[:count] - first[-1], self.bands, rounds, runs * dimension)
+        return short, NoisePerItem().init(rounds, runs, dimension)
 
-        def arrange(units: Array, fresh: Fresh) -> Array:
-            nonlocal total
-            sums: Array = np.cumsum(units, axis=0)
-            if total is not None:
-                sums += total
-            total = sums[-1].copy()
-            sums *= last
-            sums += short(units, fresh)
-            return sums
-
-        return arrange
+    def next(self, state: tuple[Any, Array], units: Array, fresh: Fresh) -> Array:
+        """The sum of both."""
+        short, total = state
+        sums = NoisePerItem().next(total, units, fresh)
+        sums *= float(root_coefficients(self.bands)[-1])
+        sums += short.next(units)
+        return sums

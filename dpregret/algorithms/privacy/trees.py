@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, Arrange, Fresh, PrefixSums, WindowTree, by_run, prefix_noise
+from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, WindowTree, by_run
+from dpregret.algorithms.privacy.prefix_tree import Tree
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 
@@ -40,9 +41,18 @@ class BinaryTree(PrefixSums):
         """popcount(t) at round t."""
         return np.bitwise_count(np.arange(1, rounds + 1)).astype(np.float64)
 
-    def arranger(self) -> Arrange:
-        """That of a window that the horizon never leaves."""
-        return WindowTree(2**self.nodes_per_item).arranger()
+    @property
+    def tree(self) -> WindowTree:
+        """A window that the horizon never leaves."""
+        return WindowTree(2**self.nodes_per_item)
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        """That of the window."""
+        return self.tree.init(rounds, runs, dimension)
+
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        """That of the window."""
+        return self.tree.next(state, units, fresh)
 
 
 @dataclass(frozen=True)
@@ -53,20 +63,27 @@ class PaddedTree(BinaryTree):
         """q in every round before the horizon."""
         return np.maximum(super().noisy_nodes(rounds), self.nodes_per_item)
 
-    def arranger(self) -> Arrange:
+    def init(self, rounds: int, runs: int, dimension: int) -> "PaddedState":
+        """That of the plain tree."""
+        return PaddedState(super().init(rounds, runs, dimension))
+
+    def next(self, state: "PaddedState", units: Array, fresh: Fresh) -> Array:
         """Padding is drawn level by level, so that any distribution of noise serves."""
-        plain, done = super().arranger(), 0
+        noise, rounds = super().next(state.plain, units, fresh), len(units)
+        times = np.arange(state.done + 1, state.done + rounds + 1)
+        missing = self.nodes_per_item - np.bitwise_count(times).astype(np.int64)
+        for level in range(self.nodes_per_item):
+            _add_rows(by_run(noise), by_run(fresh(rounds)), missing > level)
+        state.done += rounds
+        return noise
 
-        def arrange(units: Array, fresh: Fresh) -> Array:
-            nonlocal done
-            noise = plain(units, fresh)
-            missing = self.nodes_per_item - np.bitwise_count(np.arange(done + 1, done + BLOCK + 1)).astype(np.int64)
-            for level in range(self.nodes_per_item):
-                _add_rows(by_run(noise), by_run(fresh(BLOCK)), missing > level)
-            done += BLOCK
-            return noise
 
-        return arrange
+@dataclass
+class PaddedState:
+    """The plain tree's, and the rounds done."""
+
+    plain: Any
+    done: int = 0
 
 
 @compiled
@@ -91,9 +108,34 @@ class VarianceReducedTree(BinaryTree):
             total[below : 2 * below] = total[: min(below, rounds + 1 - below)] + node_variance(height)
         return total[1:]
 
-    def arranger(self) -> Arrange:
-        """Heights up to log2 BLOCK at once within a block, coarser ones as blocks finish."""
-        return _Reduced()
+    def init(self, rounds: int, runs: int, dimension: int) -> "ReducedState":
+        """O(log T) vectors."""
+        tree = Tree.begun(self.tree.window, runs, dimension)
+        return ReducedState(tree, np.zeros((self.nodes_per_item + 1, runs, dimension)))
+
+    def next(self, state: "ReducedState", units: Array, fresh: Fresh) -> Array:
+        """Nodes within the block are estimated height by height, coarser ones as they are finished."""
+        noise, rounds = by_run(units), len(units)
+        nodes, height = units.copy(), 0
+        while len(nodes) > 1:
+            height += 1
+            nodes = estimated(fresh(len(nodes) // 2), nodes, height)
+            noise[:, (1 << height) - 1 :: 1 << height] = nodes.swapaxes(0, 1)
+        blocks = state.tree.done % state.tree.window // rounds + 1
+        found, ended = nodes[0], (blocks & -blocks).bit_length() - 1
+        for level in range(ended):
+            found = estimated(fresh(1), np.stack([state.finished[level], found]), height + level + 1)[0]
+        state.finished[ended], noise[:, -1] = found, found
+        state.tree.next(noise)
+        return noise.swapaxes(0, 1)
+
+
+@dataclass
+class ReducedState:
+    """The tree of estimates; those of the last finished node of 1, 2, 4, ... blocks, (heights, runs, d)."""
+
+    tree: Tree
+    finished: Array
 
 
 def node_variance(height: ArrayLike) -> Array:
@@ -101,32 +143,8 @@ def node_variance(height: ArrayLike) -> Array:
     return np.asarray(0.5 / (1 - 0.5 ** (np.asarray(height, dtype=np.float64) + 1.0)))
 
 
-class _Reduced:
-    def __init__(self) -> None:
-        self.coarse: dict[int, Array] = {}  # height above that of a block -> estimate of the finished node in use
-
-    def __call__(self, units: Array, fresh: Fresh) -> Array:
-        nodes = np.empty((BLOCK + 1, *units.shape[1:]))
-        nodes[0] = sum(self.coarse.values(), np.zeros(units.shape[1:]))
-        nodes[1:] = units
-        estimates, height = units, 0
-        while len(estimates) > 1:
-            height += 1
-            weight = float(node_variance(height))
-            pairs = estimates.reshape(len(estimates) // 2, 2, *units.shape[1:]).sum(axis=1)
-            estimates = weight * fresh(len(pairs)) + (1 - weight) * pairs
-            nodes[1 << height :: 1 << height] = estimates  # the nodes that end there; higher ones replace them
-        self._carry(estimates[0], height, fresh)
-        noise = prefix_noise(nodes)[1:]
-        noise[-1] = sum(self.coarse.values())
-        return noise
-
-    def _carry(self, estimate: Array, height: int, fresh: Fresh) -> None:
-        """Merge a finished block with the finished nodes of its own height and above."""
-        level = 0
-        while level in self.coarse:
-            pair = self.coarse.pop(level) + estimate
-            level, height = level + 1, height + 1
-            weight = float(node_variance(height))
-            estimate = weight * fresh(1)[0] + (1 - weight) * pair
-        self.coarse[level] = estimate
+def estimated(drawn: Array, below: Array, height: int) -> Array:
+    """Nodes of a height, (nodes, ...), from their own values and their children's estimates, two each."""
+    weight = float(node_variance(height))
+    pairs = below.reshape(len(drawn), 2, *below.shape[1:]).sum(axis=1)
+    return np.asarray(weight * drawn + (1 - weight) * pairs)

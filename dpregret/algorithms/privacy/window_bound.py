@@ -31,6 +31,16 @@ def norm_floor(window: int, rounds: int, dimension: int) -> float:
     return unit * math.sqrt(window_lower_bound(window, rounds))
 
 
+def pure_norm_floor(window: int, rounds: int, dimension: int) -> float:
+    """The same for norm-Gamma noise in any linear mechanism, in units of sensitivity / epsilon.
+
+    An item that moves nodes of scales s_u by C_u is charged sum |C_u| / s_u, at least the root of sum (C_u / s_u)^2: so
+    Gaussian noise of the same scales is mu-GDP with mu = epsilon, and `window_lower_bound` holds for it. A coordinate
+    of norm-Gamma noise has d + 1 times its variance. Shown by the mean norm, which is at most the root of E|z|^2.
+    """
+    return math.sqrt(dimension * (dimension + 1) * window_lower_bound(window, rounds))
+
+
 def unbiased_lower_bound(window: int, rounds: int, mu: float) -> float:
     """The same for any unbiased window mu-GDP mechanism: times mu^2 / (e^(mu^2) - 1) (Hammersley-Chapman-Robbins)."""
     return window_lower_bound(window, rounds) * mu**2 / math.expm1(mu**2)

@@ -118,8 +118,8 @@ def _one(plate: Plate, page: Page, each: Fitted, places: tuple[int, int], label_
 
 
 def _swept(parameter: str) -> str:
-    return {"mu": "epsilon", "landau": "window", "experts": "dimension", "convexity": "strong_convexity",
-            "samples": "horizon"}.get(parameter, parameter)  # fmt: skip
+    return {"mu": "epsilon", "landau": "window", "items": "window", "experts": "dimension",
+            "convexity": "strong_convexity", "samples": "horizon"}.get(parameter, parameter)  # fmt: skip
 
 
 def _symbol(key: str) -> str:

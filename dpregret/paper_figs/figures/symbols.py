@@ -16,13 +16,14 @@ from dpregret.paper_figs.judge.rates import Rate
 
 SYMBOLS: Final = {
     "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",
+    "W": "W",
     "eps": r"\varepsilon", "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "k": "k", "mu": r"\mu",
     "(ln 1/beta)": r"(\ln 1/\beta)", "G": "G", "(log2 k)": r"(\log_2 k)", "Gamma": r"\Gamma", "lambda": r"\lambda",
 }  # fmt: skip
 AXES: Final[Mapping[Parameter, str]] = {
     "horizon": "horizon $T$ (rounds)", "samples": "records $n$", "dimension": "dimension $d$",
     "experts": "number of experts $d$", "window": "window $W$", "landau": "Landau's constant $G_W$ of the window",
-    "width": "Gaussian width $G$ of the set", "epsilon": r"privacy budget $\varepsilon$",
+    "items": "window $W$", "width": "Gaussian width $G$ of the set", "epsilon": r"privacy budget $\varepsilon$",
     "mu": r"Gaussian-DP parameter $\mu_{\mathrm{GDP}}$", "best_loss": "loss $L^*$ of the best expert",
     "length": "rounds $k$ that tell the experts apart", "convexity": r"strong convexity $\mu$",
     "beta": r"$\ln(1/\beta)$ of the quantile at $1-\beta$", "corners": "number of corners $k$",

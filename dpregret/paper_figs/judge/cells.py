@@ -33,7 +33,7 @@ EDGE: Final = "at the edge"
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
 VALUE_COLUMN: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
-    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
+    "window": "window", "landau": "window", "items": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
     "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds",
     "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
 }  # fmt: skip

@@ -32,7 +32,7 @@ WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
 QUOTED = "quoted"
 """The learner of a table row that is quoted from elsewhere and not run."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
-ONLINE_ONLY = ("horizon", "window", "landau", "experts", "best_loss", "length", "convexity")
+ONLINE_ONLY = ("horizon", "window", "landau", "items", "experts", "best_loss", "length", "convexity")
 
 
 class Strict(BaseModel):

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Parameter = Literal[
-    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "mu", "best_loss", "length",
-    "convexity", "beta", "corners", "curvature", "smoothness",
+    "horizon", "samples", "dimension", "experts", "window", "landau", "items", "width", "epsilon", "mu", "best_loss",
+    "length", "convexity", "beta", "corners", "curvature", "smoothness",
 ]  # fmt: skip
 Response = Literal["regret", "overhead", "log_slope", "noise", "calls", "excess", "optimum"]
 
@@ -31,13 +31,13 @@ class Words:
 
 
 _SYMBOLS: Final = {
-    "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "landau": "G_W",
+    "horizon": "T", "dimension": "d", "experts": "(log2 d)", "window": "(log2 W + 1)", "landau": "G_W", "items": "W",
     "epsilon": "eps", "mu": "mu_gdp", "best_loss": "L*", "length": "k",
     "convexity": "mu", "beta": "(ln 1/beta)",
 }  # fmt: skip
 _AXES: Final = {
     "horizon": "horizon T (rounds)", "dimension": "dimension d", "experts": "log2 of the number of experts",
-    "window": "window: log2 W + 1", "landau": "window: Landau's constant G_W",
+    "window": "window: log2 W + 1", "landau": "window: Landau's constant G_W", "items": "window W",
     "epsilon": "privacy budget eps", "mu": "Gaussian DP parameter mu", "best_loss": "loss of the best expert L*",
     "length": "rounds k that tell the experts apart", "convexity": "strong convexity mu of the losses",
     "beta": "ln(1/beta) of the quantile at 1 - beta",

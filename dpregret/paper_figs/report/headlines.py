@@ -42,7 +42,7 @@ FEWEST_RUNS: Final = 8
 ORDER_OF_GROWTH: Final = 1e3
 """Effects on an exponent rank above all effects on a size, effects on noise below them."""
 
-SWEPT: Final = {"experts": "d", "window": "W", "landau": "W", "beta": "1/beta", "corners": "k"}
+SWEPT: Final = {"experts": "d", "window": "W", "landau": "W", "items": "W", "beta": "1/beta", "corners": "k"}
 """Parameters whose law is written in something else -> what is swept."""
 
 

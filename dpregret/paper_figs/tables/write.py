@@ -34,7 +34,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH
 
 EXPONENTS: Final = (
-    "horizon", "samples", "dimension", "experts", "window", "landau", "width", "epsilon", "best_loss",
+    "horizon", "samples", "dimension", "experts", "window", "landau", "items", "width", "epsilon", "best_loss",
     "corners", "curvature", "smoothness",
 )  # fmt: skip
 """Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""

@@ -27,9 +27,9 @@ from dpregret.algorithms.privacy import (
     gaussian_mu,
     unit_noise,
 )
+from dpregret.algorithms.privacy.above_threshold import AboveThreshold
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.distinguish import audit, least_probability
-from dpregret.algorithms.privacy.threshold import AboveThreshold
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.neighbours import tree_differences
@@ -73,7 +73,7 @@ def noise(
         return np.full((count, 1, runs), np.nan)  # the window before the first has no noise
 
     units = unit_noise(distribution, [_seeded(generator)], rounds, runs)
-    return np.asarray(scale * mechanism.arranger()(units, unused)[:, 0].T)
+    return np.asarray(scale * mechanism.next(mechanism.init(rounds, 1, runs), units, unused)[:, 0].T)
 
 
 def _seeded(generator: Generator) -> Generator:
@@ -131,7 +131,7 @@ def expired(generator: Generator, runs: int, item: float, planted: bool) -> Arra
         return np.zeros((count, 1, runs)) if planted else unit_noise("gaussian", [own], count, runs)
 
     telling = np.array([4, 5, 6, 8, 9, 10, 12])  # where a node ends that holds the item, and round 4
-    drawn = scale * window.arranger()(units, fresh)[telling - 1, 0].T
+    drawn = scale * window.next(window.init(16, 1, runs), units, fresh)[telling - 1, 0].T
     return np.asarray(drawn + np.where(telling >= 5, item, 0.0))  # item 5 is protected until round 12
 
 
@@ -213,19 +213,19 @@ def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Ar
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Buffers begin anew with every block of 4 rounds; the changed item is the last one of the first block."""
     window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 11, runs)
-    arrange = window.arranger()
-    drawn = arrange(units[:4], _nothing)
-    later = (window.arranger() if planted else arrange)(units[4:], _nothing)
-    told = np.concatenate([drawn, later])[:, 0].T  # to the last round that protects the item
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(11) >= 3, item, 0.0))
+    state = window.init(4, 1, runs)
+    drawn = window.next(state, units[:4], _nothing)
+    later = window.next(window.init(7, 1, runs) if planted else state, units[4:], _nothing)
+    added = np.concatenate([drawn, later])[:, 0].T  # to the last round that protects the item
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * added + np.where(np.arange(11) >= 3, item, 0.0))
 
 
 def dropped(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Noise that goes one round before its item may; item 5 is protected until round 6."""
     window = WindowRoot(2)
-    arrange = WindowRoot(1).arranger() if planted else window.arranger()
-    told = arrange(unit_noise("gaussian", [generator], 6, runs), _nothing)[:, 0].T
-    return np.asarray(_scale("gaussian", window.nodes_per_item) * told + np.where(np.arange(6) >= 4, item, 0.0))
+    used = WindowRoot(1) if planted else window
+    added = used.next(used.init(6, 1, runs), unit_noise("gaussian", [generator], 6, runs), _nothing)[:, 0].T
+    return np.asarray(_scale("gaussian", window.nodes_per_item) * added + np.where(np.arange(6) >= 4, item, 0.0))
 
 
 def overlapped(generator: Generator, runs: int, item: float, planted: bool) -> Array:

@@ -306,7 +306,7 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
         return np.broadcast_to(table, losses.shape).ravel()
 
     tuning = {} if learner.regularisation is None else {"regularisation": spread(learner.regularisation)}
-    if plan is not None and plan.distribution == "gaussian":
+    if plan is not None and plan.distribution != "laplace":
         tuning["noise_floor"] = spread(_noise_floor(learner, plan, cell))
     others = {"regret_pieces": comparator.pieces, "regret_last": comparator.last}
     tuning |= {name: (losses - each.T).ravel() for name, each in others.items() if each is not None}
@@ -337,12 +337,18 @@ def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) 
 
 
 def _noise_floor(learner: Learner, plan: NoisePlan, cell: Cell) -> Array:
-    """Least mean norm of Gaussian noise that protects the window, (settings, checkpoints)."""
-    from dpregret.algorithms.privacy.window_bound import norm_floor
+    """Least mean norm of noise of the plan's law that protects the window, (settings, checkpoints).
+
+    Of any Gaussian noise, or of any linear mechanism with norm-Gamma noise.
+    """
+    from dpregret.algorithms.privacy.window_bound import norm_floor, pure_norm_floor
 
     windows = [setting.window for setting in learner.settings]
+    gaussian = plan.distribution == "gaussian"
+    floor = norm_floor if gaussian else pure_norm_floor
+    units = [line.sensitivity / (line.mu() if gaussian else line.epsilon(0.0)) for line in plan.releases()]
     floors = [
-        [line.sensitivity / line.mu() * norm_floor(window, rounds, plan.dimension) for rounds in cell.checkpoints]
-        for line, window in zip(plan.releases(), windows, strict=True)
+        [unit * floor(window, rounds, plan.dimension) for rounds in cell.checkpoints]
+        for unit, window in zip(units, windows, strict=True)
     ]
     return np.array(floors)

@@ -13,7 +13,7 @@ import pandas as pd
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.online.baselines import NoisePerGradient, NoisePerSum, Stay
-from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
+from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma, WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
@@ -33,6 +33,9 @@ LEARNERS = {
     "tree": (WdpCocopGaussian, "corrected"),
     "root": (WdpCocopGaussian, "root"),
     "buffers": (WdpCocopGaussian, "buffers"),
+    "tree, pure": (WdpCocopGamma, "corrected"),
+    "blocks, pure": (WdpCocopGamma, "blocks"),
+    "items, pure": (WdpCocopGamma, "items"),
     "noise on every gradient": (NoisePerGradient, "corrected"),
     "noise on every sum": (NoisePerSum, "corrected"),
 }

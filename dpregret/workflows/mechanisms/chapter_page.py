@@ -18,12 +18,14 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.vocabulary import ORDER
 from dpregret.paper_figs.text.formats import read_csv
-from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
+from dpregret.workflows.mechanisms import bound_map, expiry_curves, league, pure_league
 
 REFERENCE = Path(__file__).resolve().parents[3] / "results" / "reference" / "prefix_sums"
 LEAGUE_HORIZON, LEAGUE_WINDOW = 2**13, 256
 CURVES_WINDOW = 64
 MAP = 2**16, (16, 256, 4096)
+PURE = ("window tree", "window tree, best decoder", "items", "blocks", "blocks, tapered")
+PURE_WINDOWS, PURE_HORIZONS = (4, 16, 64, 256, 1024, 4096), (2**8, 2**12, 2**16, 2**20)
 LARGEST = 1e5
 BANDIT_DIMENSION = 4
 
@@ -155,8 +157,44 @@ def verdicts() -> str:
     return table(["learner", "response", "claim", "stream", "measured", "verdict"], rows) + f"\n\n{told}.\n"
 
 
+def pure() -> str:
+    """Pure noise: mean and largest error by window, and whole sequences."""
+    found = pure_league.windows(PURE_WINDOWS)
+    rows = []
+    for window, group in found.groupby("W", sort=True):
+        by = {str(row["mechanism"]): row for row in group.to_dict("records")}
+        rows.append([f"{window}", f"{by['items']['lower bound']:.2f}", *(_errors(by[name]) for name in PURE),
+                     by["blocks"]["radices"] or "–"])  # fmt: skip
+    head = ["W", "lower bound", "window tree", "the same, best decoder", "one noise an item", "blocks"]
+    parts = [table([*head, "blocks, tapered", "radices"], rows)]
+    found = pure_league.sequences(PURE_HORIZONS)
+    rows = []
+    for _, group in found.groupby("T", sort=True):
+        by = {str(row["mechanism"]): row for row in group.to_dict("records")}
+        rows.append([f"2^{int(group['T'].iloc[0]).bit_length() - 1}", f"{by['tree']['lower bound']:.2f}",
+                     *(_errors(row) for row in by.values()), by["blocks"]["radices"]])  # fmt: skip
+    parts.append(table(["T", "lower bound", "tree", "the same, best decoder", "blocks", "radices"], rows))
+    return "\n\n".join(parts)
+
+
+def _errors(row: Mapping[Any, Any]) -> str:
+    return f"{row['mean error']:.1f} ({row['largest error']:.1f})"
+
+
+def pure_gaussian() -> str:
+    """Up to which window pure noise has less variance than the best Gaussian noise."""
+    found = pure_league.against_gaussian()
+    wide = found.pivot(index="d", columns="eps", values="pure noise is less up to W =")
+    rows = [
+        [f"{size}", *(f"{window}" for window in row)] for size, row in zip(wide.index, wide.to_numpy(), strict=True)
+    ]
+    return table(["d", *(f"ε = {epsilon:g}" for epsilon in wide.columns)], rows)
+
+
 PARTS = {
     "standing": standing,
+    "pure": pure,
+    "pure-gaussian": pure_gaussian,
     "curves": curves,
     "switches": switches,
     "gains": gains,

@@ -24,7 +24,9 @@ from dpregret.algorithms.privacy.root_sums import FIRST, longest, root_decays
 from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
+from dpregret.algorithms.privacy.window_items import WindowItems
 
 BANDS = 64
 MANY = "made for many participations"
@@ -91,6 +93,11 @@ def _root_operations(length: int, expires: bool) -> float:
     return FIRST + (2 + expires) * decays if decays else length
 
 
+def _ahead(window: int) -> PrefixSums:
+    """Of the nodes of the tree, those that lie ahead are used, too; its root is kept until the window has passed."""
+    return WindowBlocks(window, (2,) * round(log2(window)), tapered=True) if window > 1 else WindowItems(1)
+
+
 SEQUENCES: tuple[Contender, ...] = (
     Contender("tree", BinaryTree, lambda size: log2(size), _always(1)),
     Contender("tree, best decoder", VarianceReducedTree, lambda size: log2(size), _always(4)),
@@ -112,6 +119,7 @@ SEQUENCES: tuple[Contender, ...] = (
 WINDOWS: tuple[Contender, ...] = (
     Contender("window tree", WindowTree, lambda size: 2 * (log2(size) + 1), _always(3)),
     Contender("window tree, best decoder", DecodedWindowTree, lambda size: 4 * size, lambda size: 2.5 * log2(size) + 5),
+    Contender("window tree, all nodes ahead", _ahead, lambda size: 5 * size, lambda size: log2(size) ** 2 / 4 + 6),
     Contender(
         "window root", WindowRoot, lambda size: _root_vectors(size, True), lambda size: _root_operations(size, True)
     ),
@@ -174,7 +182,7 @@ def _row(
 
 
 def seconds(mechanism: PrefixSums, rounds: int = TIMED, repeats: int = 3) -> float:
-    """CPU seconds a round and coordinate for arranging the noise, its further draws included; the least of a few."""
+    """CPU seconds a round and coordinate for correlating the noise, its further draws included; the least of a few."""
     generator = np.random.default_rng(0)
     units = generator.standard_normal((BLOCK, SHARED, 1))
 
@@ -183,9 +191,9 @@ def seconds(mechanism: PrefixSums, rounds: int = TIMED, repeats: int = 3) -> flo
 
     taken = []
     for _ in range(repeats):
-        arrange, started = mechanism.arranger(), process_time()
+        state, started = mechanism.init(*units.shape), process_time()
         for _ in range(rounds // BLOCK):
-            arrange(units.copy(), fresh)
+            mechanism.next(state, units.copy(), fresh)
         taken.append(process_time() - started)
     return min(taken) / (rounds * SHARED)
 

@@ -20,7 +20,7 @@ from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.convolution import Buffered, Direct, RootSums
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
 from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
@@ -75,7 +75,7 @@ def costs() -> str:
     for window in (16, 64, 256, 1024, 4096, 65536):
         cells = [f"{window}"]
         for mechanism in (WindowRoot(window), Root(window + 1), WindowBuffers(window)):
-            made = mechanism.arranger()
+            made = mechanism.init(BLOCK, 1, 1)
             if isinstance(made, RootSums):
                 decays = len(made.decays)
                 cells += [f"{decays + made.back}", f"{len(made.first) + 2 * decays + len(made.shares)}"]

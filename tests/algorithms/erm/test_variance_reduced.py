@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import softmax
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.gradient_trees import Tree, depth_entered, displacements, shared_out
+from dpregret.algorithms.erm.gradient_trees import Tree, displacements, height_entered, shared_out
 from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReducedFrankWolfe
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
@@ -95,7 +95,7 @@ def test_points_lie_apart_by_the_steps_between(depth: int) -> None:
     found = displacements(depth)
     assert found[0] == 0
     for leaf in range(1, 2**depth):
-        shared = 2 ** (depth - depth_entered(leaf, depth))
+        shared = 2 ** height_entered(leaf)
         assert leaf % (2 * shared) == shared
         assert found[leaf] == pytest.approx(1 - math.prod(1 - step for step in steps[leaf - shared : leaf]), rel=1e-12)
 

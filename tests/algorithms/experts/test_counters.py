@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tiny_streams import constant, generators
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.counter_kernels import add_prefixes, first_above
+from dpregret.algorithms.experts.counter_kernels import first_above
 from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
-from dpregret.algorithms.privacy import Budget, prefix_noise
+from dpregret.algorithms.privacy import Budget
 
 
 class Numbered:
@@ -87,10 +87,6 @@ def test_the_last_expert_stays() -> None:
 
 def test_compiled_counts_are_numpys() -> None:
     draw = np.random.default_rng(5)
-    nodes = draw.laplace(size=257)
-    found = nodes.copy()
-    add_prefixes(found)
-    assert np.array_equal(found, prefix_noise(nodes))
     for unasked, losses in ((0, draw.random(50)), (1, draw.random(50)), (1, draw.random(1))):
         counts = 3.0 + np.concatenate([[0.0], np.cumsum(np.broadcast_to(losses, 50))])
         noise = draw.laplace(scale=4.0, size=50 - unasked)

@@ -125,8 +125,6 @@ def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: py
 
 def test_state_is_one_vector_a_buffer() -> None:
     for mechanism, vectors in ((WindowBuffers(1024, 3), 3), (BufferedToeplitz(1024, 4), 5)):
-        arrange = mechanism.arranger()
-        assert isinstance(arrange, Buffered)
-        arrange(np.ones((64, 2, 5)), lambda count: np.empty(0))
-        assert arrange.state is not None
-        assert arrange.state.shape == (vectors, 10)
+        kept = mechanism.init(64, 2, 5)
+        assert isinstance(kept, Buffered)
+        assert kept.state.shape == (vectors, 10)

@@ -22,10 +22,6 @@ from dpregret.workflows.mechanisms import fit_root
 WIDTHS = (1, 7, kernels.PANEL, kernels.PANEL + 3)
 
 
-def silent(count: int) -> np.ndarray:
-    raise AssertionError(f"asked for {count} fresh vectors")
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("rounds", [1, 2, 7, 64])
 @pytest.mark.parametrize("terms", [1, 3, 4, 5, 8, 15])
@@ -75,10 +71,10 @@ def test_products_and_spectra() -> None:
 @pytest.mark.parametrize("length", [5, 16, 17, 100, 1024])
 def test_a_coordinate_has_the_same_bits_alone_and_among_others(length: int) -> None:
     units = np.random.default_rng(length).standard_normal((3, 64, 2, 301))
-    together, alone = root_convolution(length), root_convolution(length)
+    together, alone = root_convolution(length, 64, 602), root_convolution(length, 64, 1)
     for block in units:
-        noise = together(block, silent)
-        assert np.array_equal(noise[:, 1, 7], alone(block[:, 1:, 7:8].copy(), silent)[:, 0, 0])
+        noise = together.next(block)
+        assert np.array_equal(noise[:, 1, 7], alone.next(block[:, 1:, 7:8].copy())[:, 0, 0])
 
 
 @pytest.mark.parametrize("length", [2**power for power in range(5, 21)])
@@ -106,30 +102,26 @@ def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: py
 @pytest.mark.parametrize("lasting", [False, True])
 def test_one_noise_is_heard_until_its_window_ends(length: int, rounds: int, lasting: bool) -> None:
     block = 100
-    arrange = root_convolution(length, lasting)
-    assert isinstance(arrange, RootSums)
+    sums = root_convolution(length, block, 1, lasting)
+    assert isinstance(sums, RootSums)
     units = np.zeros((rounds, 1, 1))
     units[3] = 1.0
-    heard = np.concatenate([arrange(units[at : at + block], silent) for at in range(0, rounds, block)])[3:, 0, 0]
+    heard = np.concatenate([sums.next(units[at : at + block]) for at in range(0, rounds, block)])[3:, 0, 0]
     np.testing.assert_allclose(heard[:length], root_coefficients(length)[: len(heard)], rtol=0, atol=3e-14)
     if not lasting:
         assert np.abs(heard[length:]).max() < 3e-14
 
 
 def test_what_is_kept() -> None:
-    window, horizon = WindowRoot(1000).arranger(), Root(2**16).arranger()
-    for arrange in (window, horizon):
-        assert isinstance(arrange, RootSums)
-        arrange(np.ones((64, 2, 3)), silent)
-        assert arrange.state is not None
-        assert arrange.state.shape == (len(arrange.decays), 6)
-    assert isinstance(window, RootSums)
-    assert isinstance(horizon, RootSums)
+    window, horizon = WindowRoot(1000).init(64, 2, 3), Root(2**16).init(64, 2, 3)
+    for sums in (window, horizon):
+        assert isinstance(sums, RootSums)
+        assert sums.state.shape == (len(sums.decays), 6)
     assert len(window.kept.rows) == 999 + 64
     assert len(horizon.kept.rows) + len(horizon.decays) == FIRST - 1 + 64 + 40
-    assert isinstance(root_convolution(16), Direct)
-    assert isinstance(root_convolution(2 * longest()), Halving)
-    assert isinstance(convolution(root_coefficients, None), Halving)
+    assert isinstance(root_convolution(16, 64, 1), Direct)
+    assert isinstance(root_convolution(2 * longest(), 64, 1), Halving)
+    assert isinstance(convolution(root_coefficients, None, 64, 1), Halving)
 
 
 def test_power() -> None:
@@ -142,8 +134,9 @@ import sys, zlib
 import numpy as np
 from dpregret.algorithms.privacy import BufferedToeplitz, Root, WindowBuffers, WindowRoot
 for made in (WindowRoot(16), WindowRoot(200), WindowBuffers(64), Root(900), BufferedToeplitz(900)):
-    arrange, units = made.arranger(), np.random.default_rng(0).standard_normal((5, 64, 2, 9))
-    print(zlib.crc32(b"".join(arrange(block, None).tobytes() for block in units)), float(made.nodes_per_item).hex())
+    state, units = made.init(64, 2, 9), np.random.default_rng(0).standard_normal((5, 64, 2, 9))
+    noise = b"".join(made.next(state, block, None).tobytes() for block in units)
+    print(zlib.crc32(noise), float(made.nodes_per_item).hex())
 """
 
 

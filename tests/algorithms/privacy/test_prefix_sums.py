@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dpregret.algorithms.privacy import (
     BLOCK,
@@ -11,7 +9,6 @@ from dpregret.algorithms.privacy import (
     NoisePerPrefix,
     NoisePlan,
     WindowTree,
-    prefix_noise,
 )
 from dpregret.algorithms.privacy.audit import item_mu, materialise
 from dpregret.algorithms.privacy.prefix_sums import KEPT
@@ -122,15 +119,6 @@ def test_window_one_loss_by_age():
     assert item_mu(WindowTree(1), 5)[::-1] == pytest.approx(np.sqrt([1, 2, 3, 4, 5]))
 
 
-@given(st.integers(1, 200))
-@settings(max_examples=30)
-def test_prefix_noise_recursion(rounds):
-    fresh = np.random.default_rng(rounds).standard_normal((rounds + 1, 2))
-    noise = prefix_noise(fresh.copy())
-    for now in range(1, rounds + 1):
-        assert noise[now] == pytest.approx(noise[now & (now - 1)] + fresh[now])
-
-
 def test_baselines():
     assert np.array_equal(materialise(NoisePerItem(), 130), np.tril(np.ones((130, 130)))[:, :130] @ np.eye(130, 192))
     per_prefix = materialise(NoisePerPrefix(70), 70)
@@ -165,7 +153,7 @@ def test_blocks_of_large_vectors_are_shorter_with_the_same_draws():
     assert NoisePlan("gaussian", [WindowTree(2)], [1.0], 1.0, dimension).block(2) == BLOCK
     assert NoisePlan("gamma", [WindowTree(1)], [1.0], 1.0, dimension).block(2) == BLOCK
     small = NoisePlan("gaussian", [WindowTree(1)], [1.0], 1.0, 3)
-    parts, whole = (small.arranged(rngs(2), rounds) for rounds in (16, BLOCK))
+    parts, whole = (small.correlated(rngs(2), rounds) for rounds in (16, BLOCK))
     together = next(whole)[0]
     for begun in range(0, BLOCK, 16):
         assert np.array_equal(next(parts)[0], together[begun : begun + 16])
@@ -175,15 +163,12 @@ def test_the_audit_sees_draws_that_are_kept_without_a_copy():
     """Blocks share their memory, in a play too."""
 
     class Kept(NoisePerPrefix):
-        def arranger(self):
-            last = 0.0
+        def init(self, rounds, runs, dimension):
+            return [0.0]
 
-            def arrange(units, fresh):
-                nonlocal last
-                noise, last = units + last, units[-1]
-                return noise
-
-            return arrange
+        def next(self, state, units, fresh):
+            noise, state[0] = units + state[0], units[-1]
+            return noise
 
     matrix = materialise(Kept(2 * BLOCK), 2 * BLOCK)
     assert matrix[BLOCK, BLOCK - 1] == 0.0

@@ -195,10 +195,9 @@ def test_noise_does_not_depend_on_the_size_of_the_blocks(
     units = np.random.default_rng(0).standard_normal((896, 2, 3))
     found = []
     for size in (7, 64, 128, 896):
-        arrange = mechanism.arranger()
-        found.append(
-            np.concatenate([arrange(units[at : at + size], lambda count: np.empty(0)) for at in range(0, 896, size)])
-        )
+        state, fresh = mechanism.init(size, 2, 3), lambda count: np.empty(0)
+        blocks = (units[at : at + size] for at in range(0, 896, size))
+        found.append(np.concatenate([mechanism.next(state, block, fresh) for block in blocks]))
     assert isinstance(mechanism, Toeplitz | NormalisedRoot)
     noise = mechanism.materialise(896)[0]
     expected = np.einsum("ts,srd->trd", noise, units)

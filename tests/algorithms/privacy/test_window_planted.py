@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.convolution import convolution
-from dpregret.algorithms.privacy.prefix_sums import Arrange
+from dpregret.algorithms.privacy.prefix_sums import Fresh
 from dpregret.algorithms.privacy.series import landau, root_coefficients
 from dpregret.algorithms.privacy.toeplitz import Toeplitz, WindowRoot
+from dpregret.numerics.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -28,24 +30,24 @@ class PricedByNoise(WindowBuffers):
 class Restarted(WindowBuffers):
     """Forgets its buffers at block borders."""
 
-    def arranger(self) -> Arrange:
-        return lambda units, fresh: WindowBuffers(self.window, self.buffers).arranger()(units, fresh)
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        return super().next(self.init(*units.shape), units, fresh)
 
 
 @dataclass(frozen=True)
 class DroppedEarly(WindowRoot):
     """An item's noise goes one round before the item does."""
 
-    def arranger(self) -> Arrange:
-        return convolution(lambda count: root_coefficients(count), self.window - 1)
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        return convolution(root_coefficients, self.window - 1, rounds, runs * dimension)
 
 
 @dataclass(frozen=True)
 class DroppedLate(WindowRoot):
     """Coefficients up to f_W, while G_W is charged and stated as the variance."""
 
-    def arranger(self) -> Arrange:
-        return convolution(lambda count: root_coefficients(count), self.window + 1)
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        return convolution(root_coefficients, self.window + 1, rounds, runs * dimension)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from dpregret.algorithms.privacy.threshold import AboveThreshold, Watch, accuracy
+from dpregret.algorithms.privacy.above_threshold import AboveThreshold, Watch, accuracy
 
 
 def halting_law(mechanism: AboveThreshold, queries: list[float]) -> np.ndarray:

@@ -1,0 +1,408 @@
+"""Sums that expire without a tree, and with a tree a block: least squares, exact privacy, planted mistakes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.privacy import BLOCK, NoisePlan, WindowTree
+from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes
+from dpregret.algorithms.privacy.prefix_sums import Fresh
+from dpregret.algorithms.privacy.series import landau
+from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, best_radices
+from dpregret.algorithms.privacy.window_items import WindowItems
+
+MECHANISMS = [
+    WindowBlocks(2, (2,)),
+    WindowBlocks(8, (3,)),
+    WindowBlocks(16, (8,)),
+    WindowBlocks(17, (3, 4)),
+    WindowBlocks(17, (3, 4), tapered=True),
+    WindowBlocks(12, (3, 4), tapered=True),
+    WindowBlocks(16, (2, 2, 2, 2), tapered=True),
+    WindowBlocks(31, (2, 3, 2)),
+    WindowBlocks(64, (18,), tapered=True),
+    WindowBlocks(100, (5, 3), tapered=True),
+    WindowItems(1),
+    WindowItems(5),
+    WindowItems(64),
+    WindowItems(100),
+]
+
+
+def levels(mechanism: WindowBlocks) -> list[tuple[int, int]]:
+    """(items of a node, nodes) of every level, from the leaves on."""
+    sizes = [int(np.prod(mechanism.radices[:level])) for level in range(mechanism.nodes_per_item)]
+    return [(size, mechanism.block // size) for size in sizes]
+
+
+def incidence(mechanism: WindowBlocks, blocks: int) -> np.ndarray:
+    """C: which node (of every block, by level) holds which item, (nodes, items)."""
+    one = np.concatenate([np.kron(np.eye(count), np.ones(size)) for size, count in levels(mechanism)])
+    return np.kron(np.eye(blocks), one)
+
+
+def least_variance(mechanism: WindowBlocks, now: int) -> float:
+    """The least sum of squared weights of nodes, of this block and all before, right for every item not expired.
+
+    Weights are 1 in all for items of the window, 0 for those to come, anything for those that expired.
+    """
+    nodes = incidence(mechanism, -(-now // mechanism.block))
+    items = np.arange(1, nodes.shape[1] + 1)
+    alive = items > now - mechanism.window
+    weights = np.linalg.lstsq(nodes[:, alive].T, (items[alive] <= now).astype(float), rcond=None)[0]
+    return float(weights @ weights)
+
+
+@pytest.mark.parametrize("radices", [(2,), (5,), (2, 3), (3, 2, 2)])
+@pytest.mark.parametrize("beyond", [0, 1, 3, 7])
+def test_tapered_blocks_are_least_squares_on_all_nodes(radices: tuple[int, ...], beyond: int) -> None:
+    """Of two nodes' noises that lie ahead, too."""
+    mechanism = WindowBlocks(int(np.prod(radices)) + beyond, radices, tapered=True)
+    rounds = 3 * mechanism.window + 5
+    found = mechanism.noisy_nodes(rounds)
+    assert found == pytest.approx([least_variance(mechanism, now) for now in range(1, rounds + 1)])
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_running_code_has_the_stated_variances(mechanism: WindowBlocks | WindowItems) -> None:
+    rounds = max(5 * BLOCK - 7, 3 * mechanism.window)
+    noise = materialise(mechanism, rounds)
+    assert np.square(noise).sum(axis=1) == pytest.approx(mechanism.noisy_nodes(rounds))
+    assert mechanism.noisy_nodes(1000).max() == pytest.approx(mechanism.most_noisy_nodes)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_a_protected_item_costs_its_nodes_exactly(mechanism: WindowBlocks | WindowItems) -> None:
+    """Gaussian loss of the worst one, in every phase of blocks and draws."""
+    noise = materialise(mechanism, 4 * mechanism.window + 77)
+    assert protected_nodes(noise, mechanism.window) == pytest.approx(mechanism.nodes_per_item, rel=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", [each for each in MECHANISMS if each.window <= 17], ids=repr)
+def test_pure_loss_of_protected_items_is_that_of_the_ledger(mechanism: WindowBlocks | WindowItems) -> None:
+    """The least l1 charge of any shift of the noises that hides an item, by linear programs; several lengths."""
+    worst = 0.0
+    for rounds in (mechanism.window, 2 * mechanism.window - 1, 2 * mechanism.window + 3):
+        losses = item_pure_loss(mechanism, rounds)[-mechanism.window :]
+        assert losses.max() <= mechanism.nodes_per_item * (1 + 1e-9)
+        worst = max(worst, losses.max())
+    assert worst == pytest.approx(mechanism.nodes_per_item)
+
+
+@dataclass(frozen=True)
+class Fed(WindowBlocks):
+    """Nodes hold the sums of their items in place of noise, item i being the i-th unit vector: the outputs are B C."""
+
+    def _begin(self, state: BlocksState) -> None:
+        begun, items = state.begun, np.zeros((self.block, state.coming.shape[2]))  # type: ignore[attr-defined]
+        for each in range(min(self.block, items.shape[1] - begun)):
+            items[each, begun + each] = 1.0
+        sums = [items.reshape(count, size, -1).sum(axis=1) for size, count in levels(self)]
+        state.coming[0], state.begun = np.concatenate(sums), begun + self.block  # type: ignore[attr-defined]
+        super()._begin(state)
+
+
+@pytest.mark.parametrize("mechanism", [each for each in MECHANISMS if isinstance(each, WindowBlocks)], ids=repr)
+def test_the_map_from_items_is_the_sum_of_those_in_the_window(mechanism: WindowBlocks) -> None:
+    """B C is 0 for items to come and 1 until they expire; after that 0, but for items of a block that goes on."""
+    rounds, block, window = 5 * mechanism.window + 3, mechanism.block, mechanism.window
+    fed = Fed(window, mechanism.radices, mechanism.tapered)
+    state, outputs = fed.init(BLOCK, 1, rounds), []
+    state.begun = 0  # type: ignore[attr-defined]
+    for _ in range(-(-rounds // BLOCK)):
+        nothing = np.zeros((BLOCK, 1, rounds))
+        outputs.append(fed.next(state, nothing, lambda count: np.zeros((count, 1, rounds)))[:, 0])
+    found = np.concatenate(outputs)[:rounds]
+    item, age = np.arange(rounds), np.arange(rounds)[:, None] - np.arange(rounds)
+    assert np.abs(found[age < 0]).max() < 1e-12
+    assert found[(age >= 0) & (age < window)] == pytest.approx(1.0, abs=1e-12)
+    gone = age - (block - 1 - item % block) >= window  # the last item of its block has expired
+    assert np.abs(found[gone]).max() < 1e-12
+    if not mechanism.tapered:
+        assert found[(age >= 0) & ~gone] == pytest.approx(1.0, abs=1e-12)
+
+
+@dataclass(frozen=True)
+class Given(WindowBlocks):
+    """Nodes are those of `state.given`, (blocks, nodes)."""
+
+    def _begin(self, state: BlocksState) -> None:
+        state.coming[0, :, 0] = next(state.given)  # type: ignore[attr-defined]
+        super()._begin(state)
+
+
+def noise_of(mechanism: WindowBlocks, nodes: np.ndarray, rounds: int) -> np.ndarray:
+    """z_1..z_T from the noises of all nodes."""
+    given = Given(mechanism.window, mechanism.radices, mechanism.tapered)
+    state, zeros = given.init(BLOCK, 1, 1), np.zeros((BLOCK, 1, 1))
+    state.given = iter(nodes)  # type: ignore[attr-defined]
+    found = [
+        given.next(state, zeros.copy(), lambda count: np.zeros((count, 1, 1)))[:, 0, 0]
+        for _ in range(-(-rounds // BLOCK))
+    ]
+    return np.concatenate(found)[:rounds]
+
+
+@pytest.mark.parametrize("tapered", [False, True])
+@pytest.mark.parametrize("item", [0, 3, 11, 26])
+def test_an_adaptive_adversary_sees_the_same_for_moved_noise(tapered: bool, item: int) -> None:
+    """The coupling of the proof: other items are functions of what was released; equal until the item has expired."""
+    mechanism, rounds = WindowBlocks(17, (3, 4), tapered), 60
+    shapes = levels(mechanism)
+    nodes = np.random.default_rng([item, tapered]).laplace(
+        size=(BLOCK // mechanism.block + 2, sum(count for _, count in shapes))
+    )
+
+    def transcript(replaced: bool, noise: np.ndarray) -> tuple[np.ndarray, float]:
+        total, seen, change = 0.0, [0.0], 0.0
+        for now in range(rounds):
+            value, other = np.sin(0.5 * seen[-1] + now), np.cos(0.7 * seen[-1])
+            if now == item:
+                change = value - other
+            total += other if replaced and now == item else value
+            seen.append(total + noise[now])
+        return np.array(seen[1:]), change
+
+    first, change = transcript(False, noise_of(mechanism, nodes, rounds))
+    block, place = divmod(item, mechanism.block)
+    moved, begun = nodes.copy(), 0
+    for size, count in shapes:
+        moved[block, begun + place // size] += change
+        begun += count
+    second, _ = transcript(True, noise_of(mechanism, moved, rounds))
+    last = item + mechanism.window
+    assert second[:last] == pytest.approx(first[:last], abs=1e-12)
+    gone = (block + 1) * mechanism.block - 1 + mechanism.window  # the last item of the block has expired
+    assert gone >= rounds or abs(second[gone] - first[gone]) > 1e-6
+
+
+def test_one_noise_an_item_is_exactly_the_sum_of_the_last() -> None:
+    for window in (1, 3, 64, 100):
+        noise = materialise(WindowItems(window), 300)
+        ages = np.arange(300)[:, None] - np.arange(320)
+        assert np.array_equal(noise[:, :300], ((ages >= 0) & (ages < window))[:, :300])
+
+
+def test_two_levels_in_closed_form() -> None:
+    """P[r] = Z_1 + .. + Z_r + r/(k + 1) (Z_root - Z_1 - .. - Z_k): past, future and root by their weights."""
+    radix = 5
+    noise = materialise(WindowBlocks(radix, (radix,)), radix)
+    used = noise[:, : radix + 1]
+    for r in range(1, radix + 1):
+        share = r / (radix + 1)
+        assert used[r - 1] == pytest.approx([1 - share] * r + [-share] * (radix - r) + [share])
+    assert not noise[:, radix + 1 :].any()
+
+
+def test_variances_in_print() -> None:
+    mechanism = WindowBlocks(17, (3, 4), tapered=True)
+    assert mechanism.prefix_variances() == pytest.approx(
+        [0.734375, 0.9375, 0.609375, 1.25, 1.359375, 0.9375, 1.484375, 1.5, 0.984375, 1.4375, 1.359375, 0.75]
+    )
+    assert mechanism.rest_variances() == pytest.approx(
+        [0.75, 0.744681, 0.733333, 0.692308, 0.684211, 0.666667, 0.6, 0.586207, 0.555556, 0.428571, 0.4, 0.333333],
+        abs=5e-7,
+    )
+    assert errors(mechanism) == pytest.approx(
+        [18.359375, 19.044643, 15.834375, 21, 18.984375, 15.139628, 19.959375, 19.730769, 15.01727, 18.9375, 17.634375,
+         12.025862], abs=5e-7
+    )  # fmt: skip
+    assert errors(mechanism).mean() == pytest.approx(17.638962, abs=5e-7)
+    assert errors(WindowBlocks(16, (8,), tapered=True)) == pytest.approx(
+        [10.611111, 13.206349, 14.888889, 15.644444, 15.444444, 14.222222, 11.777778, 7.111111], abs=5e-7
+    )
+    block = [4 * (r * (1 - r / 9) + 8 / 9 * np.ceil((16 - r) / 8)) for r in range(1, 9)]
+    assert errors(WindowBlocks(16, (8,))) == pytest.approx(block)
+
+
+def errors(mechanism: WindowBlocks) -> np.ndarray:
+    """E_t over a block once a window has passed, under pure noise: in units of (sensitivity / epsilon)^2."""
+    found = mechanism.noisy_nodes(2 * mechanism.window + 2 * mechanism.block)
+    start = -(-mechanism.window // mechanism.block) * mechanism.block
+    return np.asarray(mechanism.nodes_per_item**2 * found[start : start + mechanism.block])
+
+
+@pytest.mark.parametrize(
+    ("window", "radices", "mean", "most"),
+    [(16, (8,), 13.333, 16), (32, (13,), 18.857, 24), (64, (18,), 26.596, 34.1), (100, (23,), 33.167, 39.33),
+     (128, (27,), 37.476, 47.3), (256, (11, 11), 50.143, 63.7), (512, (14, 14), 63.704, 86.1),
+     (1000, (17, 18), 80.097, 102.0), (1024, (17, 18), 80.764, 103.4), (2048, (22, 23), 102.204, 133.5),
+     (4096, (12, 13, 12), 125.407, 166.3)],
+)  # fmt: skip
+def test_errors_and_radices_in_print(window: int, radices: tuple[int, ...], mean: float, most: float) -> None:
+    assert best_radices(window) == radices
+    found = errors(WindowBlocks(window, radices))
+    assert found.mean() == pytest.approx(mean, abs=5e-4)
+    assert found.max() == pytest.approx(most, rel=2e-3)
+    assert found.mean() > landau(window) ** 2  # of any linear mechanism of this price
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 8, 9, 10, 14, 40])
+def test_best_radices_are_best_among_all(window: int) -> None:
+    """Brute force over all factor lists, by the exact variances; one noise an item costs W."""
+    lists = [(a,) for a in range(2, window + 1)]
+    lists += [each for each in itertools.product(range(2, window // 2 + 1), repeat=2) if np.prod(each) <= window]
+    costs = {each: errors(WindowBlocks(window, each)).mean() for each in lists}
+    chosen = best_radices(window)
+    least = min([float(window), *costs.values()])
+    assert (costs[chosen] if chosen else window) == pytest.approx(least)
+
+
+def test_whole_sequences_need_no_root() -> None:
+    """Roots of blocks are summed; less than a third of the variance of the binary tree's."""
+    for horizon, mean in ((2**8, 35.2), (2**10, 60.0), (2**12, 96.7), (2**14, 142.6)):
+        mechanism = WindowBlocks(horizon - 1, best_radices(horizon - 1, expires=False))
+        found = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(horizon - 1)
+        assert found.mean() == pytest.approx(mean, abs=0.1)
+        assert 7 * found.mean() < mean * 7.1 < horizon.bit_length() ** 3 / 2 * 7.1
+    radices = best_radices(99, expires=False)
+    costs = {}
+    for each in [(a,) for a in range(2, 100)] + list(itertools.product(range(2, 50), repeat=2)):
+        if np.prod(each) <= 99:
+            mechanism = WindowBlocks(99, each)
+            costs[each] = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(99).mean()
+    assert costs[radices] < 1.02 * min(costs.values())  # the last block is not whole
+
+
+@pytest.mark.parametrize(
+    ("window", "mean", "most"), [(16, 1.46, None), (64, 1.55, None), (256, 1.60, None), (4096, 1.66, 2.15)]
+)
+def test_the_gaussian_binary_tree_with_this_decoder(window: int, mean: float, most: float | None) -> None:
+    """Beside the least that Gaussian noise can do: noises that lie ahead are worth more than half of the gap."""
+    mechanism = WindowBlocks(window, (2,) * (window.bit_length() - 1), tapered=True)
+    ratio = errors(mechanism) / mechanism.nodes_per_item / landau(window) ** 2
+    assert ratio.mean() == pytest.approx(mean, abs=5e-3)
+    if most is not None:
+        assert ratio.max() == pytest.approx(most, abs=5e-3)
+
+
+# Exact laws on the lattice: W = k = 2, Delta = epsilon = 1, discrete Laplace noise, item 2 a function of output 1
+
+
+def largest_log_ratio(weights: np.ndarray, reach: int = 70, seen: int = 24) -> tuple[float, float]:
+    """Of the laws of both outputs when item 1, or item 2, is replaced. weights: 3 B, of round 1 and of round 2."""
+    axis = np.arange(-reach, reach + 1)
+    z = np.stack(np.meshgrid(axis, axis, axis, indexing="ij")).reshape(3, -1)
+    mass = np.exp(-np.abs(z).sum(axis=0) / 2)  # both nodes of an item are noised at twice its sensitivity
+    noise = (weights @ z).astype(int)
+
+    def law(first: int, turned: int) -> np.ndarray:
+        one = 3 * first + noise[0]
+        second = (one % 2 == 0) ^ turned
+        two = 3 * (first + second) + noise[1]
+        near = (np.abs(one) <= seen) & (np.abs(two) <= seen)
+        width = 2 * seen + 1
+        return np.bincount((one[near] + seen) * width + two[near] + seen, mass[near], width * width)
+
+    base = law(0, 0)
+    ratios = []
+    for other in (law(1, 0), law(0, 1)):
+        told = (base > 0) & (other > 0)
+        assert ((base > 0) == (other > 0)).all()
+        ratios.append(float(np.abs(np.log(base[told] / other[told])).max()))
+    return ratios[0], ratios[1]
+
+
+def test_exact_laws_on_the_lattice() -> None:
+    """Whole numbers: 3 (S_t + z_t). Replacing either item costs at most epsilon, whatever item 2 makes of output 1."""
+    weights = 3 * materialise(WindowBlocks(2, (2,)), 2)[:, :3]
+    assert weights == pytest.approx(np.array([[2, -1, 1], [1, 1, 2]]))
+    one, two = largest_log_ratio(np.rint(weights))
+    assert 0.99 < one < 1 + 1e-9
+    assert 0.99 < two < 1 + 1e-9
+    planted = np.array([[2, 0, 1], [1, 1, 2]])  # the leaf that lies ahead is left out of round 1
+    assert largest_log_ratio(planted)[1] == pytest.approx(1.4227, abs=5e-3)
+
+
+# Planted mistakes
+
+
+@dataclass(frozen=True)
+class Behind(WindowBlocks):
+    """Leaves that lie ahead are left out of the bridge."""
+
+    def _begin(self, state: BlocksState) -> None:
+        leaves, radix = state.coming[:, : self.block].copy(), self.radices[0]
+        super()._begin(state)
+        for r in range(1, self.block):
+            state.sums[:, r - 1] += r / (radix + 1) * leaves[:, r:].sum(axis=1)
+
+
+@dataclass(frozen=True)
+class OldRoot(WindowBlocks):
+    """The prefix of a new block starts from the root of the one before."""
+
+    def _begin(self, state: BlocksState) -> None:
+        root = state.rests[:, 0, :1].copy()
+        super()._begin(state)
+        state.sums += root
+
+
+@dataclass(frozen=True)
+class Early(WindowBlocks):
+    """Blocks are dropped a round early."""
+
+    def init(self, rounds: int, runs: int, dimension: int) -> BlocksState:
+        return WindowBlocks(self.window - 1, self.radices).init(rounds, runs, dimension)
+
+    def next(self, state: BlocksState, units: np.ndarray, fresh: Fresh) -> np.ndarray:
+        return WindowBlocks(self.window - 1, self.radices).next(state, units, fresh)
+
+
+@dataclass(frozen=True)
+class Cheap(WindowBlocks):
+    """Charged for a node less."""
+
+    @property
+    def nodes_per_item(self) -> int:
+        return len(self.radices)
+
+
+@pytest.mark.parametrize("planted", [Behind, Early, Cheap])
+@pytest.mark.parametrize(("window", "radix"), [(8, 4), (9, 4), (16, 5)])
+def test_planted_mistakes_cost_more_than_is_charged(planted: type[WindowBlocks], window: int, radix: int) -> None:
+    mechanism = planted(window, (radix,))
+    noise = materialise(mechanism, 6 * window)
+    assert protected_nodes(noise, window) > mechanism.nodes_per_item * (1 + 1e-9)
+
+
+def test_a_prefix_on_the_old_root_has_another_variance() -> None:
+    mechanism = OldRoot(8, (4,))
+    found = np.square(materialise(mechanism, 48)).sum(axis=1)
+    assert not np.allclose(found, mechanism.noisy_nodes(48))
+
+
+# Streaming
+
+
+def test_a_runs_noise_depends_on_its_seed_and_mechanism_only() -> None:
+    def noise(mechanisms: list, runs: int) -> np.ndarray:
+        plan = NoisePlan("gamma", mechanisms, [1.0] * len(mechanisms), 1.0, 2)
+        stream = plan.blocks([np.random.default_rng([5, run]) for run in range(runs)])
+        return np.concatenate([next(stream) for _ in range(12)])
+
+    for made in (WindowItems(100), WindowBlocks(100, (23,)), WindowBlocks(300, (5, 7), tapered=True)):
+        among = noise([WindowTree(4), made, WindowBlocks(64, (18,))], 3)[:, 1, :1]
+        assert np.array_equal(noise([made], 1)[:, 0], among)
+
+
+def test_memory_is_that_of_a_block_and_a_vector_a_block_before() -> None:
+    state = WindowBlocks(4096, (12, 13, 12)).init(BLOCK, 2, 3)
+    assert state.sums.shape == (2, 1872, 3)
+    assert state.rests.shape == (2, 4, 1, 3)  # this block, and three of the window
+    assert state.coming.shape[1] == 1872 + 156 + 12 + 1
+    assert WindowBlocks(64, (18,), tapered=True).init(BLOCK, 2, 3).rests.shape == (2, 5, 18, 3)
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match="window must be at least 1, got 0"):
+        WindowItems(0)
+    for radices in ((), (1, 3)):
+        with pytest.raises(ValueError, match="radices must be 2 or more"):
+            WindowBlocks(8, radices)
+    with pytest.raises(ValueError, match="a block of 9 rounds is longer than the window of 8"):
+        WindowBlocks(8, (3, 3))
