@@ -73,7 +73,7 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    known = [erratum.id for erratum in errata.errata]
+    known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
     named: list[tuple[KeyPath, tuple[str, ...]]] = [
         (("claims", place, "errata"), claim.errata) for place, claim in enumerate(claims.claims)
     ]
@@ -82,7 +82,12 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
         f"{source.at((*where, position))}: {not_allowed('erratum', name, known)}"
         for where, names in named for position, name in enumerate(names) if name not in known
     )  # fmt: skip
-    ids = [claim.id for claim in claims.claims]
+    if written is not None:
+        _refuse(
+            f"{written.at(('errata', place, 'claims', position))}: {not_allowed('claim', name, ids)}"
+            for place, erratum in enumerate(errata.errata)
+            for position, name in enumerate(erratum.claims) if name not in ids
+        )  # fmt: skip
     entries: list[tuple[str, Located | None, Sequence[object]]] = [
         ("claims", source, claims.claims), ("errata", written, errata.errata)
     ]  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs import fits, formats
+from dpregret.paper_figs import fits, formats, lines
 from dpregret.paper_figs.cells import NotRun, select_rows
 from dpregret.paper_figs.claims import QUOTED, ClaimsFile, Reference, Table, TableRow
 from dpregret.paper_figs.claims_files import load_claims, load_paper
@@ -238,7 +238,7 @@ def counted_operations(rows: pd.DataFrame) -> str:
 
 
 def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, Any]]) -> str:
-    """`fitted [low, high]`; for log slopes over T the fitted number is that of dR / d ln T, marked so."""
+    """The claim's number; for log slopes over T it is that of dR / d ln T, marked so."""
     names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
     alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
     if alias not in names:
@@ -246,12 +246,12 @@ def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, A
     record = judged[names[alias]]
     if record["verdict"] == NOT_RUN:
         return DASH
-    if not np.isfinite(float(record["fitted"])):
+    number = lines.number(record)
+    if not number:
         return "no exponent"
-    estimate = fits.Estimate(float(record["fitted"]), float(record["fitted_low"]), float(record["fitted_high"]))
     mark = " (mu)" if alias == "mu" else ""
     mark += " (of dR/dlnT)" if parameter == "horizon" and record["response"] == "log_slope" else ""
-    return formats.with_interval(estimate) + mark
+    return number + mark
 
 
 def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:

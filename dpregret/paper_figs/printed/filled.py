@@ -9,15 +9,17 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs import fits, formats, rates
+from dpregret.paper_figs import formats, rates
 from dpregret.paper_figs.claims import ClaimsFile, Table
 from dpregret.paper_figs.labels import labels_of
+from dpregret.paper_figs.lines import number
 from dpregret.paper_figs.printed.models import Cell, Column, Part, PrintedTable
 from dpregret.paper_figs.vocabulary import FAILS, HOLDS, NOT_RUN, REPRODUCED
 
 HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
-    "with its 95 % interval, the verdict, and ± the smallest change of that power that would have been told."
+    "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "
+    "experiment would have noticed."
 )
 Record = Mapping[str, Any]
 
@@ -126,8 +128,7 @@ def _part(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
-    value, low, high = (_number(record[f"log_aware{end}"]) for end in ("", "_low", "_high"))
-    fitted = formats.with_interval(fits.Estimate(value, low, high)) if np.isfinite(value) else ""
+    fitted = number(record)
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
         verdict = labels_of(claims.response).no_progress + ("" if verdict in (REPRODUCED, HOLDS) else f": {verdict}")

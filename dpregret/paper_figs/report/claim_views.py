@@ -8,8 +8,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from dpregret.paper_figs import fits, formats, formula
+from dpregret.paper_figs import fits, formats, formula, lines
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.headlines import refutable
 from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.rates import law
 from dpregret.paper_figs.report.explorer import CHARTED
@@ -18,7 +19,8 @@ from dpregret.paper_figs.vocabulary import NOT_RUN
 
 CHECK: Final = "check"
 KINDS: Final = {
-    "what the paper states": "paper", "derived here": "derived", "baselines": "baseline", "consistency checks": CHECK,
+    "what the paper states": "paper", "stated, text reconstructed": "reconstructed", "derived here": "derived",
+    "baselines": "baseline", "consistency checks": CHECK,
 }  # fmt: skip
 """What a line is, in words -> its origin; checks of any origin are apart."""
 BROKEN: Final = " failed: "
@@ -32,6 +34,8 @@ class ClaimView:
     """A claim, or a consistency check, with its verdict and with what leads to its data.
 
     name: of the learner, as people write it. law: HTML. symbol: of what is swept. axis: the variable of the chart.
+    number: the claim's number on every page; raw: the slope without its logarithms. refutable: a printed statement
+    about privacy. changed: what the setting owes to verdicts that had been seen.
     """
 
     id: str
@@ -42,7 +46,8 @@ class ClaimView:
     losses: str
     law: Markup
     symbol: str
-    fitted: str
+    number: str
+    raw: str
     normalised: str
     resolution: str
     resolution_log: str
@@ -51,6 +56,9 @@ class ClaimView:
     axis: str
     where: str
     errata: tuple[str, ...]
+    reconstructed: bool
+    refutable: bool
+    changed: str
 
     @property
     def check(self) -> bool:
@@ -78,16 +86,18 @@ def claim_view(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
+    origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
     where = ", ".join(f"{key} = {_short(value)}" for key, value in claim.where.items())
     return ClaimView(
         claim.id, next(name for name, each in KINDS.items() if each == origin), record["verdict"], record,
         learner_name(names, claim.learner, claim.variant), names.get(f"stream:{claim.stream}", claim.stream),
         Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
         labels_of(claim.response).symbols[claim.parameter],
-        _estimate(record, "fitted"), _estimate(record, "normalised"),
+        lines.number(record), _estimate(record, "fitted"), _estimate(record, "normalised"),
         _rounded(record["resolution"]), _rounded(record["resolution_log"]),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
+        claim.provenance == "reconstructed", refutable(claim), claim.changed,
     )  # fmt: skip
 
 
@@ -105,7 +115,7 @@ def _estimate(record: Record, name: str) -> str:
     if not record[name]:
         return ""
     value, low, high = (float(record[column]) for column in (name, f"{name}_low", f"{name}_high"))
-    return formats.with_interval(fits.Estimate(value, low, high), 3)
+    return formats.with_interval(fits.Estimate(value, low, high))
 
 
 def _rounded(text: str) -> str:

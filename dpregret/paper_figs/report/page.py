@@ -12,18 +12,16 @@ from urllib.parse import quote, urlencode
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup
 
 from dpregret.core import stamped
-from dpregret.paper_figs import formula
 from dpregret.paper_figs.claims_files import load_paper
 from dpregret.paper_figs.errata_page import TEMPLATES, section
 from dpregret.paper_figs.formats import DASH, significant
+from dpregret.paper_figs.headlines import epsilon, headlines
 from dpregret.paper_figs.neutral import in_html
 from dpregret.paper_figs.printed.web import STYLE
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.explorer import READ, explorer
-from dpregret.paper_figs.report.headlines import headlines
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
@@ -35,8 +33,9 @@ from dpregret.paper_figs.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {
-    "paper": "stated by a paper", "derived": "derived here", "baseline": "baseline", CHECK: "consistency check",
-    "erratum": "mistake in print", "audit": "audited learner",
+    "paper": "stated by a paper", "reconstructed": "stated by a paper, text reconstructed",
+    "derived": "derived here", "baseline": "baseline", CHECK: "consistency check",
+    "erratum": "remark on a paper", "audit": "audited learner",
 }  # fmt: skip
 """Kind of what can be found -> what its filter says."""
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
@@ -104,7 +103,8 @@ def write_report(
     verdicts = {view.verdict for paper_ in views for view in paper_.tested}
     page = _environment().get_template("report.html.j2").render(
         papers=views, crashed=crashed, provenance=gather(results, run.profile, run.config), folder=run.folder,
-        findings=headlines(views, results, run.names), counts=counted([line for view in views for line in view.claims]),
+        findings=headlines(results, texts, list(papers)),
+        counts=counted([line for view in views for line in view.claims]),
         meaning=CLAIMS, verdicts=[word for word in CLAIMS if word in verdicts],
         check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
@@ -129,7 +129,7 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         slug=slug, short=short, zip=zip, stem=lambda finding: re.split("[,:]", finding)[0],
-        formulas=lambda sentence: Markup(formula.in_html(sentence)),
+        epsilon=epsilon,
     )  # fmt: skip
     environment.globals.update(colour=COLOURS, marks=MARKS, kinds=KINDS, dict=dict, find=_find)
     return environment
@@ -160,8 +160,7 @@ def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
 
 def _privacy(view: PaperView) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    stated = [line for line in view.tested if line.record["type"] == "private" and not line.check]
-    verdicts = [line.verdict for line in stated if line.record["origin"] == "paper"]
+    verdicts = [line.verdict for line in view.tested if line.refutable]
     if not verdicts:
         return ""
     held, refuted = verdicts.count(REPRODUCED), verdicts.count(VIOLATED)

@@ -1,0 +1,216 @@
+"""The findings of a run: one list, in one order, with the same numbers in README and report.
+
+The sentences stand in `workflows/papers/findings.yaml`; every number in them is read from the tables of the run. A
+finding is left out when a claim that it rests on was not run or came out otherwise. Statements whose text was
+reconstructed, and those that no paper makes, are never among the refuted ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import read_source, shown
+from dpregret.paper_figs import formats, lines
+from dpregret.paper_figs.claims import Claim
+from dpregret.paper_figs.claims_files import ClaimsError, PaperTexts, load_paper
+from dpregret.paper_figs.errata import MEASURED
+from dpregret.paper_figs.vocabulary import VIOLATED
+
+FILE: Final = "findings.yaml"
+NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+Tables = Mapping[str, pd.DataFrame]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Gains(_Strict):
+    """Rows of gains.csv: those of one mechanism over another one, at some values of what is swept."""
+
+    learner: str
+    over: str
+    with_: str = Field(alias="with")
+    experiment: str
+    stream: str
+    values: tuple[float, ...]
+
+
+class Entry(_Strict):
+    """A finding of the file. claims: id -> the verdict on which it rests. page: the document that has more."""
+
+    id: str
+    title: str
+    text: str
+    page: str
+    paper: str = ""
+    claims: dict[str, str] = Field(default_factory=dict)
+    gains: Gains | None = None
+    refuted: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Entry:
+        if self.refuted == bool(self.paper):
+            raise ValueError("a finding names its paper, or lists what is refuted in all of them")
+        return self
+
+
+class FindingsFile(_Strict):
+    """The file of findings."""
+
+    findings: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A refuted statement: where it is printed, what it says in our words, and what was found."""
+
+    paper: str
+    claim: str
+    place: str
+    statement: str
+    found: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A finding as pages show it: plain sentences. paper and claim: where the report has more."""
+
+    id: str
+    title: str
+    text: str
+    page: str
+    paper: str
+    claim: str
+    items: tuple[Item, ...] = ()
+
+
+class _MissingError(LookupError):
+    """A number that this run does not have."""
+
+
+def load_findings(texts: Path) -> tuple[Entry, ...]:
+    """The file in the folder of the papers' texts; none where there is no file. Raises ClaimsError."""
+    path = texts / FILE
+    return validate(FindingsFile, read_source(path, shown(path)), error=ClaimsError).findings if path.exists() else ()
+
+
+def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headline, ...]:
+    """The findings of a run that its tables support, in the order of the file."""
+    found = []
+    for entry in load_findings(texts):
+        try:
+            found.append(_refuted(entry, results, texts, papers) if entry.refuted else _told(entry, results, papers))
+        except _MissingError:
+            continue
+    return tuple(found)
+
+
+def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:
+    """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run."""
+    return tuple(item for paper in papers for item in _items(results, load_paper(texts / paper)))
+
+
+def refutable(claim: Claim) -> bool:
+    """Whether the claim is a printed statement about privacy."""
+    return claim.type == "private" and not claim.check and claim.origin == "paper" and claim.provenance == "printed"
+
+
+def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
+    claims = paper.claims
+    judged = _judged(results, claims.paper)
+    for claim in claims.claims:
+        if refutable(claim) and claim.id in judged.index and judged.at[claim.id, "verdict"] == VIOLATED:
+            reason = str(judged.at[claim.id, "reason"]).split("; in the runs")[0]
+            place = f"{claims.cite or claims.paper}, {claim.source}"
+            yield Item(claims.paper, claim.id, place, claim.statement, reason)
+
+
+def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) -> Headline:
+    items = refutations(results, texts, papers)
+    if not items:
+        raise _MissingError
+    count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
+    first = items[0]
+    title = entry.title.replace("{count}", count)
+    return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items)
+
+
+def _told(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
+    if entry.paper not in papers:
+        raise _MissingError
+    judged = _judged(results, entry.paper)
+    for claim, verdict in entry.claims.items():
+        if claim not in judged.index or judged.at[claim, "verdict"] != verdict:
+            raise _MissingError
+    known = _gained(entry.gains, results / entry.paper) if entry.gains else {}
+
+    def number(found: re.Match[str]) -> str:
+        name, column = found[1], found[2]
+        if column:
+            return _of_erratum(results / entry.paper, name, column)
+        if name in known:
+            return known[name]
+        text = lines.number(judged.loc[name].to_dict()) if name in judged.index else ""
+        if not text:
+            raise _MissingError
+        return text
+
+    title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, each) for each in (entry.title, entry.text))
+    return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""))
+
+
+def _judged(results: Path, paper: str) -> pd.DataFrame:
+    """The lines of a paper in this run, by their claims."""
+    if not (results / paper / lines.FILES["claim"]).exists():
+        raise _MissingError
+    return lines.read_lines(results / paper, text=True).set_index("claim")
+
+
+def _of_erratum(folder: Path, erratum: str, column: str) -> str:
+    path = folder / "errata.csv"
+    rows = formats.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else pd.DataFrame()
+    own = rows.loc[(rows["erratum"] == erratum) & (rows["status"] == MEASURED)] if len(rows) else rows
+    if own.empty or column not in own or own[column].iloc[0] in ("", formats.DASH):
+        raise _MissingError
+    return str(own[column].iloc[0])
+
+
+def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
+    path = folder / "gains.csv"
+    if not path.exists():
+        raise _MissingError
+    rows = formats.read_csv(path, keep_default_na=False)
+    for name, value in wanted.model_dump(by_alias=True, exclude={"values"}).items():
+        rows = rows.loc[rows[name] == value]
+    own = rows.drop_duplicates("value").set_index("value")
+    if "setting" not in own or not set(wanted.values) <= set(own.index):
+        raise _MissingError
+    ratios = ", ".join(f"{ratio:.1f}" for ratio in own.loc[list(wanted.values), "ratio"])
+    return {"ratios": ratios, "setting": str(own["setting"].iloc[0])}
+
+
+def markdown(found: Sequence[Headline]) -> str:
+    """The findings as a numbered list of a document at the top of the repository."""
+    text = []
+    for place, each in enumerate(found, 1):
+        text.append(f"{place}. **[{_written(each.title)}]({each.page}).** {_written(each.text)}")
+        text += [f"   - {_written(item.place)}: {_written(item.found)}" for item in each.items]
+    return "".join(f"{line}\n" for line in text)
+
+
+def _written(text: str) -> str:
+    return epsilon(text).replace("|", "\\|").replace("*", "\\*")
+
+
+def epsilon(text: str) -> str:
+    """One glyph for the budget in sentences."""
+    return re.sub(r"\bdelta\b", "δ", re.sub(r"\beps\b", "ε", text))
