@@ -115,7 +115,7 @@ def _entry(erratum: Erratum, row: dict[str, str], judged: pd.DataFrame, claims: 
                  if each.experiment == erratum.experiment]  # fmt: skip
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
     note = row["note"] if row["note"] or effect else row["status"]
-    kind = KINDS[erratum.kind] + (", reconstructed" if erratum.provenance == "reconstructed" else "")
+    kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
     return Entry(
         erratum.id, kind, erratum.place, erratum.printed, erratum.right, erratum.why, effect, note, erratum.in_print,
         tuple(link for link in links if (results / link).exists()),

@@ -13,7 +13,7 @@ from typing import Final
 import pandas as pd
 
 from dpregret.paper_figs import formats, rates
-from dpregret.paper_figs.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.claims_files import ClaimsError, load_changes, load_claims, load_errata
 from dpregret.paper_figs.errata import MEASURED
 from dpregret.paper_figs.headlines import headlines, markdown
 from dpregret.paper_figs.judgement import POWER
@@ -148,7 +148,9 @@ def verdicts(reference: Path, papers: Path) -> str:
         formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
         formats.markdown(check_table(reference, papers)),
     ]
-    sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
+    sentences = [
+        resolution_sentence(reference, papers), changed_sentence(reference, papers), audit_sentence(reference, papers)
+    ]  # fmt: skip
     return "\n".join([*tables, *filter(None, sentences)])
 
 
@@ -200,6 +202,21 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
         f"{(logs <= 1).sum()} of the {len(logs)} claims that state a logarithm resolve one power of it. Intervals are "
         "over runs, except where cells are different sets; intervals of means that rare events rule cover less than "
         "95 % ([validation](results/reference/validation/intervals.md)).\n"
+    )
+
+
+def changed_sentence(reference: Path, papers: Path) -> str:
+    """How many claims were judged by something else after their first reference; nothing where no history is kept."""
+    lines = _lines(reference, papers)
+    claims = lines.loc[lines["kind"] == "claim"]
+    changes = {paper: load_changes(papers / str(paper)) for paper in claims["paper"].unique()}
+    changed = sum(claim in changes[paper] for paper, claim in zip(claims["paper"], claims["claim"], strict=True))
+    if not changed:
+        return ""
+    return (
+        f"Of the {len(claims)} claims, {changed} had their tolerance, law, cells or grid changed after their first "
+        "verdict stood in the reference: column `changed` of `claims.csv`, with the commits on each card of the "
+        "report.\n"
     )
 
 

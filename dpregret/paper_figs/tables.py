@@ -64,10 +64,11 @@ def write_tables(
     verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
     Raises RunsError or ClaimsError in one line for files that cannot be trusted.
     """
-    claims, errata = load_paper(paper)
+    claims, errata, changes = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments, exact)
+    judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     write_lines(judged, out)
     write_jobs(runs, out, profile)
     printed = load_printed(paper, claims) or as_printed(claims, claims.tables[0])

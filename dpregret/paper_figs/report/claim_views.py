@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from dpregret.paper_figs import fits, formats, formula, lines
 from dpregret.paper_figs.claims import Claim, ClaimsFile
+from dpregret.paper_figs.claims_files import UNCHANGED, Changes
 from dpregret.paper_figs.headlines import refutable
 from dpregret.paper_figs.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.rates import law
@@ -35,7 +36,8 @@ class ClaimView:
 
     name: of the learner, as people write it. law: HTML. symbol: of what is swept. axis: the variable of the chart.
     number: the claim's number on every page; raw: the slope without its logarithms. refutable: a printed statement
-    about privacy. changed: what the setting owes to verdicts that had been seen.
+    about privacy. changed: commits that changed what the line is judged by after its first reference, and what we know
+    of why.
     """
 
     id: str
@@ -58,7 +60,7 @@ class ClaimView:
     errata: tuple[str, ...]
     reconstructed: bool
     refutable: bool
-    changed: str
+    changed: tuple[str, ...]
 
     @property
     def check(self) -> bool:
@@ -81,7 +83,9 @@ class ClaimView:
         return response_words(self.record)
 
 
-def claim_view(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names) -> ClaimView:
+def claim_view(
+    claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, changes: Changes = UNCHANGED
+) -> ClaimView:
     """The view of a line: `record` is its row of claims.csv or checks.csv, `drawn` are the figures there are."""
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
@@ -97,7 +101,8 @@ def claim_view(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str]
         _rounded(record["resolution"]), _rounded(record["resolution_log"]),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
-        claim.provenance == "reconstructed", refutable(claim), claim.changed,
+        claim.provenance == "reconstructed", refutable(claim),
+        tuple(filter(None, (*changes.get(claim.id, ()), claim.changed))),
     )  # fmt: skip
 
 

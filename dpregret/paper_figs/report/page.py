@@ -94,7 +94,7 @@ def write_report(
         written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
-        views.append(paper_view(results, written.claims, section(results, written), run.names))
+        views.append(paper_view(results, written.claims, section(results, written), run.names, written.changes))
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims, run.names), "titles": dict(experiments)}
