@@ -71,13 +71,15 @@ class FindingsFile(_Strict):
 
 @dataclass(frozen=True)
 class Item:
-    """A refuted statement: where it is printed, what it says in our words, and what was found."""
+    """A refuted statement: where it is printed, what it says in our words, what was found, and the remarks that derive
+    it."""
 
     paper: str
     claim: str
     place: str
     statement: str
     found: str
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
         if refutable(claim) and claim.id in judged.index and judged.at[claim.id, "verdict"] == VIOLATED:
             reason = str(judged.at[claim.id, "reason"]).split("; in the runs")[0]
             place = f"{claims.cite or claims.paper}, {claim.source}"
-            yield Item(claims.paper, claim.id, place, claim.statement, reason)
+            yield Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata)
 
 
 def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) -> Headline:

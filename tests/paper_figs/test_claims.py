@@ -215,7 +215,7 @@ def test_a_paper_may_have_no_errata(tmp_path: Path) -> None:
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims, errata = load_paper(repository / "workflows/papers/lou_cheung_2020")
+    claims, errata, _ = load_paper(repository / "workflows/papers/lou_cheung_2020")
     assert {erratum.id for erratum in errata.errata} <= {f"L{number}" for number in range(1, 19)}
     tested = {name for row in claims.rows for name in row.claim_ids()}
     assert {"thm3-T", "thm4-d", "thm6-W", "thm7-eps", "pftal-T-corrected", "alg1-printed-gamma"} <= tested

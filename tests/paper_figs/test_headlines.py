@@ -117,7 +117,7 @@ def test_shipped_findings_name_claims_and_errata_that_exist() -> None:
 
     for entry in load_findings(PAPERS):
         if entry.paper:
-            claims, errata = load_paper(PAPERS / entry.paper)
+            claims, errata, _ = load_paper(PAPERS / entry.paper)
             known = {claim.id for claim in claims.claims} | {erratum.id for erratum in errata.errata}
             named = re.findall(r"\{([^:}]+)(?::[^}]*)?\}", entry.title + entry.text)
             assert {*named, *entry.claims} - {"ratios", "setting"} <= known

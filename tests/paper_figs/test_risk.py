@@ -179,7 +179,7 @@ def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims, errata = load_paper(repository / "workflows/papers/talwar_2015")
+    claims, errata, _ = load_paper(repository / "workflows/papers/talwar_2015")
     assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 25)]
     assert {claim.response for claim in claims.claims} == {"excess"}
     in_table = {name for row in claims.rows for name in row.claim_ids()}
