@@ -30,7 +30,7 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
 \b
   dpregret run lou_cheung --profile quick    a first Table I with figures and report, in a minute
   dpregret report --open                     look at it
-  dpregret run                               everything: all papers, audit, report (hours of CPU)
+  dpregret run                               everything: all papers, audit, report (about 15 minutes on two cores)
   dpregret table lou                         the committed reference, where nothing has been run
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 

@@ -79,7 +79,7 @@ def test_claims_that_a_document_cites_exist(page):
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_claim_and_erratum_names_what_the_full_profile_runs(paper):
     experiments = profile("full").papers[paper].experiments
-    claims, errata = load_paper(ROOT / f"workflows/papers/{paper}")
+    claims, errata, _ = load_paper(ROOT / f"workflows/papers/{paper}")
     assert {figure.experiment for figure in claims.figures if figure.experiment} <= set(experiments)
     wanted = [(claim.id, claim.experiment, claim.learner, claim.variant, claim.stream) for claim in claims.claims]
     wanted += [

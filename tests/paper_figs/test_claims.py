@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dpregret.paper_figs.judge.claims import Erratum
 from dpregret.paper_figs.judge.claims_files import ClaimsError, cited_claims, load_claims, load_errata, load_paper
 from dpregret.paper_figs.validation.planted_laws import make_claim
 
@@ -17,7 +18,10 @@ ROW = {
     "id": "r", "label": "r", "group": "g", "learner": "l.v", "privacy": "p", "neighbouring": "n", "window": "w",
     "operation": "o", "bound_text": "b", "exponents": {"horizon": "thm3-T"},
 }  # fmt: skip
-ERRATUM = {"id": "L1", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None, "reason": "x"}
+ERRATUM = {
+    "id": "L1", "kind": "mistake", "place": "p", "printed": "q", "right": "r", "why": "w", "experiment": None,
+    "reason": "x",
+}  # fmt: skip
 
 
 def write(folder: Path, claims: list[dict[str, Any]], rows: list[dict[str, Any]] | None = None, **more: Any) -> Path:
@@ -116,6 +120,7 @@ MISTAKES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ({"tol": 0.2}, "id", ("tol differs from 0.1: give tol_reason",)),
     ({"errata": "L1"}, "errata", ("must be a list, not 'L1'",)),
     ({"errata": ["L2"]}, "- L2", ("errata[0]: unknown erratum 'L2', allowed: L1; did you mean 'L1'?",)),
+    ({"provenance": "guessed"}, "provenance", ("must be one of 'printed' or 'reconstructed'",)),
     ({"from": {"round": 1}}, "round", ("from.round: unknown key, allowed: rounds", "did you mean 'rounds'")),
     ({"where": {"window": [1]}}, "window", ("where.window: must be a number or a word, not [1]",)),
     ({"response": "overhead"}, "id", ("response overhead needs counterpart",)),
@@ -157,10 +162,10 @@ def test_names_that_lead_nowhere_and_names_that_stand_twice_are_refused(tmp_path
     write(tmp_path, [CLAIM])
     errata = tmp_path / "errata.yaml"
     errata.write_text(yaml.safe_dump({"errata": [ERRATUM, {**ERRATUM}]}))
-    with pytest.raises(ClaimsError, match=r"errata\.yaml:10: errata\[L1\]\.id: 'L1' occurs twice"):
+    with pytest.raises(ClaimsError, match=r"errata\.yaml:11: errata\[L1\]\.id: 'L1' occurs twice"):
         load_errata(errata)
     errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, "reason": ""}]}))
-    with pytest.raises(ClaimsError, match=r"errata\.yaml:2: errata\[L1\]: an erratum without experiment needs reason"):
+    with pytest.raises(ClaimsError, match=r"errata\.yaml:2: errata\[L1\]: an erratum without experiment and claims"):
         load_errata(errata)
     errata.write_text("a: ]")
     with pytest.raises(ClaimsError, match=r"errata\.yaml:1: is not valid YAML"):
@@ -184,13 +189,34 @@ def test_claims_that_a_text_cites_must_exist(tmp_path: Path) -> None:
     assert "claims[thm3-T].check: cites unknown claim 'thm3-x'" in said(path)
 
 
+def test_an_erratum_cites_claims_that_exist(tmp_path: Path) -> None:
+    path = write(tmp_path, [CLAIM])
+    errata = tmp_path / "errata.yaml"
+    errata.write_text(yaml.safe_dump({"errata": [{**ERRATUM, "claims": ["thm3-T", "thm3-W"]}]}))
+    assert "errata[L1].claims[1]: unknown claim 'thm3-W', allowed: thm3-T" in said(path)
+
+
+def test_only_a_mistake_that_was_read_is_a_mistake_in_print() -> None:
+    found = {
+        (kind, provenance): Erratum.model_validate({**ERRATUM, "kind": kind, "provenance": provenance}).in_print
+        for kind in ("mistake", "convention", "loose", "reading") for provenance in ("printed", "reconstructed")
+    }  # fmt: skip
+    assert [key for key, value in found.items() if value] == [("mistake", "printed")]
+
+
+def test_what_a_paper_states_inherits_the_provenance_of_its_text(tmp_path: Path) -> None:
+    claims = [CLAIM, {**CLAIM, "id": "b", "origin": "derived"}, {**CLAIM, "id": "c", "provenance": "printed"}]
+    found = load_claims(write(tmp_path, claims, provenance="reconstructed")).claims
+    assert [claim.provenance for claim in found] == ["reconstructed", "printed", "printed"]
+
+
 def test_a_paper_may_have_no_errata(tmp_path: Path) -> None:
     assert load_paper(write(tmp_path, [CLAIM]).parent).errata.errata == ()
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims, errata = load_paper(repository / "workflows/papers/lou_cheung_2020")
-    assert [erratum.id for erratum in errata.errata] == [f"L{number}" for number in range(1, 19)]
+    claims, errata, _ = load_paper(repository / "workflows/papers/lou_cheung_2020")
+    assert {erratum.id for erratum in errata.errata} <= {f"L{number}" for number in range(1, 19)}
     tested = {name for row in claims.rows for name in row.claim_ids()}
     assert {"thm3-T", "thm4-d", "thm6-W", "thm7-eps", "pftal-T-corrected", "alg1-printed-gamma"} <= tested
     sources = " ".join(claim.source for claim in claims.claims)

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from planted import planted_paper, write_runs
 
+from dpregret.paper_figs.judge import claims_csv
+from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.report.errata_page import write_errata_page
 from dpregret.paper_figs.tables.write import write_tables
 
@@ -28,9 +30,12 @@ def page(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
 def test_measured_errata_show_their_effect_and_their_data(page: Path) -> None:
     text = (page / "errata.md").read_text()
     first = text.split("### L1:")[1].split("### L2:")[0]
-    assert "**measured:** T exponent of regret: 1.00" in first
+    assert "**kind:** mistake in print" in first
+    assert "**measured:** mean regret at the longest horizon: " in first
+    judged = read_lines(page / PAPER, text=True).set_index("claim")
+    number = claims_csv.number(judged.loc["alg1-printed-gamma"].to_dict())
+    assert f"alg1-printed-gamma: {number}, reproduced" in first
     assert f"{PAPER}/runs/errata.parquet" in first
-    assert "**claims concerned:**" in first
     third = text.split("### L3:")[1].split("### L4:")[0]
     assert "**not measured:** a constant of a radius" in third
     assert "**see:**" not in third
@@ -49,4 +54,4 @@ def test_formulas_are_neither_tags_nor_emphasis(page: Path) -> None:
     assert "|x_1 - x\\*|" in (page / "errata.md").read_text()
     html = (page / "errata.html").read_text()
     assert "&lt;g, x&gt;" in html
-    assert "18 places in 1 papers" in html
+    assert "12 mistakes in print in 1 papers, and 4 remarks that are none" in html

@@ -16,6 +16,7 @@ from markdown_it import MarkdownIt
 from dpregret.core.errors import ConfigError
 from dpregret.core.text import printable
 from dpregret.paper_figs.report import errata_page
+from dpregret.paper_figs.report.headlines import Item
 from dpregret.paper_figs.report.texts import read_captioned
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import from_plain, mathematics, plain, shielded, tex
@@ -109,8 +110,9 @@ def test_html_has_no_tags_of_strangers(text: str) -> None:
 
 def test_the_page_of_errata_shows_text_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join(EVIL)
-    entry = errata_page.Entry(*([text] * 7), links=(), claims=(text,))
+    entry = errata_page.Entry(*([text] * 8), in_print=True, links=(), claims=(text,), responses=(text,))
     monkeypatch.setattr(errata_page, "load_paper", lambda _: None)
+    monkeypatch.setattr(errata_page, "refutations", lambda *_: (Item("p", text, text, text, text),))
     monkeypatch.setattr(errata_page, "section", lambda *_: errata_page.Section("p", text, (entry,)))
     errata_page.write_errata_page(folder, ["p"], folder, folder)
     page, lines = _Text(), (folder / "errata.md").read_text(encoding="utf-8")

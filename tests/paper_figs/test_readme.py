@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
-from dpregret.paper_figs.report.readme_findings import findings
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.printed import text
 
@@ -25,11 +25,14 @@ tables:
 """
 
 
+ERRATUM = ("place", "printed", "right", "why")
+
+
 def lines(*rows: tuple[str, ...]) -> pd.DataFrame:
     """Rows of claim, origin, verdict, type, learner, rate, resolution, resolution_log."""
     names = ["claim", "origin", "verdict", "type", "learner", "rate", "resolution", "resolution_log"]
-    frame = pd.DataFrame(rows, columns=names).assign(variant="v", reason="because", fitted="0.5", fitted_low="0.4")
-    frame["fitted_high"] = "0.6"
+    frame = pd.DataFrame(rows, columns=names).assign(variant="v", reason="because", log_aware="0.5")
+    frame[["log_aware_low", "log_aware_high"]] = "0.4", "0.6"
     kinds = {"exponent": "power", "private": "factor of eps", "below": "none: a bound is held or it is not"}
     return frame.assign(resolution_of=frame["type"].map(kinds))
 
@@ -40,7 +43,7 @@ def reference(tmp_path: Path) -> Path:
         "a_2020": lines(
             ("a1", "paper", "reproduced", "exponent", "l", "T^0.5 ln T", "0.11", "0.9"),
             ("a2", "paper", "violated", "private", "l", "delivered eps <= eps", "1e-06", ""),
-            ("a3", "baseline", "below bound", "exponent", "l", "(log2 d)", "0.13", ""),
+            ("a3", "baseline", "below bound", "exponent", "l", "d log2 d", "0.13", "0.5"),
         ),
         "b_2021": lines(
             ("b1", "paper", "reproduced up to logs", "exponent", "m", "ln(T)^2.5", "0.3", "2.4"),
@@ -77,10 +80,27 @@ def test_what_papers_state_comes_before_what_is_derived_and_baselines(reference:
     }  # fmt: skip
 
 
+def test_a_reconstructed_statement_has_a_row_of_its_own(reference: Path) -> None:
+    text = reference.parent / "papers" / "b_2021" / "claims.yaml"
+    claim = "claims: [{id: b1, provenance: reconstructed,"
+    text.write_text(text.read_text().replace("claims: [{id: a,", claim))
+    found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")["all"]
+    assert (found["[A](docs/a_2020.md)"], found["stated, text reconstructed"]) == ("2", "1")
+    assert "[B](docs/b_2021.md)" not in found
+
+
 def test_checks_are_counted_apart(reference: Path) -> None:
+    remarks = [
+        {"id": f"E{place}", "kind": kind, "provenance": provenance, "reason": "x", **dict.fromkeys(ERRATUM, "y")}
+        for place, (kind, provenance) in enumerate(
+            [("mistake", "printed"), ("mistake", "reconstructed"), ("loose", "printed")], 1
+        )
+    ]
+    (reference.parent / "papers" / "a_2020" / "errata.yaml").write_text(yaml.safe_dump({"errata": remarks}))
     found = readme.check_table(reference, reference.parent / "papers").set_index("paper")
     assert found.loc["A"].to_dict() == {
-        "consistency checks": "2", "holds": "1", "fails": "1", "errata": "2", "with measured effect": "1"
+        "consistency checks": "2", "holds": "1", "fails": "1", "mistakes in print": "1", "other remarks": "2",
+        "effects measured": "1",
     }  # fmt: skip
     assert found.loc["B", "consistency checks"] == "0"
 
@@ -88,8 +108,10 @@ def test_checks_are_counted_apart(reference: Path) -> None:
 def test_sentences_count(reference: Path) -> None:
     papers = reference.parent / "papers"
     assert readme.resolution_sentence(reference, papers) == (
-        "Resolution of the 4 fitted claims: in the median a power is told from one that is off by 0.12, in nine of ten "
-        "by 0.25, at worst by 0.30 (claim b1). Of 2 that state a logarithm 1 could tell one power of it.\n"
+        "The detectable difference of the 4 fitted exponents, in both directions, is 0.12 in the median, 0.25 for nine "
+        "of ten, and 0.30 at worst (claim b1). 2 of the 3 claims that state a logarithm resolve one power of it. "
+        "Intervals are over runs, except where cells are different sets; intervals of means that rare events rule "
+        "cover less than 95 % ([validation](results/reference/validation/intervals.md)).\n"
     )
     told = readme.audit_sentence(reference, papers)
     assert "2 private learners (1: violates, 1: keeps). 1 of the 2 lines about privacy" in told
@@ -109,28 +131,6 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
     assert readme.main([*arguments, "--check"]) == 0
     text = page.read_text()
     assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
-
-
-def test_findings_are_counted_and_filled_from_the_reference(tmp_path: Path) -> None:
-    (tmp_path / "audit").mkdir()
-    (tmp_path / "prefix_sums").mkdir()
-    exact = pd.DataFrame({"name": ["l.v"], "claimed": [1.0], "attained": [1.8573]})
-    exact.to_csv(tmp_path / "audit" / "exact_losses.csv", index=False)
-    private = lines(*((name, origin, verdict, "private", "l", "", "", "") for name, origin, verdict in (
-        ("a", "paper", "violated"), ("b", "paper", "reproduced"), ("c", "derived", "violated"))))  # fmt: skip
-    found = findings(
-        tmp_path, private.assign(kind="claim", paper="p", cite="Me & You", source="Lemma 1"), {"l": "noisy L"}
-    )
-    assert "1. **1 of 2 privacy guarantees" in found
-    assert found.endswith("   - noisy L (Me & You, Lemma 1): ε = 1.86, claimed 1\n")
-    gain = {"learner": "wdp-cocop-gaussian", "with": "root", "over": "corrected", "experiment": "window"}
-    kinks = ("random-kink", 16, 2.46), ("random-kink", 256, 3.0), ("random-kink", 1024, 4.0), ("norm-kink", 16, 9.0)
-    gains = pd.DataFrame(
-        [gain | {"stream": stream, "value": window, "ratio": ratio} for stream, window, ratio in kinks]
-    )
-    gains.to_csv(tmp_path / "prefix_sums" / "gains.csv", index=False)
-    told = "is 2.5, 3.0, 4.0 times smaller for W = 16, 256, 1024."
-    assert told in findings(tmp_path, private.assign(paper="p", kind="check"))
 
 
 def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.Captu
     told = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
     assert set(told) == {"a1", "a2", "a3"}
     assert [cell.strip() for cell in told["a1"].split("│")[1:-1]] == [
-        "a1", "paper", "l.v", "T^0.5 ln T", "0.500 [0.400, 0.600]", "0.11", "0.9", "reproduced", "because"
+        "a1", "paper", "l.v", "T^0.5 ln T", "0.50 [0.40, 0.60]", "0.11", "0.9", "reproduced", "because"
     ]  # fmt: skip
     assert "1e-06 of eps" in told["a2"]
     assert show.main(["a_2020", "--lines", "check", "--results", str(reference)]) == 0

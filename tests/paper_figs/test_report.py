@@ -103,7 +103,7 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
     name = row.exponents["horizon"]
     cell = re.search(rf'<td><a href="#claim-{PAPER}-{name}">([^<]+)</a>', text)
     assert cell is not None
-    assert cell.group(1).startswith(f"{judged['fitted'][name]:.2f} [")
+    assert cell.group(1).startswith(f"{judged['log_aware'][name]:.2f} [")
     block = text.split(f'id="claim-{PAPER}-{name}"')[1].split("</article>")[0]
     for slope in judged["local_slopes"][name].split("; "):
         assert f"<span>{slope}</span>" in block

@@ -179,7 +179,7 @@ def test_rows_that_differ_in_active_records_only_are_different_rows() -> None:
 
 
 def test_shipped_claims_and_errata_agree(repository: Path) -> None:
-    claims, errata = load_paper(repository / "workflows/papers/talwar_2015")
+    claims, errata, _ = load_paper(repository / "workflows/papers/talwar_2015")
     assert [erratum.id for erratum in errata.errata] == [f"T{number}" for number in range(1, 25)]
     assert {claim.response for claim in claims.claims} == {"excess"}
     in_table = {name for row in claims.rows for name in row.claim_ids()}
@@ -209,7 +209,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
     assert set(table["lower bound"]) == {"-", "1 / n^(2/3) up to logarithms"}
     row = table.loc[(table["algorithm"] == "(i) noisy mirror descent, Euclidean") & (table["variant"] == "corrected")]
     found = row.iloc[0]
-    assert found["n exponent"].startswith("-1.00 [")
+    assert found["n exponent"].startswith("-1.05 [")  # beside a logarithm that the planted law lacks
     assert found["operation counted"] == "1 projection"
     assert (found["iterations"], found["previous bound"]) == ("64", "sqrt(p) / (eps n)")
     assert float(found["excess / trivial"]) == pytest.approx(20 / 2**16, rel=1e-2)
@@ -218,10 +218,7 @@ def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path
     assert "steeper: n" in printed["verdicts"].iloc[0]
     assert "inconclusive: privacy" in printed["verdicts"].iloc[0]  # its ledger is an upper bound
     errata = pd.read_csv(tmp_path / "errata.csv", keep_default_na=False).set_index("erratum")
-    assert errata.loc["T1", "as printed"] == "0.00 [0.00, 0.00]"
-    assert errata.loc["T1", "corrected"].startswith("-0.67 [")
-    assert errata.loc["T3", "as printed"] == "2.07"
-    assert errata.loc["T5", "ratio"] == "5"
+    assert (errata.loc["T1", "status"], errata.loc["T1", "claims"]) == ("not measured", "thm5.5-n-printed")
     costs = pd.read_csv(tmp_path / "costs.csv")
     assert float(costs["us per iteration"].iloc[0]) == pytest.approx(10)
     renewed = compact(table.astype(str))

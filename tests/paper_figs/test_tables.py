@@ -71,8 +71,12 @@ def test_rows_show_what_was_planted(tables: Path) -> None:
 def test_errata_carry_measured_numbers(tables: Path) -> None:
     errata = pd.read_csv(tables / "errata.csv", keep_default_na=False).set_index("erratum")
     assert errata.loc["L1", "status"] == "measured"
-    assert errata.loc["L1", "as printed"] == "1.00 [1.00, 1.00]"
-    assert errata.loc["L6", "status"] == "not run"  # measured on another stream
+    assert errata.loc["L1", "setting"].startswith("T = ")
+    printed, corrected = (float(errata.loc["L1", side].split()[0]) for side in ("as printed", "corrected"))
+    assert float(errata.loc["L1", "ratio"]) == pytest.approx(printed / corrected, rel=5e-3)
+    assert float(errata.loc["L1", "of constant"]) > 0
+    assert errata.loc["L1", "claims"] == "alg1-printed-gamma alg1-printed-gaussian"
+    assert errata.loc["L6", "status"] == "not measured"  # its claims show it
     assert errata.loc["L5", "status"] == "not run"
     assert errata.loc["L15", "status"] == "not measured"
 

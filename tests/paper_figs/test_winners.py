@@ -263,9 +263,17 @@ def test_intervals_hold_what_was_left_out_of_planted_laws() -> None:
     assert found.loc["each cell", "error"] < 0.06
 
 
+def test_nobody_wins_whom_a_constant_point_beats() -> None:
+    table = winners(measured(played("a.plain", noisy(900.0)), played("b.plain", noisy(9000.0))))
+    assert table["p_holm"].iloc[0] < 0.05
+    assert table["of_constant"].iloc[0] > 1
+    assert table["verdict"].tolist() == ["useless"]
+
+
 def test_counts_tell_rivals_from_variants(repository: Path) -> None:
     table = winners(measured(played("a.plain", noisy(1.0)), played("a.other", noisy(2.0)),
                              played("a.plain", noisy(1.0), epsilon=2.0), played("b.plain", noisy(2.0), epsilon=2.0),
+                             played("a.plain", noisy(3.0), epsilon=0.2),
                              played("a.plain", noisy(900.0), epsilon=0.1)))  # fmt: skip
     row = counts(table).iloc[0]
     assert row[["wins", "own variants only", "alone", "useless"]].tolist() == [1, 1, 1, 1]

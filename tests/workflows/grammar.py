@@ -304,12 +304,17 @@ MEASURE = entry(
         "against": one("corrected"),
         "quantity": one(*get_args(Quantity)),
     },
-    {"stream": one("norm-kink"), "where": WHERE, "from": FROM},
+    {"stream": one("norm-kink"), "where": WHERE},
 )
 ERRATUM = entry(
     dict.fromkeys(("place", "printed", "right", "why"), WORD)
-    | {"id": one("E1", "E2"), "experiment": mostly(st.none(), one("horizon"), 2)},
-    {"reason": WORD, "measure": MEASURE},
+    | {"id": one("E1", "E2"), "kind": one("mistake", "convention", "loose", "reading")},
+    {
+        "reason": WORD,
+        "measure": MEASURE,
+        "experiment": mostly(st.none(), one("horizon"), 2),
+        "provenance": one("printed", "reconstructed"),
+    },
 )
 ERRATA = entry({"errata": st.lists(ERRATUM, max_size=2)})
 SPECIAL = entry(

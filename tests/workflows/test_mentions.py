@@ -25,7 +25,7 @@ ROW = {
     "operation": "o", "bound_text": "b", "also": ["c"],
 }  # fmt: skip
 ERRATUM = {
-    "id": "e", "place": "p", "printed": "x", "right": "y", "why": "z", "experiment": "errata",
+    "id": "e", "kind": "mistake", "place": "p", "printed": "x", "right": "y", "why": "z", "experiment": "errata",
     "measure": {"learner": "wdp-cocop-gamma", "variant": "printed", "against": "corrected", "stream": "norm-kink",
                 "quantity": "regret_ratio"},
 }  # fmt: skip

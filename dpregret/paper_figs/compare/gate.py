@@ -4,7 +4,9 @@ Compared are all lines of claims and checks (verdict, exponent, level) and all j
 the noise, mean regret), each in both directions: what only one side has fails too. Exponents and levels may move by
 q * sqrt(2) * s, where s is the standard error of the reference and q the t quantile that spreads the stated
 false-alarm rate evenly over all numbers of one comparison. sqrt(2) allows for a change that draws other random numbers;
-with unchanged ones the two sides agree to rounding. Where rare runs rule, s is the larger one of both sides.
+with unchanged ones the two sides agree to rounding. Where rare runs rule, s is the larger one of both sides. The
+lengths of intervals of exponents, and the resolutions that follow from them, may differ by the ratio of two standard
+errors at that rate (an F quantile), except where rare runs rule.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ VIOLATION: Final = 1e-8
 MEASURED: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance")
 """Columns that say what a line is about."""
 INTERVALS: Final = tuple(f"{name}{end}" for name in ("normalised", "log_level") for end in ("", "_low", "_high"))
-NEEDED: Final = (*MEASURED[1:], *FITTED, *INTERVALS, "runs", "largest_run")
+NEEDED: Final = (*MEASURED[1:], *FITTED, *INTERVALS, "runs", "largest_run", "resolution")
 LINE_NUMBERS: Final = {"fitted": "exponent", "log_level": "level"}
 JOB_NUMBERS: Final = {"level": "regret over the trivial one"}
 LEDGER: Final = {"delivered": "delivered over claimed eps", "noise_scale": "scale of the noise"}
@@ -72,7 +74,7 @@ class Tables:
     @property
     def numbers(self) -> int:
         """How many numbers with an interval there are."""
-        parts = self.lines[list(LINE_NUMBERS)], self.jobs[list(JOB_NUMBERS)]
+        parts = self.lines[[*LINE_NUMBERS, "resolution"]], self.jobs[list(JOB_NUMBERS)]
         return sum(int(part.notna().sum().sum()) for part in parts)
 
     @property
@@ -128,6 +130,7 @@ class Gate:
             parts.append((f"verdict was {before['verdict']}, is {now['verdict']}{_distance(now)}", np.inf))
         for name, word in LINE_NUMBERS.items():
             parts += self._moved(now, before, name, word)
+        parts += self._resolved(now, before)
         if before["cells_used"] != now["cells_used"]:
             parts.append((f"fitted cells were {before['cells_used']}, are {now['cells_used']}", np.inf))
         return self._joined(where, parts, one)
@@ -169,6 +172,21 @@ class Gate:
                 times,
             )
         ]
+
+    def _resolved(self, now: Row, before: Row) -> list[tuple[str, float]]:
+        """What is to be said of the interval of an exponent, and of its resolution."""
+        if _rare(before, now) or np.isnan(before["fitted"]) or np.isnan(now["fitted"]):
+            return []
+        old, new = (_error(side, "fitted") for side in (before, now))
+        least = SLACK * max(1.0, abs(before["fitted"]))
+        factor = np.sqrt(stats.f.ppf(1 - self.level, now["runs"] - 1, before["runs"] - 1))
+        found = []
+        if max(old, new) > least and not 1 <= factor * (new + least) / (old + least) <= factor**2:
+            found.append((f"standard error of the exponent was {old:.2g}, is {new:.2g}", np.inf))
+        allowed = allowance(before, now, "normalised", self.level) + (factor - 1) * before["resolution"]
+        if not abs(now["resolution"] - before["resolution"]) <= allowed + SLACK:
+            found.append((f"resolution was {before['resolution']:.3g}, is {now['resolution']:.3g}", np.inf))
+        return found
 
     def _joined(self, where: str, parts: Sequence[tuple[str, float]], row: Row) -> Finding:
         if not parts:

@@ -13,9 +13,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, coordinate, direction
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.judgement import Judgement, undecided
-from dpregret.paper_figs.judge.labels import labels_of
 from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS
-from dpregret.paper_figs.text.formats import significant
 
 OF_ITS_SIZE: Final = 0.5
 """A response of at least this share of the bound is of the bound's size."""
@@ -74,12 +72,11 @@ def judge_below(claim: Claim, cells: Cells) -> Judgement:
 @dataclass(frozen=True)
 class Evidence:
     """What an explicit bound says of a slope that exceeds its rate: `crossed` as in `Standing`; `ratio` is the largest
-    share of the bound that the response has in a fitted cell; `meeting` says where the two lines would meet."""
+    share of the bound that the response has in a fitted cell."""
 
     crossed: tuple[str, ...]
     held: bool
     ratio: float
-    meeting: str
 
 
 def evidence(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> Evidence | None:
@@ -107,7 +104,7 @@ def evidence(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> Evid
     size = fitted.regrets if claim.response == "log_slope" else fitted.responses.mean(axis=0)
     gap = np.log(bounds / size) if not lower else np.log(size / bounds)
     found = standing(totals.fitted() if lower else totals, lower)
-    return Evidence(found.crossed, found.held, float(np.exp(-gap.min())), _meeting(claim, axis, gap, weights))
+    return Evidence(found.crossed, found.held, float(np.exp(-gap.min())))
 
 
 def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
@@ -124,15 +121,3 @@ def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
         return collect_cells(runs, whole)
     except NotRun:
         return None
-
-
-def _meeting(claim: Claim, axis: Array, gap: Array, weights: Array) -> str:
-    """Where log(bound / response), a straight line on `axis`, reaches zero: `T = 2^41`."""
-    slope = float(gap @ weights)
-    if slope == 0:
-        return "nowhere"
-    place = float(axis.mean() - gap.mean() / slope)
-    symbol = labels_of(claim.response).symbols[claim.parameter]
-    if claim.parameter in ("horizon", "samples"):
-        return f"{symbol} of about 2^{place / np.log(2):.0f}"
-    return f"{symbol} of about {significant(float(np.exp(min(place, 700.0))), 2)}"

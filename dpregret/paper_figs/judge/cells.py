@@ -5,6 +5,7 @@ The saturation rule of the whole product is declared here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatch
 from typing import Final
@@ -334,6 +335,17 @@ def _decay(claim: Claim) -> float:
 def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> float:
     """First round that counts as asymptotic; `noise_time` = displacement * T in rounds."""
     return max(float(rule.rounds), rule.windows * window, rule.noise_times * noise_time)
+
+
+def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:
+    """What rows of runs have in common, such as `T = 65536, d = 4, W = 16, eps = 8`; `besides` is left out."""
+    symbols = {"horizon": "T", "samples": "n", "dimension": "d", "window": "W", "epsilon": "eps", "delta": "delta"}
+    found = []
+    for name, symbol in symbols.items():
+        values = set(map(float, rows[name])) if name in rows and name not in besides else set()
+        if len(values) == 1 and np.isfinite(value := values.pop()) and value > 0:
+            found.append(f"{symbol} = {value:.10g}")
+    return ", ".join(found)
 
 
 def coordinate(claim: Claim, values: Array) -> Array:

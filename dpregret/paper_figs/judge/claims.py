@@ -13,9 +13,9 @@ from dpregret.paper_figs.text.escaping import Formula, tex
 DEFAULT_TOLERANCE = 0.1
 
 ClaimType = Literal["exponent", "linear", "below", "private"]
-Quantity = Literal[
-    "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
-]
+Provenance = Literal["printed", "reconstructed"]
+"""Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
+Quantity = Literal["regret_ratio", "delivered_epsilon", "noise_ratio", "excess_ratio"]
 FigureType = Literal[
     "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
     "bounds", "winners", "tuning", "overhead", "gain", "drift", "league", "ages", "map", "crossing", "crossover",
@@ -97,13 +97,17 @@ class Claim(Strict):
 
     `exact` names an exact privacy loss (`workflows/audit/exact_losses.py`) that decides a claim of type private where
     it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
-    experiment; such a line is a consistency check and no finding.
+    experiment; such a line is a consistency check and not a finding. `provenance: reconstructed` marks a sentence whose
+    formula was not read in the paper: it appears in no finding. `changed` admits that the setting was chosen after a
+    verdict had been seen.
     """
 
     id: str
     source: str
     statement: str = Field(alias="says")
     origin: Literal["paper", "derived", "baseline"] = "paper"
+    provenance: Provenance = "printed"
+    changed: str = ""
     check: str = ""
     type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"
@@ -318,6 +322,7 @@ class ClaimsFile(Strict):
     is about in a few sentences, `glossary` its symbols with their meaning.
     `chapter`: no paper but a chapter of ours, whose claims are not counted among those of papers. `exact`: tables that
     are computed and not measured, each with its caption. `gains`: what a further table sets side by side.
+    `provenance` is that of all claims of the paper which give none.
     """
 
     paper: str
@@ -326,6 +331,7 @@ class ClaimsFile(Strict):
     about: str = ""
     glossary: dict[str, str] = Field(default_factory=dict)
     chapter: bool = False
+    provenance: Provenance = "printed"
     problem: Literal["online", "erm"] = "online"
     exact: dict[str, str] = Field(default_factory=dict)
     gains: tuple[Gain, ...] = ()
@@ -335,10 +341,14 @@ class ClaimsFile(Strict):
 
     @model_validator(mode="before")
     @classmethod
-    def _default_response(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or data.get("problem") != "erm" or not isinstance(data.get("claims"), list):
+    def _defaults(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not isinstance(data.get("claims"), list):
             return data
-        claims = [{"response": "excess", **claim} if isinstance(claim, dict) else claim for claim in data["claims"]]
+        common = {"response": "excess"} if data.get("problem") == "erm" else {}
+        claims = [
+            {**common, **_inherited_provenance(data, claim), **claim} if isinstance(claim, dict) else claim
+            for claim in data["claims"]
+        ]
         return {**data, "claims": claims}
 
     @property
@@ -352,8 +362,17 @@ class ClaimsFile(Strict):
         return "excess" if self.problem == "erm" else "regret"
 
 
+def _inherited_provenance(file: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+    """That of the file, for a claim of the paper."""
+    stated = claim.get("origin", "paper") == "paper" and "provenance" in file
+    return {"provenance": file["provenance"]} if stated else {}
+
+
 class Measure(Strict):
-    """How an erratum's effect is computed: `quantity` of `variant`, and of `against`, in one experiment."""
+    """How an erratum's effect is computed: `quantity` of `variant`, and of `against`, in one experiment.
+
+    `against` is the same algorithm with this one place corrected.
+    """
 
     learner: str
     variant: str
@@ -361,27 +380,48 @@ class Measure(Strict):
     quantity: Quantity
     stream: str = "norm-kink"
     where: Where = Field(default_factory=dict)
-    asymptotic_from: Asymptotic = Field(default=Asymptotic(rounds=256), alias="from")
+
+
+class Answer(Strict):
+    """What an author of the paper answered to an erratum: `by` whom, when (`date`), in what words (`says`)."""
+
+    by: str
+    date: str
+    says: str
 
 
 class Erratum(Strict):
-    """A mistake in a paper: place, printed, right, why; where its effect is measured, or why it is not."""
+    """A place of a paper that a reader should know of: place, printed, right, why; its measured effect, or why none.
+
+    kind: `mistake` (in print), `convention` (a reader could take it otherwise), `loose` (valid, and weaker than needed)
+    or `reading` (ours, the paper may mean something else). Only a mistake that was read in the paper counts as one.
+    claims: those whose verdicts show the effect. responses: what the authors answered.
+    """
 
     id: str
+    kind: Literal["mistake", "convention", "loose", "reading"]
+    provenance: Provenance = "printed"
     place: str
     printed: str
     right: str
     why: str
-    experiment: str | None
+    claims: tuple[str, ...] = ()
+    experiment: str | None = None
     reason: str = ""
     measure: Measure | None = None
+    responses: tuple[Answer, ...] = ()
+
+    @property
+    def in_print(self) -> bool:
+        """Whether the entry counts as a mistake in print."""
+        return self.kind == "mistake" and self.provenance == "printed"
 
     @model_validator(mode="after")
     def _consistent(self) -> Erratum:
         if (self.experiment is None) != (self.measure is None):
             raise ValueError("experiment and measure go together")
-        if self.experiment is None and not self.reason:
-            raise ValueError("an erratum without experiment needs reason")
+        if self.experiment is None and not self.claims and not self.reason:
+            raise ValueError("an erratum without experiment and claims needs reason")
         return self
 
 

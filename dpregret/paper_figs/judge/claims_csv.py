@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
+from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
@@ -18,7 +20,9 @@ FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
 """What a line measures."""
 FITTED: Final = ("fitted", "fitted_low", "fitted_high", "cells_used")
-INTERVALS: Final = ("fitted", "log_aware", "normalised", "log_level")
+NUMBER: Final = ("log_aware", "log_aware_low", "log_aware_high")
+"""The columns of `number`."""
+INTERVALS: Final = ("fitted", "log_aware", "normalised", "late", "bend", "log_level")
 LARGEST: Final = 100.0
 """No exponent, and no logarithm of a level, is larger."""
 NUMBERS: Final = (
@@ -34,6 +38,15 @@ FORMS: Final = {
     for kind, words in (("claim", CLAIMS), ("check", CHECKS))
 }  # fmt: skip
 """Kind of line -> what its file has to look like; tables of older runs lack some columns."""
+
+
+def number(record: Mapping[Any, object]) -> str:
+    """The number of a claim on every page: the power that was fitted beside the law's logarithms, with its interval.
+
+    Empty where nothing was fitted. `record` is a row of claims.csv or checks.csv, as numbers or as text.
+    """
+    value, low, high = (float(str(record[name]) or "nan") for name in NUMBER)
+    return formats.with_interval(Estimate(value, low, high)) if isfinite(value) else ""
 
 
 def write_lines(judged: pd.DataFrame, out: Path) -> None:
@@ -59,4 +72,4 @@ def read_lines(folder: Path, text: bool = False, needed: Sequence[str] = ()) -> 
     if found["claim"].duplicated().any():
         name = found.loc[found["claim"].duplicated(), "claim"].iloc[0]
         raise DamageError(f"{folder}: {name!r} is both a claim and a check")
-    return found.fillna({"why": ""}) if "why" in found else found
+    return found.fillna({"why": ""}) if "why" in found else found.assign(why="")

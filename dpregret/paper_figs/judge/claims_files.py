@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
@@ -22,6 +23,8 @@ RENAMED = {
 }  # fmt: skip
 """Keys that had another name -> their name."""
 AT, SETTINGS = "at", "settings"
+CHANGES: Final = "changes.yaml"
+"""File of a paper's folder: claim -> the commits that changed what it is judged by after its first reference."""
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
 _CITED: Final = re.compile(rf"\bclaims? ({_ID}(?:(?:, and|,| and| or) {_ID})*)")
 TEXTS: Final = {
@@ -36,11 +39,17 @@ class ClaimsError(ConfigError):
     """A claims or errata file that is refused; one line a mistake: file, line, key, what is allowed."""
 
 
+Changes = Mapping[str, tuple[str, ...]]
+"""Claim -> commits that changed what it is judged by after its first reference, each with its date and what."""
+UNCHANGED: Final[Changes] = MappingProxyType({})
+
+
 class PaperTexts(NamedTuple):
     """What is written of a paper."""
 
     claims: ClaimsFile
     errata: ErrataFile
+    changes: Changes = UNCHANGED
 
 
 def load_claims(path: Path | str) -> ClaimsFile:
@@ -68,12 +77,30 @@ def load_paper(folder: Path | str) -> PaperTexts:
     return located_paper(folder)[0]
 
 
+def load_changes(folder: Path | str) -> Changes:
+    """The generated file of a paper's folder; nothing where there is none. Raises ClaimsError."""
+    path = Path(folder) / CHANGES
+    if not path.exists():
+        return UNCHANGED
+    try:
+        data: Any = read_source(path, shown(path)).data
+        return {
+            claim: tuple(f"{each['commit']} ({each['date']}): {each['what']}" for each in commits)
+            for claim, commits in (data or {}).items()
+        }
+    except ConfigError as error:
+        raise ClaimsError(error.problems) from None
+    except (KeyError, TypeError, AttributeError):
+        command = "python -m dpregret.workflows.claim_history"
+        raise ClaimsError(f"{shown(path)}: not as `{command}` writes it: write it again") from None
+
+
 def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
     """The same with the places of all claims, and of all errata where there are any."""
     claims, source = _claims(Path(folder) / "claims.yaml")
     file = Path(folder) / "errata.yaml"
     errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    known = [erratum.id for erratum in errata.errata]
+    known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
     named: list[tuple[KeyPath, tuple[str, ...]]] = [
         (("claims", place, "errata"), claim.errata) for place, claim in enumerate(claims.claims)
     ]
@@ -82,7 +109,12 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
         f"{source.at((*where, position))}: {not_allowed('erratum', name, known)}"
         for where, names in named for position, name in enumerate(names) if name not in known
     )  # fmt: skip
-    ids = [claim.id for claim in claims.claims]
+    if written is not None:
+        _refuse(
+            f"{written.at(('errata', place, 'claims', position))}: {not_allowed('claim', name, ids)}"
+            for place, erratum in enumerate(errata.errata)
+            for position, name in enumerate(erratum.claims) if name not in ids
+        )  # fmt: skip
     entries: list[tuple[str, Located | None, Sequence[object]]] = [
         ("claims", source, claims.claims), ("errata", written, errata.errata)
     ]  # fmt: skip
@@ -93,7 +125,7 @@ def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | No
         for key, attribute in TEXTS[kind].items()
         for name in cited_claims(getattr(entry, attribute)) if name not in ids
     )  # fmt: skip
-    return PaperTexts(claims, errata), source, written
+    return PaperTexts(claims, errata, load_changes(folder)), source, written
 
 
 def cited_claims(text: str) -> list[str]:

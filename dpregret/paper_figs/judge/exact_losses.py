@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,12 +22,14 @@ class ExactLoss:
     """What a mechanism loses at its delta on neighbours that are named, computed without sampling.
 
     claimed: the epsilon that it promises there. attained: what it loses, a lower bound over all neighbours. on: the
-    neighbours and the setting, in words.
+    neighbours and the setting, in words. fails_from: the smallest epsilon at which these neighbours refute it there, 0
+    for every one, NaN where none does.
     """
 
     claimed: float
     attained: float
     on: str
+    fails_from: float = math.nan
 
     @property
     def refutes(self) -> bool:
@@ -34,13 +37,28 @@ class ExactLoss:
         return self.attained > self.claimed * (1 + ROUNDING)
 
     def __str__(self) -> str:
-        return f"loses eps = {self.attained:.4g} where {self.claimed:g} is claimed, exactly: {self.on}"
+        return f"loses eps = {self.lost} where {self.claimed:g} is claimed, exactly: {self.on}{self.start}"
+
+    @property
+    def lost(self) -> str:
+        """What is lost, as every page writes it."""
+        return formats.significant(self.attained)
+
+    @property
+    def start(self) -> str:
+        """From which epsilon on, as every page writes it; empty where that is not known."""
+        if not self.refutes or math.isnan(self.fails_from):
+            return ""
+        return f"; fails from eps = {self.fails_from:.3g} on" if self.fails_from else "; fails for every eps"
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
         """What `write_exact_losses` wrote, by name."""
         rows = formats.read_csv(path).to_dict("records")
-        return {str(row["name"]): cls(row["claimed"], row["attained"], str(row["on"])) for row in rows}
+        return {
+            str(row["name"]): cls(row["claimed"], row["attained"], str(row["on"]), row.get("fails_from", math.nan))
+            for row in rows
+        }
 
 
 ExactLosses = Mapping[str, ExactLoss]
@@ -48,5 +66,5 @@ NOTHING: Final[ExactLosses] = MappingProxyType({})
 
 
 def write_exact_losses(losses: ExactLosses, path: Path) -> None:
-    """One row a loss: name, claimed, attained, on."""
+    """One row a loss: name, claimed, attained, on, fails_from."""
     formats.write_csv(pd.DataFrame([{"name": name, **asdict(loss)} for name, loss in losses.items()]), path)

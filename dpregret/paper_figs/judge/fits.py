@@ -50,6 +50,14 @@ class Estimate:
         """Return the estimate of the opposite number."""
         return Estimate(-self.value, -self.high, -self.low)
 
+    def widened(self, half: float) -> Estimate:
+        """Return the estimate with an interval of at least `half` to both sides."""
+        return Estimate(self.value, min(self.low, self.value - half), max(self.high, self.value + half))
+
+
+UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
+"""A number that was not found."""
+
 
 @dataclass(frozen=True)
 class PowerFit:
@@ -58,7 +66,9 @@ class PowerFit:
     `raw` is the slope of log(response) on the coordinate; `log_aware` the same with the law's logarithmic
     factor divided out; `normalised` with the whole law divided out (zero is a perfect match). `local` has one
     slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
-    normalised slopes found without the first, and without the last cell; `largest_run` and `level` as the functions.
+    normalised slopes found without the first, and without the last cell; `lower` and `upper` are the normalised slopes
+    of the two halves of the cells, which share the middle one of an odd number, and `bend` is their difference (NaN
+    where a half has one coordinate); `largest_run` and `level` as the functions.
     """
 
     raw: Estimate
@@ -67,6 +77,9 @@ class PowerFit:
     local: tuple[float, ...]
     end_low: float
     end_high: float
+    lower: Estimate
+    upper: Estimate
+    bend: Estimate
     largest_run: float
     level: Estimate
 
@@ -202,19 +215,30 @@ def _estimates(responses: Array, weights: Array) -> list[Estimate]:
     return [Estimate(*map(float, each)) for each in functionals(responses, weights)]
 
 
-def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: float) -> PowerFit:
+def fit_power(
+    responses: Array, coordinate: Array, log_factor: Array, power: float, scattered: bool = False
+) -> PowerFit:
     """Fit one sweep. `responses` (runs, cells), `coordinate` = log(parameter) (cells,).
 
     `log_factor` (cells,) is the logarithm of what the law has besides the power: law = value^power *
-    exp(log_factor). Cells of equal coordinate have no local slope between them. Raises NoExponent for fewer than
+    exp(log_factor). Cells of equal coordinate have no local slope between them. `scattered`: cells are different sets
+    or data, so that intervals are at least those of their scatter about the line. Raises NoExponent for fewer than
     four cells or a response that is not positive.
     """
     cells = len(coordinate)
     if cells < MINIMUM_CELLS:
         raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
-    raw, mean_level = _estimates(responses, np.stack([slope_weights(coordinate), _evenly(cells)]))
+    halves = _halves(coordinate)
+    bent = [] if halves is None else [*halves, halves[1] - halves[0]]
+    raw, mean_level, *parts = _estimates(responses, np.stack([slope_weights(coordinate), _evenly(cells), *bent]))
+    law = log_factor + power * coordinate
+    ratio = np.log(responses.mean(axis=0)) - law
+    if scattered:
+        raw = raw.widened(scatter(ratio, coordinate))
     log_aware = raw.shifted(-float(log_factor @ slope_weights(coordinate)))
-    ratio = np.log(responses.mean(axis=0)) - log_factor - power * coordinate
+    lower, upper, bend = (
+        (part.shifted(-float(law @ own)) for part, own in zip(parts, bent, strict=True)) if bent else (UNKNOWN,) * 3
+    )
     ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
     return PowerFit(
@@ -224,9 +248,35 @@ def fit_power(responses: Array, coordinate: Array, log_factor: Array, power: flo
         local,
         min(ends),
         max(ends),
+        lower,
+        upper,
+        bend,
         float(largest_run(responses)),
         mean_level,
     )
+
+
+def _halves(coordinate: Array) -> tuple[Array, Array] | None:
+    """Weights of the slopes over the lower and over the upper half of the cells; None where one has no extent."""
+    order = np.argsort(coordinate, kind="stable")
+    size = (len(order) + 1) // 2
+    found = []
+    for own in (order[:size], order[-size:]):
+        if np.ptp(coordinate[own]) == 0:
+            return None
+        weights = np.zeros(len(coordinate))
+        weights[own] = slope_weights(coordinate[own])
+        found.append(weights)
+    return found[0], found[1]
+
+
+def scatter(ratio: Array, coordinate: Array) -> float:
+    """Half the t interval of the slope of `ratio` (cells,) from the scatter of the cells about their line."""
+    centred = coordinate - coordinate.mean()
+    residual = ratio - ratio.mean() - centred * float(ratio @ slope_weights(coordinate))
+    free = len(ratio) - 2
+    error = np.sqrt(residual @ residual / free / (centred @ centred))
+    return float(special.stdtrit(free, 0.5 + LEVEL / 2) * error)
 
 
 def local_slopes(ratio: Array, coordinate: Array) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells
+from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.labels import labels_of
@@ -27,7 +27,7 @@ CAPTION: Final = (
 )
 SHOWN: Final = (
     "learner", "with", "over", "experiment", "where", "stream", "parameter", "value", "noise ratio", "response",
-    "ratio", "cell", "runs",
+    "ratio", "setting", "cell", "runs",
 )  # fmt: skip
 
 
@@ -53,6 +53,10 @@ def gains(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
 
 def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
     runs = runs.loc[runs["experiment"] == gain.experiment]
+    own = runs.loc[(runs["learner"] == gain.learner) & (runs["variant"] == gain.over)]
+    for name, value in gain.where.items():
+        own = own.loc[own[name] == value]
+    settings = {str(stream): setting(rows, besides=(gain.parameter,)) for stream, rows in own.groupby("stream")}
     for stream in sorted(set(runs.loc[runs["learner"] == gain.learner, "stream"]) - {""}):
         try:
             first, first_noise = _pair(runs, gain, gain.over, stream)
@@ -73,7 +77,8 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                     "learner": gain.learner, "with": variant, "over": gain.over, "experiment": gain.experiment,
                     "where": " ".join(f"{key}={each}" for key, each in gain.where.items()),
                     "stream": stream, "parameter": gain.parameter, "value": value, "response": gain.response,
-                    "cell": first.status[cell], "runs": min(len(first.responses), len(second.responses)),
+                    "setting": settings.get(stream, ""), "cell": first.status[cell],
+                    "runs": min(len(first.responses), len(second.responses)),
                     **_columns("noise", quieter), **_columns("ratio", gained),
                 }  # fmt: skip
 

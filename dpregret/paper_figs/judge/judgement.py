@@ -22,10 +22,12 @@ NO_EXPONENT: Final = "none: no exponent was fitted"
 class Judgement:
     """What was found for one claim. Numbers are NaN where there is none.
 
-    `resolution` is the smallest change of the predicted law that would have been told, `resolution_log` the same in
-    powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why there is none. `largest_run`
-    is the share of one run in a cell's spread (`fits.largest_run`), `log_level` the mean logarithm of the response over
-    the fitted cells (over all, where none is).
+    `resolution` is the smallest change of the predicted law, in either direction, that would have been told,
+    `resolution_log` the same in powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why
+    there is none. `interval_over` says over what intervals are: `runs`, or the `sets` that cells are. `late` is the
+    slope of response / bound over the half of the cells at the end that the theorem speaks of, `bend` that slope minus
+    the one over the other half. `largest_run` is the share of one run in a cell's spread (`fits.largest_run`),
+    `log_level` the mean logarithm of the response over the fitted cells (over all, where none is).
     """
 
     verdict: str
@@ -44,6 +46,13 @@ class Judgement:
     normalised_high: float = NAN
     end_low: float = NAN
     end_high: float = NAN
+    interval_over: str = ""
+    late: float = NAN
+    late_low: float = NAN
+    late_high: float = NAN
+    bend: float = NAN
+    bend_low: float = NAN
+    bend_high: float = NAN
     largest_run: float = NAN
     log_level: float = NAN
     log_level_low: float = NAN

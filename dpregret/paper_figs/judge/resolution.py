@@ -2,14 +2,15 @@
 
 The interval of a slope is v +- t s', where s' estimates the standard error on nu = runs - 1 degrees of freedom and t is
 the 97.5 % quantile. A response whose true slope is off by `change` is judged definitely otherwise when the interval
-lies beyond the tolerance. The resolution is the change for which a repetition of the experiment with other random
-numbers would be judged so with probability 0.95: tol + c s, where c solves
+lies beyond the tolerance. A slope that sits at an offset inside the tolerance has further to go to the other side. The
+resolution is the change, in either direction, for which a repetition of the experiment with other random numbers would
+be judged so with probability 0.95: tol + |v| + c s, where c solves
 
-    P( c S + Z - t S' > 0 ) = 0.97,   Z standard normal, S^2 and S'^2 chi-squared / nu, all independent,
+    P( c S + Z + Z' - t S' > 0 ) = 0.97,   Z, Z' standard normal, S^2 and S'^2 chi-squared / nu, all independent,
 
-because both the s that is known here and the s' of the repetition are estimates. For many runs c is 1.96 + 1.88. The
-two hundredths beyond 0.95 are for skewed responses, whose s varies more than the formula assumes: the validation
-simulates it.
+because the v and the s that are known here, and the s' of the repetition, are estimates. |v| counts up to the
+tolerance: beyond it the claim has been judged otherwise. For many runs c is 1.96 + 1.88 sqrt(2). The two hundredths
+beyond 0.95 are for skewed responses, whose s varies more than the formula assumes: the validation simulates it.
 """
 
 from __future__ import annotations
@@ -54,21 +55,23 @@ def reach(runs: int) -> float:
     half = fits.t_quantile(runs) * scales
 
     def shortfall(times: float) -> float:
-        return float(stats.norm.cdf(times * scales[:, None] - half).mean()) - AIM
+        return float(stats.norm.cdf((times * scales[:, None] - half) / np.sqrt(2.0)).mean()) - AIM
 
     return float(optimize.brentq(shortfall, 0.0, 1e4))
 
 
 def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) -> Resolution:
     """Resolution of a fitted claim. `cells` are those of the fit, `growth` its slope with the interval."""
-    change = claim.tol + float(beyond(np.asarray((growth.high - growth.low) / 2), len(cells.responses)))
+    half = np.asarray((growth.high - growth.low) / 2)
+    change = float(noticed(np.asarray(growth.value), half, claim.tol, len(cells.responses)))
     leverage = log_leverage(claim, rate, cells)
     return Resolution(change, change / abs(leverage) if leverage else float("nan"))
 
 
-def beyond(half: Array, runs: int) -> Array:
-    """c s: how far beyond the tolerance a slope is noticed whose interval has half the length `half`."""
-    return np.asarray(reach(runs) * half / fits.t_quantile(runs), dtype=np.float64)
+def noticed(offset: Array, half: Array, tolerance: float, runs: int) -> Array:
+    """tol + |v| + c s: the change that is noticed in both directions at an offset whose interval is +- `half`."""
+    beyond = reach(runs) * half / fits.t_quantile(runs)
+    return np.asarray(tolerance + np.minimum(np.abs(offset), tolerance) + beyond, dtype=np.float64)
 
 
 def log_leverage(claim: Claim, rate: Rate, cells: Cells) -> float:

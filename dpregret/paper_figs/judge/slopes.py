@@ -31,6 +31,8 @@ from dpregret.paper_figs.judge.vocabulary import (
 from dpregret.paper_figs.text.formats import number
 
 Side = Literal["outgrows", "keeps", "matches", "open"]
+SETS: Final = ("width",)
+"""Parameters whose values are different sets: there the scatter of the cells is the error."""
 LINEAR: Final = Rate("T", power=1.0)
 FLAT: Final = Rate()
 
@@ -46,26 +48,34 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         return replace(shown, reason="the runs carry no explicit bound")
     axis = coordinate(claim, fitted.values)
     factor = log_factor(claim, rate, fitted)
+    over_sets = claim.parameter in SETS
     try:
-        fit = fits.fit_power(fitted.responses, axis, factor, rate.power)
+        fit = fits.fit_power(fitted.responses, axis, factor, rate.power, over_sets)
     except fits.NoExponent as nothing:
         return replace(shown, reason=f"no exponent: {nothing}")
     sign = direction(claim)
     growth = fit.normalised if sign > 0 else fit.normalised.reflected()
     low, high = sorted((sign * fit.end_low, sign * fit.end_high))
+    late, bend = _towards_the_end(claim, fit)
     resolved = resolution(claim, rate, fitted, growth)
     side, reason = decide(growth, claim.tol, len(fitted.responses), lower=claim.side == "lower")
+    bent = _bent(side, claim.tol, late, bend) if not over_sets else ""
     verdict = INCONCLUSIVE
     if side == "keeps":
-        verdict = ABOVE if claim.side == "lower" else BELOW
+        verdict = INCONCLUSIVE if bent else ABOVE if claim.side == "lower" else BELOW
     elif side == "outgrows":
         verdict, more = _outgrown(runs, claim, cells, factor + rate.power * axis)
+        verdict = INCONCLUSIVE if bent and verdict == STEEPER else verdict
         reason += f"; {more}"
     elif side == "matches" and (low < -claim.tol or high > claim.tol):
         ends = f"[{number(low, 3)}, {number(high, 3)}]"
         reason = f"{reason}, but not without an end cell: {ends}, not one power on this grid"
-    elif side == "matches":
+    elif side == "matches" and not bent:
         verdict, reason = _matched(claim, rate, cells.tight, resolved, reason)
+    if bent:
+        reason += f"; {bent}"
+    elif min(abs(bend.low), abs(bend.high)) > claim.tol and bend.low * bend.high > 0:
+        reason += f"; the law bends: slope {number(late.value - bend.value, 3)}, then {number(late.value, 3)}"
     if fit.largest_run > fits.RARE:
         reason += f"; ruled by rare runs: one makes {fit.largest_run:.0%} of a cell's spread, more may move all"
     judgement = replace(
@@ -75,7 +85,10 @@ def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
         log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,
         normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,
         log_level=fit.level.value, log_level_low=fit.level.low, log_level_high=fit.level.high,
-        end_low=low, end_high=high, local_slopes=listed([sign * slope for slope in fit.local]),
+        end_low=low, end_high=high, interval_over="sets" if over_sets else "runs",
+        late=late.value, late_low=late.low, late_high=late.high,
+        bend=bend.value, bend_low=bend.low, bend_high=bend.high,
+        local_slopes=listed([sign * slope for slope in fit.local]),
     )  # fmt: skip
     law = _log_law(claim, rate, cells)
     if law is None:
@@ -101,6 +114,34 @@ def decide(growth: fits.Estimate, tolerance: float, runs: int, lower: bool = Fal
         more = int(np.ceil(runs * (half / tolerance) ** 2))
         return "open", f"interval too wide: {interval}; about {more} runs would decide"
     return "open", f"{interval} straddles {'+' if growth.value > 0 else '-'}{tolerance:g}"
+
+
+def _towards_the_end(claim: Claim, fit: fits.PowerFit) -> tuple[fits.Estimate, fits.Estimate]:
+    """Slope over the half of the cells at the end that the theorem speaks of, minus that over the other half: `late`,
+    `bend`; positive means 'outgrows the bound'."""
+    sign = direction(claim)
+    towards = sign if claim.side == "upper" else -sign
+    late = fit.upper if towards > 0 else fit.lower
+    bend = fit.bend if towards > 0 else fit.bend.reflected()
+    return (late, bend) if sign > 0 else (late.reflected(), bend.reflected())
+
+
+def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate) -> str:
+    """Why the end of the range takes back what the whole range says; empty where it does not.
+
+    A match must not end wholly outside the tolerance, and what lies outside must not end wholly inside it. A response
+    that outgrows its law without an explicit bound must have one power.
+    """
+    shown = f"slope {number(late.value, 3)} in the late half"
+    if side == "matches" and (late.low > tolerance or late.high < -tolerance):
+        return f"{shown}, outside the tolerance: not one power on this grid"
+    if side == "keeps" and late.low >= -tolerance:
+        return f"{shown}, which rises into the tolerance: not below the bound yet"
+    if side == "outgrows" and late.high <= tolerance:
+        return f"{shown}, which falls into the tolerance: not above the bound yet"
+    if side == "outgrows" and bend.low > tolerance:
+        return f"{shown}, {number(bend.value, 3)} more than in the other: no power on this grid"
+    return ""
 
 
 def _matched(claim: Claim, rate: Rate, tight: bool, resolved: Resolution, reason: str) -> tuple[str, str]:
@@ -132,7 +173,7 @@ def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tup
     share = f"{found.ratio:.2g} of the explicit bound"
     if found.ratio >= OF_ITS_SIZE or not found.held:
         return VIOLATED, f"at up to {share}"
-    return STEEPER_HELD, f"at most {share}, which it would meet at {found.meeting}"
+    return STEEPER_HELD, f"at most {share}"
 
 
 def rate_of(claim: Claim) -> Rate:

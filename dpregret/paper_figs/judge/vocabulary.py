@@ -13,12 +13,12 @@ INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 CLAIMS: Final = {
     REPRODUCED: "grows like the bound, on a stream where the bound's terms really appear",
     UP_TO_LOGS: "the power is met; whether the stated logarithm is there too, these cells and runs cannot tell",
-    BELOW: "grows more slowly: the bound is loose, or the stream easy",
+    BELOW: "grows more slowly on this grid, up to its end: the bound is loose, or the stream easy",
     ABOVE: "stays above a lower bound with room",
     SEEN_HERE: "grows like the bound on a typical stream, which proves nothing of a statement about all streams",
     STEEPER_HELD: "grows faster than the bound, but from far below it: the explicit bound holds in every cell",
     STEEPER: "grows faster than the rate, and there is no explicit bound to compare with",
-    INCONCLUSIVE: "the interval is too wide, or too few cells are usable; the reason says what it would take",
+    INCONCLUSIVE: "the interval is too wide, too few cells are usable, or the range has not one power to its end",
     VIOLATED: "refuted: an explicit bound is crossed, privacy is lost beyond the claim, or the rate is exceeded by a "
     "response of at least half of the bound",
     NOT_RUN: "not in this profile",

@@ -8,18 +8,21 @@ from typing import Final
 
 from markupsafe import Markup
 
-from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge import claims_csv, fits
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
+from dpregret.paper_figs.judge.claims_files import UNCHANGED, Changes
 from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.judge.rates import law
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.report.explorer import CHARTED
+from dpregret.paper_figs.report.headlines import refutable
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.text import formats, formula
 
 CHECK: Final = "check"
 KINDS: Final = {
-    "what the paper states": "paper", "derived here": "derived", "baselines": "baseline", "consistency checks": CHECK,
+    "what the paper states": "paper", "stated, text reconstructed": "reconstructed", "derived here": "derived",
+    "baselines": "baseline", "consistency checks": CHECK,
 }  # fmt: skip
 """What a line is, in words -> its origin; checks of any origin are apart."""
 BROKEN: Final = " failed: "
@@ -33,6 +36,9 @@ class ClaimView:
     """A claim, or a consistency check, with its verdict and with what leads to its data.
 
     name: of the learner, as people write it. law: HTML. symbol: of what is swept. axis: the variable of the chart.
+    number: the claim's number on every page; raw: the slope without its logarithms. refutable: a printed statement
+    about privacy. changed: commits that changed what the line is judged by after its first reference, and what we know
+    of why.
     """
 
     id: str
@@ -43,7 +49,8 @@ class ClaimView:
     losses: str
     law: Markup
     symbol: str
-    fitted: str
+    number: str
+    raw: str
     normalised: str
     resolution: str
     resolution_log: str
@@ -52,6 +59,9 @@ class ClaimView:
     axis: str
     where: str
     errata: tuple[str, ...]
+    reconstructed: bool
+    refutable: bool
+    changed: tuple[str, ...]
 
     @property
     def check(self) -> bool:
@@ -74,21 +84,26 @@ class ClaimView:
         return response_words(self.record)
 
 
-def claim_view(claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names) -> ClaimView:
+def claim_view(
+    claim: Claim, record: Record, claims: ClaimsFile, drawn: set[str], names: Names, changes: Changes = UNCHANGED
+) -> ClaimView:
     """The view of a line: `record` is its row of claims.csv or checks.csv, `drawn` are the figures there are."""
     figures = [entry for entry in claims.figures if entry.experiment == claim.experiment and entry.name in drawn]
     figures.sort(key=lambda entry: entry.parameter != claim.parameter)
     origin = CHECK if record["kind"] == CHECK else record["origin"]
+    origin = "reconstructed" if (origin, claim.provenance) == ("paper", "reconstructed") else origin
     where = ", ".join(f"{key} = {_short(value)}" for key, value in claim.where.items())
     return ClaimView(
         claim.id, next(name for name, each in KINDS.items() if each == origin), record["verdict"], record,
         learner_name(names, claim.learner, claim.variant), names.get(f"stream:{claim.stream}", claim.stream),
         Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
         labels_of(claim.response).symbols[claim.parameter],
-        _estimate(record, "fitted"), _estimate(record, "normalised"),
+        claims_csv.number(record), _estimate(record, "fitted"), _estimate(record, "normalised"),
         _rounded(record["resolution"]), _rounded(record["resolution_log"]),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,
+        claim.provenance == "reconstructed", refutable(claim),
+        tuple(filter(None, (*changes.get(claim.id, ()), claim.changed))),
     )  # fmt: skip
 
 
@@ -106,7 +121,7 @@ def _estimate(record: Record, name: str) -> str:
     if not record[name]:
         return ""
     value, low, high = (float(record[column]) for column in (name, f"{name}_low", f"{name}_high"))
-    return formats.with_interval(fits.Estimate(value, low, high), 3)
+    return formats.with_interval(fits.Estimate(value, low, high))
 
 
 def _rounded(text: str) -> str:

@@ -1,256 +1,219 @@
-"""The findings of the first screen: one sentence each, picked by rule from what a run measured.
+"""The findings of a run: one list, in one order, with the same numbers in README and report.
 
-Nothing is said that the run did not measure: refuted promises of privacy, laws that were not met, mistakes in print
-with a measured effect, laws that were met most sharply, the largest gain of a mechanism, and who wins. Formulas stand
-between dollars (`formula.in_html`, `formula.in_text`).
+The sentences stand in `workflows/papers/findings.yaml`; every number in them is read from the tables of the run. A
+finding is left out when a claim that it rests on was not run or came out otherwise. Statements whose text was
+reconstructed, and those that no paper makes, are never among the refuted ones.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from dpregret.paper_figs.judge.judgement import POWER
-from dpregret.paper_figs.judge.labels import labels_of
-from dpregret.paper_figs.judge.rates import law
-from dpregret.paper_figs.judge.vocabulary import REPRODUCED, STEEPER, VIOLATED
-from dpregret.paper_figs.report.claim_views import ClaimView, response_words
-from dpregret.paper_figs.report.names import Names, learner_name
-from dpregret.paper_figs.report.sections import PaperView, records, short, slug
-from dpregret.paper_figs.tables.errata import QUANTITY_TEXT
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import read_source, shown
+from dpregret.paper_figs.judge import claims_csv
+from dpregret.paper_figs.judge.claims import Claim
+from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, load_paper
+from dpregret.paper_figs.judge.vocabulary import VIOLATED
+from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.winners.write import TABLE
 
-MOST: Final = 10
-PRIVACY, UNMET, MISTAKE, MET, GAIN, WINS = (
-    "privacy refuted", "law not met", "mistake in print", "law met", "gain", "who wins"
-)  # fmt: skip
-QUOTAS: Final = {PRIVACY: 2, UNMET: 2, MISTAKE: 2, MET: 2, GAIN: 1, WINS: 1}
-"""Kind of finding -> how many of ten."""
-FILLING: Final = (MET, PRIVACY, UNMET, MISTAKE)
-"""Kinds that take the places which others leave, in turn."""
-DELIVERED: Final = QUANTITY_TEXT["delivered_epsilon"]
-LONGEST_SOURCE: Final = 40
-"""Characters of a source that still go into a sentence."""
-FEWEST_RUNS: Final = 8
-"""Of a gain: an interval over fewer runs says little."""
-ORDER_OF_GROWTH: Final = 1e3
-"""Effects on an exponent rank above all effects on a size, effects on noise below them."""
+FILE: Final = "findings.yaml"
+NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+Tables = Mapping[str, pd.DataFrame]
 
-SWEPT: Final = {"experts": "d", "window": "W", "landau": "W", "items": "W", "beta": "1/beta", "corners": "k"}
-"""Parameters whose law is written in something else -> what is swept."""
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Gains(_Strict):
+    """Rows of gains.csv: those of one mechanism over another one, at some values of what is swept."""
+
+    learner: str
+    over: str
+    with_: str = Field(alias="with")
+    experiment: str
+    stream: str
+    values: tuple[float, ...]
+
+
+class Entry(_Strict):
+    """A finding of the file. claims: id -> the verdict on which it rests. page: the document that has more."""
+
+    id: str
+    title: str
+    text: str
+    page: str
+    paper: str = ""
+    claims: dict[str, str] = Field(default_factory=dict)
+    gains: Gains | None = None
+    refuted: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Entry:
+        if self.refuted == bool(self.paper):
+            raise ValueError("a finding names its paper, or lists what is refuted in all of them")
+        return self
+
+
+class FindingsFile(_Strict):
+    """The file of findings."""
+
+    findings: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A refuted statement: where it is printed, what it says in our words, what was found, and the remarks that derive
+    it."""
+
+    paper: str
+    claim: str
+    place: str
+    statement: str
+    found: str
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A finding: its kind, its paper (none of all together), a sentence, and the place in the page that it leads to."""
+    """A finding as pages show it: plain sentences. paper and claim: where the report has more."""
 
-    kind: str
+    id: str
+    title: str
+    text: str
+    page: str
     paper: str
-    sentence: str
-    anchor: str
+    claim: str
+    items: tuple[Item, ...] = ()
 
 
-def headlines(views: Sequence[PaperView], results: Path, names: Names) -> tuple[Headline, ...]:
-    """At most ten findings of a run, by kind; within a kind the papers take turns, the strongest finding first."""
-    ranked = _ranked(views, results, names)
-    chosen: list[Headline] = []
-    for kind, quota in QUOTAS.items():
-        for _ in range(quota):
-            _take(ranked[kind], chosen)
-    while len(chosen) < MOST and any(ranked[kind] for kind in FILLING):
-        for kind in FILLING:
-            if len(chosen) < MOST:
-                _take(ranked[kind], chosen)
-    return tuple(sorted(chosen, key=lambda each: list(QUOTAS).index(each.kind)))
+class _MissingError(LookupError):
+    """A number that this run does not have."""
 
 
-def _take(candidates: list[Headline], chosen: list[Headline]) -> None:
-    """Move the best candidate of the paper that has least been heard of, first in its kind."""
-    if not candidates:
-        return
-    own = Counter(each.paper for each in chosen if each.kind == candidates[0].kind)
-    every = Counter(each.paper for each in chosen)
-    best = min(candidates, key=lambda each: (own[each.paper], every[each.paper]))
-    candidates.remove(best)
-    chosen.append(best)
+def load_findings(texts: Path) -> tuple[Entry, ...]:
+    """The file in the folder of the papers' texts; none where there is no file. Raises ClaimsError."""
+    path = texts / FILE
+    return validate(FindingsFile, read_source(path, shown(path)), error=ClaimsError).findings if path.exists() else ()
 
 
-def _ranked(views: Sequence[PaperView], results: Path, names: Names) -> dict[str, list[Headline]]:
-    makers = {PRIVACY: _refuted, UNMET: _unmet, MISTAKE: _mistakes, MET: _met}
-    found: dict[str, list[tuple[float, Headline]]] = {
-        kind: [pair for view in views for pair in make(view)] for kind, make in makers.items()
-    }
-    found[GAIN] = [pair for view in views for pair in _gains(view, results, names)]
-    found[WINS] = list(_wins(results, names))
-    return {kind: [each for _, each in sorted(pairs, key=lambda pair: -pair[0])] for kind, pairs in found.items()}
-
-
-def _stated(view: PaperView) -> Iterator[ClaimView]:
-    """Claims of the paper itself that this run tests, with a statement that can stand in a sentence."""
-    for claim in view.tested:
-        if claim.record["origin"] == "paper" and not claim.check and "$" not in claim.record["statement"]:
-            yield claim
-
-
-def _cite(view: PaperView, claim: ClaimView | None = None) -> str:
-    """The paper in short, with the place of a claim where that is short too."""
-    cite = short(view.claims_file.cite or view.paper)
-    source = claim.record["source"].split(";")[0] if claim else ""
-    return f"{cite}, {source}" if source and len(source) <= LONGEST_SOURCE and "$" not in source else cite
-
-
-def _headline(kind: str, view: PaperView, claim: ClaimView, sentence: str) -> Headline:
-    return Headline(kind, view.paper, sentence, f"claim-{view.paper}-{slug(claim.id)}")
-
-
-def _statement(claim: ClaimView) -> str:
-    """The first part of what is stated; the rest says where."""
-    return claim.record["statement"].split(";")[0].strip()
-
-
-def _refuted(view: PaperView) -> Iterator[tuple[float, Headline]]:
-    """Promises of privacy that are broken, by how far."""
-    for claim in _stated(view):
-        if claim.record["type"] != "private" or claim.verdict != VIOLATED:
+def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headline, ...]:
+    """The findings of a run that its tables support, in the order of the file."""
+    found = []
+    for entry in load_findings(texts):
+        try:
+            found.append(_refuted(entry, results, texts, papers) if entry.refuted else _told(entry, results, papers))
+        except _MissingError:
             continue
-        lost = re.match(r"loses eps = (\S+) where (\S+) is claimed(, exactly)?", claim.record["reason"])
-        times = re.search(r"delivers .* to (\S+) times", claim.record["reason"])
-        if lost:
-            shown = f"it loses eps = {lost[1]} where {lost[2]} is claimed{lost[3] or ''}"
-            far = float(lost[1]) / float(lost[2])
-        elif times:
-            shown, far = f"it delivers {times[1]} times the claimed eps", float(times[1])
-        else:
-            continue
-        yield (
-            far,
-            _headline(PRIVACY, view, claim, f"{_cite(view, claim)}: that {_statement(claim)} is refuted: {shown}."),
-        )
+    return tuple(found)
 
 
-def _unmet(view: PaperView) -> Iterator[tuple[float, Headline]]:
-    """Laws that the measured growth exceeds, by how many powers; not where an explicit bound holds all the same."""
-    for claim in _stated(view):
-        if claim.verdict not in (VIOLATED, STEEPER) or not claim.fitted:
-            continue
-        said = "is refuted" if claim.verdict == VIOLATED else "is not what was seen"
-        sentence = (
-            f"{_cite(view, claim)}: that {_statement(claim)} {said}: measured {_power(claim, 'fitted')}"
-            f"{_range(claim)}, where {law(claim.record['rate'])} is stated."
-        )
-        yield abs(float(claim.record["normalised"] or "nan")), _headline(UNMET, view, claim, sentence)
+def refutations(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Item, ...]:
+    """Statements of papers, as printed there, whose claims of privacy are violated in the tables of a run."""
+    return tuple(item for paper in papers for item in _items(results, load_paper(texts / paper)))
 
 
-def _met(view: PaperView) -> Iterator[tuple[float, Headline]]:
-    """Laws that were met, by how small a change of the power would have been noticed over how wide a range."""
-    for claim in _stated(view):
-        tight = claim.verdict == REPRODUCED and claim.record["resolution_of"] == POWER and claim.resolution
-        ends = _ends(claim)
-        if not tight or ends is None or "printed" in claim.record["variant"]:
-            continue
-        sentence = (
-            f"{_cite(view, claim)}: {_statement(claim)}; measured up to a factor {_power(claim, 'normalised')}"
-            f"{_range(claim)}. A power off by {claim.resolution} would have been noticed."
-        )
-        yield (
-            math.log2(ends[1] / ends[0]) / float(claim.record["resolution"]),
-            _headline(MET, view, claim, sentence),
-        )
+def refutable(claim: Claim) -> bool:
+    """Whether the claim is a printed statement about privacy."""
+    return claim.type == "private" and not claim.check and claim.origin == "paper" and claim.provenance == "printed"
 
 
-def _power(claim: ClaimView, column: str) -> str:
-    """The swept symbol to a measured power, with its interval."""
-    value, low, high = (formats.number(float(claim.record[f"{column}{end}"]), 3) for end in ("", "_low", "_high"))
-    return f"${{{law(claim.symbol).strip('$')}}}^{{{value}}}$ [{low}, {high}]"
+def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
+    claims = paper.claims
+    judged = _judged(results, claims.paper)
+    for claim in claims.claims:
+        if refutable(claim) and claim.id in judged.index and judged.at[claim.id, "verdict"] == VIOLATED:
+            reason = str(judged.at[claim.id, "reason"]).split("; in the runs")[0]
+            place = f"{claims.cite or claims.paper}, {claim.source}"
+            yield Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata)
 
 
-def _ends(claim: ClaimView) -> tuple[float, float] | None:
-    """First and last value of the swept parameter, where cells are numbers."""
-    try:
-        values = [float(each) for each in claim.record["cells_used"].split("; ")]
-    except ValueError:
-        return None
-    return (min(values), max(values)) if min(values) > 0 else None
+def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) -> Headline:
+    items = refutations(results, texts, papers)
+    if not items:
+        raise _MissingError
+    count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
+    first = items[0]
+    title = entry.title.replace("{count}", count)
+    return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items)
 
 
-def _range(claim: ClaimView) -> str:
-    ends = _ends(claim)
-    if ends is None:
-        return ""
-    low, high = (f"{end:g}" if end < 1e6 else str(formats.size(end)) for end in ends)
-    return f" for {SWEPT.get(claim.record['parameter'], claim.symbol)} from {low} to {high}"
+def _told(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
+    if entry.paper not in papers:
+        raise _MissingError
+    judged = _judged(results, entry.paper)
+    for claim, verdict in entry.claims.items():
+        if claim not in judged.index or judged.at[claim, "verdict"] != verdict:
+            raise _MissingError
+    known = _gained(entry.gains, results / entry.paper) if entry.gains else {}
+
+    def number(found: re.Match[str]) -> str:
+        name, column = found[1], found[2]
+        if column:
+            return _of_erratum(results / entry.paper, name, column)
+        if name in known:
+            return known[name]
+        text = claims_csv.number(judged.loc[name].to_dict()) if name in judged.index else ""
+        if not text:
+            raise _MissingError
+        return text
+
+    title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, each) for each in (entry.title, entry.text))
+    return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""))
 
 
-def _mistakes(view: PaperView) -> Iterator[tuple[float, Headline]]:
-    """Mistakes in print with a measured effect: on the order of growth first, then on size; noise alone comes last."""
-    for row in view.effects:
-        if row["quantity"] == DELIVERED or "$" in row["place"]:
-            continue
-        learner = row["against"].partition(".")[0]
-        concerned = [claim for claim in view.tested if row["erratum"] in claim.errata]
-        concerned.sort(key=lambda claim: _distance(claim, row["experiment"], learner))
-        anchor = f"claim-{view.paper}-{slug(concerned[0].id)}" if concerned else f"erratum-{row['erratum']}"
-        place = f"{_cite(view)}, {row['place']}"
-        if row["ratio"] == formats.DASH:
-            size = ORDER_OF_GROWTH + abs(_first(row["as printed"]) - _first(row["corrected"]))
-            sentence = (
-                f"{place}: {row['quantity']} is {row['as printed']} as printed, {row['corrected']} when corrected."
-            )
-        else:
-            size = abs(math.log2(float(row["ratio"])))
-            if size < 1:
-                continue
-            size -= ORDER_OF_GROWTH if row["quantity"] == QUANTITY_TEXT["noise_ratio"] else 0
-            sentence = f"{place}: as printed, {row['quantity']} is {row['ratio']} times what it is when corrected."
-        yield size, Headline(MISTAKE, view.paper, sentence, anchor)
+def _judged(results: Path, paper: str) -> pd.DataFrame:
+    """The lines of a paper in this run, by their claims."""
+    if not (results / paper / claims_csv.FILES["claim"]).exists():
+        raise _MissingError
+    return claims_csv.read_lines(results / paper, text=True).set_index("claim")
 
 
-def _distance(claim: ClaimView, experiment: str, learner: str) -> tuple[bool, bool, bool]:
-    """How far a claim is from what an erratum is measured by."""
-    record = claim.record
-    return record["experiment"] != experiment, record["learner"] != learner, "printed" not in record["variant"]
+def _of_erratum(folder: Path, erratum: str, column: str) -> str:
+    path = folder / "errata.csv"
+    rows = formats.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else pd.DataFrame()
+    own = rows.loc[(rows["erratum"] == erratum) & (rows["status"] == MEASURED)] if len(rows) else rows
+    if own.empty or column not in own or own[column].iloc[0] in ("", formats.DASH):
+        raise _MissingError
+    return str(own[column].iloc[0])
 
 
-def _first(text: str) -> float:
-    """The number of `0.99 [0.98, 1.00]`."""
-    return float(text.split()[0])
+def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
+    path = folder / "gains.csv"
+    if not path.exists():
+        raise _MissingError
+    rows = formats.read_csv(path, keep_default_na=False)
+    for name, value in wanted.model_dump(by_alias=True, exclude={"values"}).items():
+        rows = rows.loc[rows[name] == value]
+    own = rows.drop_duplicates("value").set_index("value")
+    if "setting" not in own or not set(wanted.values) <= set(own.index):
+        raise _MissingError
+    ratios = ", ".join(f"{ratio:.1f}" for ratio in own.loc[list(wanted.values), "ratio"])
+    return {"ratios": ratios, "setting": str(own["setting"].iloc[0])}
 
 
-def _gains(view: PaperView, results: Path, names: Names) -> Iterator[tuple[float, Headline]]:
-    """What another mechanism buys the same learner, by the lower end of the interval."""
-    for row in records(results / view.paper / "gains.csv"):
-        if row["cell"] != "used" or int(row["runs"]) < FEWEST_RUNS:
-            continue
-        other = row["with"] if "." in row["with"] else f"{row['learner']}.{row['with']}"
-        ratio, low, high = (formats.significant(float(row[f"ratio{end}"])) for end in ("", "_low", "_high"))
-        words = labels_of("excess" if row["response"] == "excess" else "regret")
-        swept = SWEPT.get(row["parameter"], words.symbols[row["parameter"]])
-        sentence = (
-            f"{_cite(view)}: {response_words(row)} of {learner_name(names, row['learner'], row['over'])} is {ratio} "
-            f"[{low}, {high}] times that of {learner_name(names, *other.split('.', 1))}, on the same losses, at "
-            f"{swept} = {float(row['value']):g}."
-        )
-        same = [claim for claim in view.tested
-                if claim.identifier == other and claim.record["experiment"] == row["experiment"]]  # fmt: skip
-        anchor = f"claim-{view.paper}-{slug(same[0].id)}" if same else f"table-{view.paper}-gains"
-        yield float(row["ratio_low"]), Headline(GAIN, view.paper, sentence, anchor)
+def markdown(found: Sequence[Headline]) -> str:
+    """The findings as a numbered list of a document at the top of the repository."""
+    text = []
+    for place, each in enumerate(found, 1):
+        text.append(f"{place}. **[{_written(each.title)}]({each.page}).** {_written(each.text)}")
+        text += [f"   - {_written(item.place)}: {_written(item.found)}" for item in each.items]
+    return "".join(f"{line}\n" for line in text)
 
 
-def _wins(results: Path, names: Names) -> Iterator[tuple[float, Headline]]:
-    """Who has the least regret most often, where at least two algorithms keep the same guarantee."""
-    rows = [row for row in records(results / TABLE) if int(row["algorithms"]) > 1]
-    wins = Counter(row["winner"] for row in rows if row["verdict"] == "wins")
-    if wins:
-        best, most = min(wins.items(), key=lambda each: (-each[1], each[0]))
-        name = learner_name(names, *best.split(".", 1))
-        sentence = (
-            f"In {len(rows)} settings at least two private algorithms keep the same guarantee; in {wins.total()} of "
-            f"them one has the least regret beyond chance, most often {name} ({most})."
-        )
-        yield 0.0, Headline(WINS, "", sentence, "winners")
+def _written(text: str) -> str:
+    return epsilon(text).replace("|", "\\|").replace("*", "\\*")
+
+
+def epsilon(text: str) -> str:
+    """One glyph for the budget in sentences."""
+    return re.sub(r"\bdelta\b", "δ", re.sub(r"\beps\b", "ε", text))

@@ -12,7 +12,6 @@ from urllib.parse import quote, urlencode
 
 import jinja2
 import pandas as pd
-from markupsafe import Markup
 
 from dpregret.core import parquet
 from dpregret.paper_figs.judge.claims_files import load_paper
@@ -21,7 +20,7 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS,
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.errata_page import TEMPLATES, section
 from dpregret.paper_figs.report.explorer import READ, explorer
-from dpregret.paper_figs.report.headlines import headlines
+from dpregret.paper_figs.report.headlines import epsilon, headlines
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
@@ -29,14 +28,14 @@ from dpregret.paper_figs.report.sections import PaperView, counted, paper_view, 
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.tables.printed.web import STYLE
-from dpregret.paper_figs.text import formula
 from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {
-    "paper": "stated by a paper", "derived": "derived here", "baseline": "baseline", CHECK: "consistency check",
-    "erratum": "mistake in print", "audit": "audited learner",
+    "paper": "stated by a paper", "reconstructed": "stated by a paper, text reconstructed",
+    "derived": "derived here", "baseline": "baseline", CHECK: "consistency check",
+    "erratum": "remark on a paper", "audit": "audited learner",
 }  # fmt: skip
 """Kind of what can be found -> what its filter says."""
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
@@ -95,7 +94,7 @@ def write_report(
         written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
             raise ReportError(f"{results / paper}: no claims.csv; run the paper first")
-        views.append(paper_view(results, written.claims, section(results, written), run.names))
+        views.append(paper_view(results, written.claims, section(results, written), run.names, written.changes))
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
         curves[paper] = {**explorer(rows, written.claims, run.names), "titles": dict(experiments)}
@@ -104,7 +103,8 @@ def write_report(
     verdicts = {view.verdict for paper_ in views for view in paper_.tested}
     page = _environment().get_template("report.html.j2").render(
         papers=views, crashed=crashed, provenance=gather(results, run.profile, run.config), folder=run.folder,
-        findings=headlines(views, results, run.names), counts=counted([line for view in views for line in view.claims]),
+        findings=headlines(results, texts, list(papers)),
+        counts=counted([line for view in views for line in view.claims]),
         meaning=CLAIMS, verdicts=[word for word in CLAIMS if word in verdicts],
         check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
@@ -129,7 +129,7 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         slug=slug, short=short, zip=zip, stem=lambda finding: re.split("[,:]", finding)[0],
-        formulas=lambda sentence: Markup(formula.in_html(sentence)),
+        epsilon=epsilon,
     )  # fmt: skip
     environment.globals.update(colour=COLOURS, marks=MARKS, kinds=KINDS, dict=dict, find=_find)
     return environment
@@ -160,8 +160,7 @@ def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
 
 def _privacy(view: PaperView) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    stated = [line for line in view.tested if line.record["type"] == "private" and not line.check]
-    verdicts = [line.verdict for line in stated if line.record["origin"] == "paper"]
+    verdicts = [line.verdict for line in view.tested if line.refutable]
     if not verdicts:
         return ""
     held, refuted = verdicts.count(REPRODUCED), verdicts.count(VIOLATED)

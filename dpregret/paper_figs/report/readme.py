@@ -5,7 +5,6 @@ table 1 of each paper in its page, the meanings of verdicts in the glossary.
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,11 +12,12 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims, load_errata
 from dpregret.paper_figs.judge.judgement import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN
-from dpregret.paper_figs.report.readme_findings import findings
+from dpregret.paper_figs.report.headlines import headlines, markdown
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
@@ -55,15 +55,17 @@ def compact(table: pd.DataFrame) -> str:
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     """Claims by verdict: a row per paper for what it states itself, then what is derived here, then baselines.
 
-    Consistency checks are no claims and not counted, nor are chapters. `papers` holds a folder for each paper, whose
-    claims file knows how it is cited.
+    Statements whose text was reconstructed have a row of their own. Consistency checks and chapters are not counted.
+    `papers` holds a folder for each paper, with its claims file.
     """
     found = _lines(reference, papers)
     claims = found.loc[found["kind"] == "claim"]
-    stated = claims.loc[claims["origin"] == "paper"]
+    own = claims["origin"] == "paper"
+    stated = claims.loc[own & (claims["provenance"] == "printed")]
     groups = {f"[{plain(cite)}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
     if len(groups) > 1:
         groups["**what the papers state**"] = stated
+    groups["stated, text reconstructed"] = claims.loc[own & (claims["provenance"] != "printed")]
     groups |= {text: claims.loc[claims["origin"] == origin] for origin, text in ORIGINS.items()}
     rows = [
         {"claims of": name, "all": str(len(each)), **_counted(each, [word for word in CLAIMS if word != NOT_RUN])}
@@ -73,37 +75,35 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
 
 
 def check_table(reference: Path, papers: Path) -> pd.DataFrame:
-    """A row per paper: consistency checks by verdict, errata, and how many of them have a measured effect."""
+    """A row per paper: consistency checks by verdict, mistakes in print, other remarks, and measured effects."""
     rows = []
     for (paper, cite), each in _lines(reference, papers).groupby(["paper", "cite"]):
         checks = each.loc[each["kind"] == "check"]
         errata = formats.read_csv(reference / str(paper) / "errata.csv")
+        file = papers / str(paper) / "errata.yaml"
+        remarks = load_errata(file).errata if file.exists() else ()
+        mistakes = sum(remark.in_print for remark in remarks)
+        known = errata["erratum"].isin([remark.id for remark in remarks])
         rows.append({
             "paper": str(cite), "consistency checks": str(len(checks)),
             **_counted(checks, [word for word in CHECKS if word != NOT_RUN]),
-            "errata": str(len(errata)), "with measured effect": str((errata["status"] == MEASURED).sum()),
+            "mistakes in print": str(mistakes), "other remarks": str(len(remarks) - mistakes),
+            "effects measured": str((known & (errata["status"] == MEASURED)).sum()),
         })  # fmt: skip
     return _filled(pd.DataFrame(rows))
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
-    """All lines of the papers, chapters left out, with the columns `paper` and `cite`."""
+    """All lines of the papers, chapters left out, with the columns `paper`, `cite` and `provenance`."""
     frames = []
     for file in sorted(reference.glob("*/claims.csv")):
         paper = file.parent.name
         texts = load_claims(papers / paper / "claims.yaml")
         if not texts.chapter:
-            frames.append(read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper))
+            found = read_lines(file.parent).assign(paper=paper, cite=texts.cite or paper)
+            known = {claim.id: claim.provenance for claim in texts.claims}
+            frames.append(found.assign(provenance=[known.get(claim, "printed") for claim in found["claim"]]))
     return pd.concat(frames, ignore_index=True)
-
-
-def _names(papers: Path) -> dict[str, str]:
-    """Learner -> what the first row about it in a paper's tables calls it, without the number of a part."""
-    found: dict[str, str] = {}
-    for file in sorted(papers.glob("*/claims.yaml")):
-        for row in (row for table in load_claims(file).tables for row in table.rows):
-            found.setdefault(row.learner, re.sub(r"^\(\w+\) ", "", row.label))
-    return found
 
 
 def _counted(lines: pd.DataFrame, words: Sequence[str]) -> dict[str, str]:
@@ -122,17 +122,25 @@ def verdicts(reference: Path, papers: Path) -> str:
         formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
         formats.markdown(check_table(reference, papers)),
     ]
-    sentences = [resolution_sentence(reference, papers), audit_sentence(reference, papers)]
+    sentences = [
+        resolution_sentence(reference, papers), changed_sentence(reference, papers), audit_sentence(reference, papers)
+    ]  # fmt: skip
     return "\n".join([*tables, *filter(None, sentences)])
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
-    "findings": lambda reference, papers: findings(reference, _lines(reference, papers), _names(papers)),
+    "findings": lambda reference, papers: markdown(headlines(reference, papers, _with_tables(reference, papers))),
     MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
 }
 """Mark -> what stands there, of the reference and the folder of the papers."""
+
+
+def _with_tables(reference: Path, papers: Path) -> list[str]:
+    """Papers that have a text, and lines in the reference."""
+    return [file.parent.name for file in sorted(reference.glob("*/claims.csv"))
+            if (papers / file.parent.name / "claims.yaml").exists()]  # fmt: skip
 
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
@@ -160,11 +168,29 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
     claims = lines.loc[(lines["kind"] == "claim") & (lines["resolution_of"] == POWER)]
     fine = claims["resolution"]
     worst = claims["claim"].iloc[int(fine.to_numpy().argmax())]
-    logs = claims.loc[claims["rate"].str.contains(r"ln[ (]|log2\(", regex=True), "resolution_log"].dropna()
+    stated = [rates.parse(str(rate).removeprefix(">= ")).log_power > 0 for rate in claims["rate"]]
+    logs = claims.loc[stated, "resolution_log"].dropna()
     return (
-        f"Resolution of the {len(claims)} fitted claims: in the median a power is told from one that is off by "
-        f"{fine.median():.2f}, in nine of ten by {fine.quantile(0.9):.2f}, at worst by {fine.max():.2f} "
-        f"(claim {worst}). Of {len(logs)} that state a logarithm {(logs <= 1).sum()} could tell one power of it.\n"
+        f"The detectable difference of the {len(claims)} fitted exponents, in both directions, is {fine.median():.2f} "
+        f"in the median, {fine.quantile(0.9):.2f} for nine of ten, and {fine.max():.2f} at worst (claim {worst}). "
+        f"{(logs <= 1).sum()} of the {len(logs)} claims that state a logarithm resolve one power of it. Intervals are "
+        "over runs, except where cells are different sets; intervals of means that rare events rule cover less than "
+        "95 % ([validation](results/reference/validation/intervals.md)).\n"
+    )
+
+
+def changed_sentence(reference: Path, papers: Path) -> str:
+    """How many claims were judged by something else after their first reference; nothing where no history is kept."""
+    lines = _lines(reference, papers)
+    claims = lines.loc[lines["kind"] == "claim"]
+    changes = {paper: load_changes(papers / str(paper)) for paper in claims["paper"].unique()}
+    changed = sum(claim in changes[paper] for paper, claim in zip(claims["paper"], claims["claim"], strict=True))
+    if not changed:
+        return ""
+    return (
+        f"Of the {len(claims)} claims, {changed} had their tolerance, law, cells or grid changed after their first "
+        "verdict stood in the reference: column `changed` of `claims.csv`, with the commits on each card of the "
+        "report.\n"
     )
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.claims_files import UNCHANGED, Changes
 from dpregret.paper_figs.judge.vocabulary import ORDER
 from dpregret.paper_figs.report.claim_views import KINDS, ClaimView, Record, claim_view
 from dpregret.paper_figs.report.errata_page import Section
@@ -124,14 +125,17 @@ def counted(views: Iterable[ClaimView]) -> dict[str, dict[str, int]]:
     return found
 
 
-def paper_view(results: Path, claims: ClaimsFile, errata: Section, names: Names) -> PaperView:
+def paper_view(
+    results: Path, claims: ClaimsFile, errata: Section, names: Names, changes: Changes = UNCHANGED
+) -> PaperView:
     """Read the tables and figures of a paper below `results`."""
     folder = results / claims.paper
     judged = {record["claim"]: record for record in _records(read_lines(folder, text=True))}
     figures = tuple(_figure(path, claims) for path in sorted((folder / "figures").glob("*.png")))
     drawn = {figure.name for figure in figures}
     views = tuple(
-        claim_view(claim, judged[claim.id], claims, drawn, names) for claim in claims.claims if claim.id in judged
+        claim_view(claim, judged[claim.id], claims, drawn, names, changes)
+        for claim in claims.claims if claim.id in judged
     )  # fmt: skip
     return PaperView(
         claims.paper, claims,

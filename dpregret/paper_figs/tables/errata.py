@@ -11,33 +11,29 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import NotRun, collect_cells, select_rows
-from dpregret.paper_figs.judge.claims import Claim, ErrataFile, Erratum, Measure, Quantity
+from dpregret.paper_figs.judge.cells import NotRun, select_rows, setting
+from dpregret.paper_figs.judge.claims import ErrataFile, Erratum, Measure, Quantity
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
 
 COLUMNS: Final = [
-    "erratum", "place", "printed", "right", "why", "status", "quantity", "against", "ratio", "as printed", "corrected",
-    "experiment", "note",
+    "erratum", "kind", "provenance", "place", "printed", "right", "why", "status", "quantity", "against", "ratio",
+    "as printed", "corrected", "of constant", "setting", "claims", "experiment", "note",
 ]  # fmt: skip
 MEASURED, NOT_MEASURABLE = "measured", "not measured"
 QUANTITY_TEXT: Final[Mapping[Quantity, str]] = {
-    "horizon_exponent": "T exponent of regret",
-    "samples_exponent": "n exponent of excess risk",
     "regret_ratio": "mean regret at the longest horizon",
     "excess_ratio": "mean excess risk at the largest n",
     "delivered_epsilon": "delivered eps / claimed eps",
     "noise_ratio": "noise scale per node",
 }
-EXPONENT_OF: Final[Mapping[Quantity, Mapping[str, str]]] = {
-    "horizon_exponent": {"parameter": "horizon", "response": "regret"},
-    "samples_exponent": {"parameter": "samples", "response": "excess"},
-}
 COLUMN_OF: Final[Mapping[Quantity, str]] = {
     "regret_ratio": "regret", "excess_ratio": "regret", "noise_ratio": "noise_scale",
     "delivered_epsilon": "delivered_epsilon",
 }  # fmt: skip
+EMPTY: Final = ("quantity", "as printed", "against", "corrected", "ratio", "of constant", "setting")
+"""Columns of an effect."""
 
 
 def write_errata(
@@ -53,20 +49,22 @@ def write_errata(
 
 def _section(row: dict[Hashable, str]) -> str:
     row = {name: plain(text) for name, text in row.items()}
-    lines = [f"## {row['erratum']}: {row['place']}", "", f"- printed: {row['printed']}", f"- right: {row['right']}"]
-    lines.append(f"- why: {row['why']}")
+    lines = [f"## {row['erratum']}: {row['place']}", "", f"- kind: {row['kind']}, {row['provenance']}"]
+    lines += [f"- {key}: {row[key]}" for key in ("printed", "right", "why")]
     if row["status"] == MEASURED:
         effect = f"{row['as printed']} as printed, {row['corrected']} in {row['against']}"
         lines.append(f"- measured ({row['experiment']}): {row['quantity']} {effect}")
-    else:
+    elif row["status"] != NOT_MEASURABLE or not row["claims"]:
         lines.append(f"- {row['status']}")
+    if row["claims"]:
+        lines.append(f"- shown by: {row['claims']}")
     if row["note"]:
         lines.append(f"- note: {row['note']}")
     return "\n".join(lines) + "\n"
 
 
 def _row(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | None) -> dict[str, str]:
-    found = dict.fromkeys(("quantity", "as printed", "against", "corrected", "ratio"), formats.DASH)
+    found = dict.fromkeys(EMPTY, formats.DASH)
     status, note = NOT_MEASURABLE, erratum.reason
     if erratum.measure is not None and erratum.experiment is not None:
         if experiments is not None and erratum.experiment not in experiments:
@@ -77,31 +75,26 @@ def _row(runs: pd.DataFrame, erratum: Erratum, experiments: Collection[str] | No
             except (NotRun, fits.NoExponent) as missing:
                 status, note = NOT_RUN, str(missing)
     return {
-        "erratum": erratum.id, "place": erratum.place, "printed": erratum.printed, "right": erratum.right,
-        "why": erratum.why, "status": status, **found,
-        "experiment": erratum.experiment or formats.DASH, "note": note,
+        "erratum": erratum.id, "kind": erratum.kind, "provenance": erratum.provenance, "place": erratum.place,
+        "printed": erratum.printed, "right": erratum.right, "why": erratum.why, "status": status, **found,
+        "claims": " ".join(erratum.claims), "experiment": erratum.experiment or formats.DASH, "note": note,
     }  # fmt: skip
 
 
 def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str]:
     """Printed and corrected value of a quantity, with 95 % intervals where runs differ, and their ratio.
 
-    Raises NotRun or NoExponent.
+    `of constant`: the printed regret over that of a constant point. Raises NotRun or NoExponent.
     """
+    printed_rows, corrected_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
     result = {
         "quantity": QUANTITY_TEXT[what.quantity],
         "against": f"{what.learner}.{what.against}",
         "ratio": formats.DASH,
+        "of constant": formats.DASH,
+        "setting": setting(printed_rows),
     }
-    if what.quantity in EXPONENT_OF:
-        printed, corrected = (_exponent(runs, what, variant, experiment) for variant in (what.variant, what.against))
-        return {
-            **result,
-            "as printed": formats.with_interval(printed),
-            "corrected": formats.with_interval(corrected),
-        }
     column = COLUMN_OF[what.quantity]
-    printed_rows, corrected_rows = (_last_rows(runs, what, name, experiment) for name in (what.variant, what.against))
     keys = ["run", "set", "dimension", "epsilon", "window"]
     pairs = printed_rows.merge(corrected_rows, on=keys, suffixes=("_printed", "_right"), validate="one_to_one")
     if pairs.empty:
@@ -111,6 +104,9 @@ def measure(runs: pd.DataFrame, what: Measure, experiment: str) -> dict[str, str
     right_values = (pairs[f"{column}_right"] / scale).to_numpy(dtype=float)
     if not (np.isfinite(printed_values).all() and np.isfinite(right_values).all()):
         raise NotRun(f"{column} is not finite for {what.learner} in {experiment}")
+    if column == "regret":
+        share = float(pairs["regret_printed"].mean() / pairs["trivial_regret_printed"].mean())
+        result["of constant"] = formats.significant(share)
     return {
         **result,
         "as printed": _mean_text(printed_values),
@@ -133,15 +129,3 @@ def _last_rows(runs: pd.DataFrame, what: Measure, variant: str, experiment: str)
     if rows.empty:
         raise NotRun(f"{what.learner}.{variant} has no finished run in {experiment}")
     return rows
-
-
-def _exponent(runs: pd.DataFrame, what: Measure, variant: str, experiment: str) -> fits.Estimate:
-    """Raw exponent in T (or n) over all late cells, saturated ones included: no progress is saturation."""
-    claim = Claim.model_validate({
-        "id": f"{what.learner}.{variant}", "source": "", "says": "", "type": "linear", "learner": what.learner,
-        "variant": variant, "experiment": experiment, "stream": what.stream, "where": what.where,
-        "from": what.asymptotic_from, **EXPONENT_OF[what.quantity],
-    })  # fmt: skip
-    cells = collect_cells(runs, claim).fitted()
-    axis = np.log(cells.values)
-    return fits.fit_power(cells.responses, axis, np.zeros_like(axis), 0.0).raw

@@ -12,15 +12,14 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core.errors import not_allowed
-from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, FORMS
+from dpregret.paper_figs.judge.claims_csv import FILES, FORMS, NUMBER, number
 from dpregret.paper_figs.judge.privacy import FACTOR
 from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables.printed.terminal import terminal
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
-LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *FITTED[:3], "reason")
+LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """What is shown of lines."""
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
@@ -54,12 +53,10 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for row in lines.to_dict("records"):
-        value, low, high = (float(row[f"fitted{end}"] or "nan") for end in ("", "_low", "_high"))
-        estimate = fits.Estimate(value, low, high)
         changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in ("resolution", "resolution_log")]
         rows.append({
             "claim": row["claim"], "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
-            "rate": row["rate"], "measured": formats.with_interval(estimate, 3) if row["fitted"] else formats.DASH,
+            "rate": row["rate"], "measured": number(row) or formats.DASH,
             "resolution": changes[0] + (" of eps" if row.get("resolution_of") == FACTOR else ""), "in logs": changes[1],
             "verdict": row["verdict"], "reason": row["reason"],
         })  # fmt: skip

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge import claims_csv, fits
 from dpregret.paper_figs.judge.cells import NotRun, select_rows
 from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Reference, Table, TableRow
 from dpregret.paper_figs.judge.claims_csv import write_lines
@@ -65,10 +65,11 @@ def write_tables(
     verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
     Raises RunsError or ClaimsError in one line for files that cannot be trusted.
     """
-    claims, errata = load_paper(paper)
+    claims, errata, changes = load_paper(paper)
     runs = read_runs(runs_dir)
     out = Path(out_dir)
     judged = judge_claims(runs, claims, experiments, exact)
+    judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     write_lines(judged, out)
     write_jobs(runs, out, profile)
     printed = load_printed(paper, claims) or as_printed(claims, claims.tables[0])
@@ -239,7 +240,7 @@ def counted_operations(rows: pd.DataFrame) -> str:
 
 
 def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, Any]]) -> str:
-    """`fitted [low, high]`; for log slopes over T the fitted number is that of dR / d ln T, marked so."""
+    """The claim's number; for log slopes over T it is that of dR / d ln T, marked so."""
     names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
     alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
     if alias not in names:
@@ -247,12 +248,12 @@ def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, A
     record = judged[names[alias]]
     if record["verdict"] == NOT_RUN:
         return DASH
-    if not np.isfinite(float(record["fitted"])):
+    number = claims_csv.number(record)
+    if not number:
         return "no exponent"
-    estimate = fits.Estimate(float(record["fitted"]), float(record["fitted_low"]), float(record["fitted_high"]))
     mark = " (mu)" if alias == "mu" else ""
     mark += " (of dR/dlnT)" if parameter == "horizon" and record["response"] == "log_slope" else ""
-    return formats.with_interval(estimate) + mark
+    return number + mark
 
 
 def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:

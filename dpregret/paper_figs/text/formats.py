@@ -55,7 +55,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 def significant_interval(estimate: Estimate) -> str:
     """`value [low, high]` with three significant digits."""
-    return f"{significant(estimate.value)} [{estimate.low:.3g}, {estimate.high:.3g}]"
+    return f"{significant(estimate.value)} [{significant(estimate.low)}, {significant(estimate.high)}]"
 
 
 def with_interval(estimate: Estimate, digits: int = 2) -> str:

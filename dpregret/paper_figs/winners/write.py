@@ -25,8 +25,8 @@ KEPT: Final = (
 """Columns of the table of cells, from which `dpregret.advise` predicts."""
 COUNTED: Final = (
     "Settings (problem and guarantee) by the private learner of least mean regret among those that keep the same "
-    "guarantee: {verdicts}. 'own variants only': nobody but variants of the same algorithm competed. 'useless': the "
-    "winner's regret is above that of a constant point. {settings} settings, {contested} with at least two algorithms."
+    "guarantee: {verdicts}. 'own variants only': nobody but variants of the same algorithm competed. {settings} "
+    "settings, {contested} with at least two algorithms."
 )
 PROFILED: Final = (
     "Share of a learner's problems that it solves within a factor of the least regret (performance profile), and the "

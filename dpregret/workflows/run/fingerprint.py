@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
 SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
-TEXTS = ("claims", "errata", "printed")  # what is written of a paper
+TEXTS = ("claims", "errata", "printed", "changes")  # what is written of a paper
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
 WORKFLOWS = ROOT / PACKAGE / "workflows"
 
@@ -142,6 +142,7 @@ def page_files(script: str, *papers: str) -> list[Path]:
     code = imported_files(name for name in named if not name.startswith(f"{PACKAGE}.workflows"))
     templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
     texts = [WORKFLOWS / "papers" / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
+    texts += [WORKFLOWS / "papers" / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
     return spread([*code, *templates, *(text for text in texts if text.exists()), *own])
 
 

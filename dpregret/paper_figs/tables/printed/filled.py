@@ -9,8 +9,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.judge import fits, rates
+from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims import ClaimsFile, Table
+from dpregret.paper_figs.judge.claims_csv import number
 from dpregret.paper_figs.judge.labels import labels_of
 from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS, NOT_RUN, REPRODUCED
 from dpregret.paper_figs.tables.printed.models import Cell, Column, Part, PrintedTable
@@ -18,7 +19,8 @@ from dpregret.paper_figs.text import formats
 
 HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
-    "with its 95 % interval, the verdict, and ± the smallest change of that power that would have been told."
+    "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "
+    "experiment would have noticed."
 )
 Record = Mapping[str, Any]
 
@@ -127,8 +129,7 @@ def _part(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
 
 
 def _line(record: Record, claims: ClaimsFile) -> Line:
-    value, low, high = (_number(record[f"log_aware{end}"]) for end in ("", "_low", "_high"))
-    fitted = formats.with_interval(fits.Estimate(value, low, high)) if np.isfinite(value) else ""
+    fitted = number(record)
     verdict = mark = str(record["verdict"])
     if record["type"] == "linear":  # the match says that the learner makes no progress
         verdict = labels_of(claims.response).no_progress + ("" if verdict in (REPRODUCED, HOLDS) else f": {verdict}")

@@ -1,0 +1,198 @@
+"""Which commits changed what a claim is judged by after its verdict had first been in the committed reference.
+
+`python -m dpregret.workflows.claim_history` reads the history of git and writes `changes.yaml` into the folder of each
+paper: claim -> commits, each with its date and what it changed. The number of these commits is the column `changed` of
+claims.csv. Counted are the tolerance, the law, the cells that are fitted, and the grid of the experiment; not the words
+of a claim, and not who else plays in its experiment.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import yaml
+
+from dpregret.paper_figs.judge.claims_files import AT, CHANGES, RENAMED, SETTINGS
+from dpregret.workflows.plan.number_ranges import expand
+from dpregret.workflows.plan.paper_names import PAPERS, papers
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CLAIM_KEYS: Final = {
+    "tol": "tolerance", "rate": "law", "type": "type", "side": "law", "bound": "law", "from": "cells", "where": "cells",
+    "stream": "stream", "experiment": "experiment", "parameter": "parameter", "response": "response",
+    "counterpart": "response",
+}  # fmt: skip
+"""Key of a claim -> what a change of it is called."""
+BESIDES: Final = ("title", "learners", "like", "sweep", "tight")
+"""Keys of an experiment that do not decide what a claim is judged by."""
+REFORMAT: Final = 0.5
+"""A commit that changes more than this share of a paper's claims rewrites the file, or an experiment's defaults."""
+PLACES: Final = {
+    "claims": tuple(f"{folder}.yaml" for folder in (
+        "dpregret/workflows/papers/{paper}/claims", "workflows/papers/{paper}/claims", "workflows/claims/{paper}")),
+    "experiments": ("dpregret/workflows/papers/{paper}/experiments.yaml", "workflows/papers/{paper}/experiments.yaml",
+                    "workflows/config/full.yaml"),
+}  # fmt: skip
+"""Texts of a paper -> where they stood, the latest place first."""
+Facts = dict[str, Any]
+
+
+def git(*arguments: str) -> str:
+    """What git prints; the empty text where a file or a repository is not there."""
+    found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout if found.returncode == 0 else ""
+
+
+def history(paper: str) -> dict[str, list[dict[str, str]]]:
+    """Claim -> its changes after its first reference, the oldest first. A merge changes nothing by itself."""
+    after = _after_first_reference(paper)
+    found: dict[str, list[dict[str, str]]] = {}
+    for commit, parent, date in _commits(paper):
+        before, now = facts(parent, paper), facts(commit, paper)
+        known = {claim for claim in now if claim in before and commit in after.get(claim, ())}
+        changed = {claim: what for claim in known if (what := _differences(before[claim], now[claim]))}
+        if len(changed) <= REFORMAT * len(now):
+            for claim, what in sorted(changed.items()):
+                found.setdefault(claim, []).append({"commit": commit[:9], "date": date, "what": ", ".join(what)})
+    return {claim: found[claim] for claim in now_claims(paper) if claim in found}
+
+
+def now_claims(paper: str) -> list[str]:
+    """The claims of a paper as it is, in the order of its file."""
+    return list(_claims((PAPERS / paper / "claims.yaml").read_text(encoding="utf-8")))
+
+
+def _commits(paper: str) -> list[list[str]]:
+    """Commits that touch the texts of a paper, each with its parent and its day, the oldest first."""
+    paths = [path.format(paper=paper) for each in PLACES.values() for path in each]
+    form = "--format=%H %P %ad"
+    lines = git("log", "--reverse", "--topo-order", "--no-merges", form, "--date=short", "--", *paths).splitlines()
+    return [line.split() for line in lines if len(line.split()) == 3]
+
+
+def _after_first_reference(paper: str) -> dict[str, frozenset[str]]:
+    """Claim -> the commits that come after the first reference which has it."""
+    path = f"results/reference/{paper}/claims.csv"
+    found: dict[str, frozenset[str]] = {}
+    for commit in git("log", "--reverse", "--topo-order", "--format=%H", "--", path).split():
+        text = git("show", f"{commit}:{path}")
+        new = [str(claim) for claim in pd.read_csv(io.StringIO(text))["claim"] if str(claim) not in found]
+        if new:
+            later = frozenset(git("rev-list", "--ancestry-path", f"{commit}..HEAD").split())
+            found.update(dict.fromkeys(new, later))
+    return found
+
+
+def facts(commit: str, paper: str) -> dict[str, Facts]:
+    """Claim -> what it was judged by at a commit; empty where its files are not there."""
+    blobs = [
+        next(filter(None, (_blob(commit, path.format(paper=paper)) for path in paths)), "") for paths in PLACES.values()
+    ]
+    return _facts(*blobs, paper) if all(blobs) else {}
+
+
+def _blob(commit: str, path: str) -> str:
+    """Name of a file's content at a commit; empty where it was not there."""
+    return git("rev-parse", "--verify", "--quiet", f"{commit}:{path}").strip()
+
+
+@cache
+def _facts(claims: str, experiments: str, paper: str) -> dict[str, Facts]:
+    grids = _experiments(git("cat-file", "blob", experiments), paper)
+    return {
+        name: {**{key: claim.get(key) for key in CLAIM_KEYS}, "grid": grids.get(str(claim.get("experiment")))}
+        for name, claim in _claims(git("cat-file", "blob", claims)).items()
+    }
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError:
+        return {}
+
+
+def _claims(text: str) -> dict[str, Facts]:
+    """Claims with all that they inherit, by their ids."""
+    data = _loaded(text) or {}
+    settings = data.get(SETTINGS) or {}
+
+    def laid_out(entries: Sequence[Any], inherited: Facts) -> Iterator[Facts]:
+        for entry in entries:
+            own = {**inherited, **settings.get(entry.get(AT), {}), **entry}
+            if isinstance(entry.get("claims"), list):
+                yield from laid_out(entry["claims"], {key: own[key] for key in own if key not in ("claims", AT)})
+            else:
+                yield {RENAMED.get(key, key): value for key, value in own.items() if value is not None}
+
+    return {str(claim["id"]): claim for claim in laid_out(data.get("claims") or [], {}) if "id" in claim}
+
+
+def _experiments(text: str, paper: str) -> dict[str, Facts]:
+    """Experiments with all that they inherit, as numbers."""
+    data = _loaded(text) or {}
+    part = data.get("papers", {}).get(paper, data) if isinstance(data.get("papers"), dict) else data
+    listed, defaults = part.get("experiments") or {}, {**(data.get("defaults") or {}), **(part.get("defaults") or {})}
+
+    def whole(name: str, depth: int = 0) -> Facts:
+        own = listed.get(name) or {}
+        base = whole(own["like"], depth + 1) if own.get("like") in listed and depth < len(listed) else defaults
+        return {**base, **own}
+
+    found = {}
+    for name in listed:
+        try:
+            found[name] = {key: expand(value) for key, value in whole(name).items() if key not in BESIDES}
+        except ValueError:
+            continue
+    return found
+
+
+def _differences(before: Facts, now: Facts) -> list[str]:
+    """What differs, in words."""
+    found = [word for key, word in CLAIM_KEYS.items() if _plain(before[key]) != _plain(now[key])]
+    old, new = before["grid"], now["grid"]
+    if old is not None and new is not None and before["experiment"] == now["experiment"]:
+        found += [key for key in {**old, **new} if _plain(old.get(key)) != _plain(new.get(key))]
+    return list(dict.fromkeys(found))
+
+
+def _plain(value: object) -> object:
+    """A value as it reads, whatever its form: 8, 8.0, [8] and an absent default alike."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return _plain(value[0]) if len(value) == 1 else [_plain(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the files, or with --check exit 1 when one is stale."""
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.claim_history", description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args(arguments)
+    if git("rev-parse", "--is-shallow-repository").strip() != "false":
+        print("claim_history: the whole history of git is needed here", file=sys.stderr)
+        return 2
+    stale = 0
+    for paper in papers():
+        path = PAPERS / paper / CHANGES
+        text = "# Commits that changed how a claim is judged, by `python -m dpregret.workflows.claim_history`.\n"
+        text += yaml.safe_dump(history(paper), sort_keys=False, width=120, default_flow_style=None)
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale += 1
+            if not options.check:
+                path.write_text(text, encoding="utf-8")
+    return int(options.check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
