@@ -180,6 +180,7 @@ class Claim(Strict):
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
             "beta": ("parameter", "d/beta"),
+            "delta": ("parameter", "T/delta", "n/delta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")

@@ -114,7 +114,7 @@ def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
     """The sweep of what the explicit bound is about, all cells."""
     if claim.response == "noise":
         return cells if claim.bound == "explicit" else None
-    if claim.response in ("calls", "optimum"):
+    if claim.response in ("calls", "draws", "optimum"):
         return None
     response = "excess" if claim.response == "excess" else "regret"
     if claim.response == response and claim.counterpart is None and claim.side == "upper":

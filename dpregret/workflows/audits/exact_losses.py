@@ -8,6 +8,7 @@ from typing import Final
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
+from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget
 from dpregret.paper_figs.exact_losses import ExactLoss
@@ -57,6 +58,9 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "pftal.printed": lambda: of_audit(Pftal, "printed", Budget(2.0), "kink", 8, KINK),
     "wdp-cocop-gamma.printed-noise": lambda: of_audit(
         WdpCocopGamma, "printed-noise", Budget(2.0), "kink", WINDOW + 1, KINK
+    ),
+    "wdp-cocol-gamma.paper": lambda: of_audit(
+        WdpCocolGamma, "paper", Budget(2.0), "kink", WINDOW + 1, KINK
     ),
     "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
 }
