@@ -318,7 +318,11 @@ def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
     if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
         excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
         by_regret = rounds * excess ** (1 / _decay(claim))
-    exempt = claim.type in ("linear", "below") or claim.response in ("noise", "calls", "draws") or claim.side == "lower"
+    exempt = (
+        claim.type in ("linear", "below", "stated")
+        or claim.response in ("noise", "calls", "draws")
+        or claim.side == "lower"
+    )
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)

@@ -12,7 +12,7 @@ from dpregret.paper_figs.rates import LogArgument, Rate, parse
 
 DEFAULT_TOLERANCE = 0.1
 
-ClaimType = Literal["exponent", "linear", "below", "private"]
+ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Quantity = Literal[
     "horizon_exponent", "regret_ratio", "delivered_epsilon", "noise_ratio", "samples_exponent", "excess_ratio"
 ]
@@ -150,9 +150,10 @@ class Claim(Strict):
         if self.type == "linear" and (self.parameter, self.response) not in linear:
             raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
         bounded = ("noise",) if self.side == "lower" else ("regret", "calls", "excess")
-        if self.type == "below" and (self.bound != "explicit" or self.response not in bounded):
+        if self.type in ("below", "stated") and (self.bound != "explicit" or self.response not in bounded):
             raise ValueError(
-                "type below needs bound explicit and response regret, calls or excess; with side lower, response noise"
+                f"type {self.type} needs bound explicit and response regret, calls or excess; "
+                "with side lower, response noise"
             )
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")

@@ -15,10 +15,13 @@ from dpregret.paper_figs.claims import Claim
 from dpregret.paper_figs.formats import significant
 from dpregret.paper_figs.judgement import Judgement, undecided
 from dpregret.paper_figs.labels import labels_of
-from dpregret.paper_figs.vocabulary import FAILS, HOLDS
+from dpregret.paper_figs.vocabulary import FAILS, HOLDS, INCONCLUSIVE, REPRODUCED, VIOLATED
 
 OF_ITS_SIZE: Final = 0.5
 """A response of at least this share of the bound is of the bound's size."""
+FACTOR_STATED: Final = "factor of the stated bound"
+ROUNDING: Final = 1e-9
+"""Relative slack of quantities that are equal but for rounding."""
 NO_BOUND: Final = "none: a bound is held or it is not"
 
 
@@ -69,6 +72,25 @@ def judge_below(claim: Claim, cells: Cells) -> Judgement:
         most = f"at least {1 / found.ratios.max():.4g}" if lower else f"at most {found.ratios.max():.3g}"
         return replace(shown, verdict=HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
     return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
+
+
+def judge_stated(claim: Claim, cells: Cells) -> Judgement:
+    """A paper's own inequality, with its constants, in every cell.
+
+    The resolution is the smallest factor by which the stated side could shrink and be seen to fail.
+    """
+    found = replace(judge_below(claim, cells), verdict=INCONCLUSIVE, resolution_of=FACTOR_STATED)
+    if not np.isfinite(cells.bounds).all():
+        return found
+    held = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
+    most = f"up to {significant(float(held.ratios.max()), 3)} times what is stated"
+    if held.crossed:
+        return replace(found, verdict=VIOLATED, reason=f"{most}; exceeded at {'; '.join(held.crossed)}",
+                       resolution=ROUNDING)  # fmt: skip
+    if held.held:
+        reason = f"{most}, in {len(cells.values)} cells"
+        return replace(found, verdict=REPRODUCED, reason=reason, resolution=1 - float(held.ratios.max()))
+    return found
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,7 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "wdp-cocop-gamma.printed-noise": lambda: of_audit(
         WdpCocopGamma, "printed-noise", Budget(2.0), "kink", WINDOW + 1, KINK
     ),
-    "wdp-cocol-gamma.paper": lambda: of_audit(
-        WdpCocolGamma, "paper", Budget(2.0), "kink", WINDOW + 1, KINK
-    ),
+    "wdp-cocol-gamma.paper": lambda: of_audit(WdpCocolGamma, "paper", Budget(2.0), "kink", WINDOW + 1, KINK),
     "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
 }
 """Name -> what computes it."""

@@ -48,9 +48,7 @@ class OnlineExperiment(ExperimentOnSets):
     """
 
     family: Literal["online"] = "online"
-    sweep: Literal[
-        "horizon", "dimension", "window", "epsilon", "delta", "strong-convexity", "set", "stream", "none"
-    ]
+    sweep: Literal["horizon", "dimension", "window", "epsilon", "delta", "strong-convexity", "set", "stream", "none"]
     strong_convexity: Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
