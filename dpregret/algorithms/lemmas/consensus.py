@@ -2,7 +2,9 @@
 
 Problem     Talwar, Thakurta & Zhang 2015, proof of Theorem 5.8: |theta|_1 <= 1, w records with label 1 whose columns
             agree in sign but for a share tau of the p columns, and k = tau w p orthogonal ones with label 0.
-Statement   Lemma 5.10: where the loss is below 1.1 tau w, theta has the sign of at least 3/4 p consensus columns.
+Algorithm   Computed in closed form.
+Privacy     None: nothing of anybody is released.
+Guarantee   Lemma 5.10: where the loss is below 1.1 tau w, theta has the sign of at least 3/4 p consensus columns.
 Deviations  The least loss of a point with a share a of the signs, over w: with s and r the l1 norms on those columns
             and on the others of no consensus, which at best all help, it is min (1 - s - r)^2 + tau s^2 / a + r^2
             = tau / (a + 2 tau). What is attained is the loss that the lemma allows over that of a = 3/4.

@@ -3,7 +3,8 @@
 Problem     Losses f_t(x) = <u, x>, |u| = 1, on the ball of radius sqrt(2), so that max |x|^2 / 2 = 1 = D_omega^2.
 Algorithm   Ene, Nguyen & Vladu 2021, Alg. 2: x_t = Proj( -eta sum_{s<t} g_s ) + e_t, eta = 1 / (kappa sqrt(T)),
             E g_s = u, E |g_s|^2 = kappa^2, |e_t| = gamma.
-Statement   Lemma 6: regret is O( sqrt(T) kappa D_omega + T kappa gamma ).
+Privacy     None: noise is given, not calibrated.
+Guarantee   Lemma 6: regret is O( sqrt(T) kappa D_omega + T kappa gamma ).
 Deviations  kappa = 1/epsilon: it is `epsilon` that experiments sweep. Noise is Gaussian and has no drift, so the point
             needs about kappa sqrt(T) rounds to reach the border: the first term is tight.
 """

@@ -2,7 +2,9 @@
 
 Problem     |sum_i c_i u_i| over all c with |c| <= 1: the largest singular value of the n x k matrix of the u_i, uniform
             on the unit sphere in n dimensions. What is attained is its quantile at 1 - delta among 128 draws.
-Statement   Ene, Nguyen & Vladu 2021, Lemma 9: at most 10 (ln((n + k)/delta) + sqrt((1 + k/n) ln((n + k)/delta))) with
+Algorithm   Vectors are drawn; the largest eigenvalue of the smaller Gram matrix is the square.
+Privacy     None: nothing of anybody is released.
+Guarantee   Ene, Nguyen & Vladu 2021, Lemma 9: at most 10 (ln((n + k)/delta) + sqrt((1 + k/n) ln((n + k)/delta))) with
             probability at least 1 - delta.
 Deviations  -
 """

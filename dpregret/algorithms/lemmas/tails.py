@@ -1,7 +1,9 @@
 """Tails of the norm of noise, exact: one vector, and the sum of the nodes of a window tree.
 
 Problem     The quantile at 1 - beta of |z|, in units of sensitivity / epsilon.
-Statement   Lou & Cheung 2020. Proposition A2: a Gamma(k, 1) variable is at most k ln(k/beta); here k is the dimension.
+Algorithm   The quantile is computed, not drawn.
+Privacy     None: nothing of anybody is released.
+Guarantee   Lou & Cheung 2020. Proposition A2: a Gamma(k, 1) variable is at most k ln(k/beta); here k is the dimension.
             Proposition A4: |N(0, I_d)| <= sqrt(2 d ln(1/beta)). Lemma 2: with node norms Gamma(d, m + 1), m = log2 W,
             the error of the window tree is at most d m^1.5 ln(d/beta). Lemma 4: O(sqrt(d ln(1/beta))) in beta and d.
             Each with probability at least 1 - beta.
@@ -14,7 +16,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize, special, stats
+from scipy import optimize, stats
 
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.lemmas.statement import Statement
@@ -23,10 +25,9 @@ from dpregret.numerics.arrays import Array
 
 def laplace_tail(terms: int, place: float) -> float:
     """P(|sum of `terms` standard Laplace variables| > place)."""
-    powers = np.cumsum([math.exp(j * math.log(place) - math.lgamma(j + 1)) if place else float(not j)
-                        for j in range(terms)])  # fmt: skip
-    shares = [special.comb(terms - 1 + k, k, exact=True) / 2.0 ** (terms + k) for k in range(terms)]
-    return float(2 * math.exp(-place) * sum(share * powers[terms - 1 - k] for k, share in enumerate(shares)))
+    powers = np.cumsum([place**j / math.factorial(j) for j in range(terms)])
+    shares = np.array([math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)])
+    return float(2 * math.exp(-place) * (shares @ powers[::-1]))
 
 
 class NormTail(Statement):

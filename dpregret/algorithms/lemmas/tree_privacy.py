@@ -1,7 +1,9 @@
 """What a replaced item costs in a tree of sums of T vectors.
 
 Problem     epsilon at delta, exact, where two streams of T items, T a power of two, differ in one, |item| <= 1.
-Statement   Ene, Nguyen & Vladu 2021, Theorem 4: it is at most epsilon for Laplace noise of scale log T / epsilon, and
+Algorithm   The loss is computed from the number of nodes.
+Privacy     None: nothing of anybody is released.
+Guarantee   Ene, Nguyen & Vladu 2021, Theorem 4: it is at most epsilon for Laplace noise of scale log T / epsilon, and
             for Gaussian noise of scale log T log(log T / delta) / epsilon.
 Deviations  Logarithms are to the base 2, which is the larger noise. An item is a leaf, and in log2 T sums above it; two
             items of norm 1 are up to 2 apart.

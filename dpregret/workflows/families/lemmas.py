@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
 from dpregret.core.checks import finite
 from dpregret.workflows.families.base import Advance, Draws, Family
@@ -31,6 +32,7 @@ class LemmaExperiment(Experiment):
     family: Literal["lemmas"]
     sweep: Literal["horizon", "dimension", "epsilon", "delta", "none"]
     dimension: Integers
+    sets: Literal["vectors"] = Field(default="vectors", alias="set")
 
 
 class Lemmas(Family[LemmaExperiment, Any, Any]):
