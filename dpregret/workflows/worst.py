@@ -22,17 +22,21 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dpregret.paper_figs import formats
+from dpregret.paper_figs.claims_files import load_claims
 from dpregret.workflows.config import load_config
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
-from dpregret.workflows.profiles import PROFILES, papers
+from dpregret.workflows.profiles import PAPERS, PROFILES, papers
 from dpregret.workflows.run.play import play
 
 REFERENCE: Final = Path("results") / "reference"
 CHOSEN: Final = 12
 TRAINING: Final = 77_001
 """Seed of all training draws; the seed of the profiles is another."""
-SPAN: Final = 8
+Ends = tuple[tuple[int, int], ...]
+ROUNDS: Final[Ends] = ((2**10, 2**13), (2**12, 2**15))
+SQUARES: Final[Ends] = ((45**2, 2**14), (90**2, 2**16))
+"""T / 8 and T, twice; bandits need squares."""
 TRIALS: Final = 40
 AFAR: Final = 12
 """Trials anywhere, before steps begin from the best: a climb from a corner of the cube stays there."""
@@ -49,7 +53,6 @@ class Statement(NamedTuple):
     experiment: str
     learner: str
     variant: str
-    epsilon: float
 
 
 def chosen(reference: Path = REFERENCE) -> Iterator[Statement]:
@@ -62,28 +65,27 @@ def chosen(reference: Path = REFERENCE) -> Iterator[Statement]:
             if wanted and row["verdict"] in ("below bound", "seen here"):
                 found.append((-abs(row["normalised"]), str(row["claim"]), paper, row))
     for gap, claim, paper, row in sorted(found, key=lambda each: each[:2])[:CHOSEN]:
-        epsilon = 4.0 if "private" in claim or "laplace" in claim or "lemma" in claim else math.inf
-        yield Statement(-gap, claim, paper, row["experiment"], row["learner"], row["variant"], epsilon)
+        yield Statement(-gap, claim, paper, row["experiment"], row["learner"], row["variant"])
 
 
 class Search:
-    """Trials of one learner on one set: a unit cube of parameters, points anywhere, then steps that shrink when they fail."""
+    """Trials of one learner on one set: points of a unit cube, then steps that shrink when they fail."""
 
-    def __init__(self, family: str, experiment: Any, learner: str, variant: str, lengths: tuple[int, int]):
-        self.family, self.experiment, self.lengths = FAMILIES[family], experiment, lengths
+    def __init__(self, family: str, experiment: Any, learner: str, variant: str, ends: Ends):
+        self.family, self.experiment, self.ends = FAMILIES[family], experiment, ends
         self.learner, self.variant, self.trials = learner, variant, 0
 
     def growth(self, stream: str, options: dict[str, Any]) -> float:
-        """Sum over both T of ln R(T) / R(T / SPAN); minus infinity where regret is not positive."""
-        horizons = sorted({*self.lengths, *(each // SPAN for each in self.lengths)})
-        changes = {"streams": (stream,), "options": options, "horizon": tuple(horizons)}
+        """Sum over both T of ln R(T) / R(T / 8); minus infinity where regret is not positive."""
+        horizons = tuple(sorted(each for pair in self.ends for each in pair))
+        changes = {"streams": (stream,), "options": options, "horizon": horizons}
         asked = self.experiment.model_copy(update=changes)
         kind = self.family.learners[self.learner]
         rows = play(self.family, asked, kind, self.variant, Draws(TRAINING, asked.runs), lambda where: None)
         self.trials += 1
         means = rows.groupby("checkpoint")["regret"].mean()
-        ends = [(means[each], means[each // SPAN]) for each in self.lengths]
-        return sum(math.log(end / start) if min(end, start) > 0 else -math.inf for end, start in ends)
+        ends = [(means[start], means[end]) for start, end in self.ends]
+        return sum(math.log(end / start) if min(end, start) > 0 else -math.inf for start, end in ends)
 
     def found(self, stream: str, seed: int, trials: int = TRIALS) -> tuple[float, dict[str, Any], float]:
         """Largest growth with its parameters, and that of the random start."""
@@ -113,7 +115,7 @@ def main(minutes: float) -> int:
     began = process_time()
     config = load_config(PROFILES / "full.yaml", check=False)
     known = config.experiment("lou_cheung_2020", "horizon").model_copy(update={"window": (16,), "runs": 16})
-    first = Search("online", known, "wdp-cocop-gamma", "corrected", (2**13, 2**15))
+    first = Search("online", known, "wdp-cocop-gamma", "corrected", ROUNDS)
     target = first.growth("norm-kink", {"weight": 3.0})
     for seed in range(3):
         best, options, start = first.found("placed-kink", seed)
@@ -129,8 +131,10 @@ def main(minutes: float) -> int:
         if experiment.family != "bandits":
             print(f"{each.claim}: not searched, no placed stream fits {each.learner} in {each.experiment}")
             continue
-        asked = experiment.model_copy(update={"epsilon": (each.epsilon,), "runs": 8})
-        search = Search("bandits", asked, each.learner, each.variant, (2**13, 2**15))
+        claims = {claim.id: claim for claim in load_claims(PAPERS / each.paper / "claims.yaml").claims}
+        epsilon = float(claims[each.claim].where.get("epsilon", experiment.epsilon[0]))
+        asked = experiment.model_copy(update={"epsilon": (epsilon,), "runs": 8})
+        search = Search("bandits", asked, each.learner, each.variant, SQUARES)
         ours = search.growth(asked.streams[0], dict(asked.options))
         best, options, start = search.found("placed-cone", 1)
         said = "worse" if best > ours else "no worse"

@@ -68,7 +68,7 @@ def test_the_search_climbs_to_a_planted_stream(monkeypatch: pytest.MonkeyPatch) 
         return -abs(options["share"] - 0.8) - 0.1 * abs(math.log10(options["radius"]) + 3)
 
     monkeypatch.setattr(worst.Search, "growth", growth)
-    search = worst.Search("online", None, "ftal", "plain", (64, 128))
+    search = worst.Search("online", None, "ftal", "plain", worst.ROUNDS)
     best, options, first = search.found("placed-kink", seed=4)
     assert search.trials == worst.TRIALS
     assert best > first

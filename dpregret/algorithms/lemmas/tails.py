@@ -75,5 +75,5 @@ class TreeError(Statement):
         """Lemma 2."""
         if self.variant == "gaussian":
             return math.nan
-        dimension = self.case.dimension
-        return dimension * math.log2(self.case.size) ** 1.5 * math.log(dimension / self.case.failure)
+        dimension, depth = self.case.dimension, math.log2(self.case.size)
+        return dimension * math.sqrt(depth) ** 3 * math.log(dimension / self.case.failure)
