@@ -17,6 +17,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.claims_files import ClaimsError
 from dpregret.paper_figs.groups import NDArrayInt, group_means, numbered
+from dpregret.paper_figs.labels import COUNTED, VALUE_COLUMN
 from dpregret.paper_figs.optima import best_regularisation
 from dpregret.paper_figs.rates import Rate
 from dpregret.paper_figs.runs import ORACLES, SLOPE_SPAN, crashes
@@ -28,22 +29,12 @@ SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
-EDGE: Final = "at the edge"
-"""Mark of a cell whose best regularisation lies at an end of the tried ones."""
+EDGE: Final = "at the edge"  # its best regularisation lies at an end of the tried ones
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
-VALUE_COLUMN: Final = {
-    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
-    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
-    "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds", "delta": "one_in",
-    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
-}  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
-COUNTED: Final = {"noise": "noise_norm", "draws": "draws"}
-"""Responses that a column holds as they are."""
 COUPLED: Final = {
-    "horizon": ("horizon",), "samples": ("horizon",), "width": ("set", "dimension"), "mu": ("epsilon",),
-    "delta": ("delta",),
+    **dict.fromkeys(LENGTHS, ("horizon",)), "width": ("set", "dimension"), "mu": ("epsilon",), "delta": ("delta",),
 }  # fmt: skip
 """Settings that change along with a swept parameter by its nature."""
 

@@ -12,6 +12,16 @@ Parameter = Literal[
 ]  # fmt: skip
 Response = Literal["regret", "overhead", "log_slope", "noise", "calls", "draws", "excess", "optimum"]
 
+VALUE_COLUMN: Final = {
+    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
+    "window": "window", "landau": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
+    "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds", "delta": "one_in",
+    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
+}  # fmt: skip
+"""Parameter -> the column of a run that holds its values."""
+COUNTED: Final = {"noise": "noise_norm", "draws": "draws"}
+"""Responses that a column holds as they are."""
+
 
 @dataclass(frozen=True)
 class Words:

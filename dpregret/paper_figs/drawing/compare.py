@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.cells import VALUE_COLUMN, NotRun
+from dpregret.paper_figs.cells import NotRun
 from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.fitted import Fitted, fitted, verdict_sentence
@@ -26,6 +26,7 @@ from dpregret.paper_figs.drawing.words import (
     setting,
     share,
 )
+from dpregret.paper_figs.labels import VALUE_COLUMN
 
 STEPS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 """Colours of values of a parameter, which are no algorithms: their markers are open."""

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.cells import LENGTHS, VALUE_COLUMN, NotRun
+from dpregret.paper_figs.cells import LENGTHS, NotRun
 from dpregret.paper_figs.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.drawing import style
 from dpregret.paper_figs.drawing.fitted import Fitted, fitted, verdict_sentence
@@ -43,7 +43,7 @@ from dpregret.paper_figs.drawing.words import (
     setting,
     share,
 )
-from dpregret.paper_figs.labels import Parameter, Response
+from dpregret.paper_figs.labels import VALUE_COLUMN, Parameter, Response
 
 TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
