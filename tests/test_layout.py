@@ -68,6 +68,7 @@ MAY_IMPORT = {
             "scripts",
             "boxes_page",
             "data_page",
+            "worst",
         )
     },
 }

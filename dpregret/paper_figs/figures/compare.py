@@ -24,8 +24,9 @@ from dpregret.paper_figs.figures.symbols import (
     setting,
     share,
 )
-from dpregret.paper_figs.judge.cells import VALUE_COLUMN, NotRun
+from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
+from dpregret.paper_figs.judge.labels import VALUE_COLUMN
 
 STEPS = ("blue", "vermilion", "green", "purple", "orange", "sky")
 """Colours of values of a parameter, which are no algorithms: their markers are open."""

@@ -44,7 +44,8 @@ _BY_HUE: Final = {
             "online-to-batch.oracle online-to-batch.blocked",
     "olive": "noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
     GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
-          "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero",
+          "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
+          "consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
 }  # fmt: skip
 HUES: Final = {key: hue for hue, keys in _BY_HUE.items() for key in keys.split()}
 """learner, or learner.variant -> its hue."""

@@ -41,9 +41,9 @@ from dpregret.paper_figs.figures.symbols import (
     setting,
     share,
 )
-from dpregret.paper_figs.judge.cells import LENGTHS, VALUE_COLUMN, NotRun
+from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.labels import Parameter, Response
+from dpregret.paper_figs.judge.labels import VALUE_COLUMN, Parameter, Response
 
 TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""

@@ -18,7 +18,8 @@ SYMBOLS: Final = {
     "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",
     "W": "W",
     "eps": r"\varepsilon", "mu_gdp": r"\mu_{\mathrm{GDP}}", "L*": "L^*", "k": "k", "mu": r"\mu",
-    "(ln 1/beta)": r"(\ln 1/\beta)", "G": "G", "(log2 k)": r"(\log_2 k)", "Gamma": r"\Gamma", "lambda": r"\lambda",
+    "(ln 1/beta)": r"(\ln 1/\beta)", "(ln 1/delta)": r"(\ln 1/\delta)",
+    "G": "G", "(log2 k)": r"(\log_2 k)", "Gamma": r"\Gamma", "lambda": r"\lambda",
 }  # fmt: skip
 AXES: Final[Mapping[Parameter, str]] = {
     "horizon": "horizon $T$ (rounds)", "samples": "records $n$", "dimension": "dimension $d$",
@@ -27,6 +28,7 @@ AXES: Final[Mapping[Parameter, str]] = {
     "mu": r"Gaussian-DP parameter $\mu_{\mathrm{GDP}}$", "best_loss": "loss $L^*$ of the best expert",
     "length": "rounds $k$ that tell the experts apart", "convexity": r"strong convexity $\mu$",
     "beta": r"$\ln(1/\beta)$ of the quantile at $1-\beta$", "corners": "number of corners $k$",
+    "delta": r"$\ln(1/\delta)$ of the privacy budget",
     "curvature": r"curvature $\Gamma$", "smoothness": r"smoothness $\lambda$",
 }  # fmt: skip
 COORDINATES: Final[Mapping[Parameter, str]] = {
@@ -37,7 +39,7 @@ COORDINATES: Final[Mapping[Parameter, str]] = {
 RESPONSES: Final[Mapping[Response, str]] = {
     "regret": "total regret", "overhead": "regret above the non-private one", "log_slope": r"$dR\,/\,d\ln T$",
     "noise": "mean norm of the noise", "excess": "excess risk", "optimum": r"best $\lambda$",
-    "calls": "calls of oracles",
+    "calls": "calls of oracles", "draws": "draws of a new expert",
 }  # fmt: skip
 SPOKEN: Final[Mapping[Response, str]] = {
     "regret": "regret", "overhead": "the cost of privacy", "log_slope": r"regret per $\ln T$", "noise": "noise",

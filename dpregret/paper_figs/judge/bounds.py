@@ -13,10 +13,14 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, coordinate, direction
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.judgement import Judgement, undecided
-from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS
+from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS, INCONCLUSIVE, REPRODUCED, VIOLATED
+from dpregret.paper_figs.text.formats import significant
 
 OF_ITS_SIZE: Final = 0.5
 """A response of at least this share of the bound is of the bound's size."""
+FACTOR_STATED: Final = "factor of the stated bound"
+ROUNDING: Final = 1e-9
+"""Relative slack of quantities that are equal but for rounding."""
 NO_BOUND: Final = "none: a bound is held or it is not"
 
 
@@ -69,6 +73,25 @@ def judge_below(claim: Claim, cells: Cells) -> Judgement:
     return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
+def judge_stated(claim: Claim, cells: Cells) -> Judgement:
+    """A paper's own inequality, with its constants, in every cell.
+
+    The resolution is the smallest factor by which the stated side could shrink and be seen to fail.
+    """
+    found = replace(judge_below(claim, cells), verdict=INCONCLUSIVE, resolution_of=FACTOR_STATED)
+    if not np.isfinite(cells.bounds).all():
+        return found
+    held = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
+    most = f"up to {significant(float(held.ratios.max()), 3)} times what is stated"
+    if held.crossed:
+        return replace(found, verdict=VIOLATED, reason=f"{most}; exceeded at {'; '.join(held.crossed)}",
+                       resolution=ROUNDING)  # fmt: skip
+    if held.held:
+        reason = f"{most}, in {len(cells.values)} cells"
+        return replace(found, verdict=REPRODUCED, reason=reason, resolution=1 - float(held.ratios.max()))
+    return found
+
+
 @dataclass(frozen=True)
 class Evidence:
     """What an explicit bound says of a slope that exceeds its rate: `crossed` as in `Standing`; `ratio` is the largest
@@ -111,7 +134,7 @@ def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
     """The sweep of what the explicit bound is about, all cells."""
     if claim.response == "noise":
         return cells if claim.bound == "explicit" else None
-    if claim.response in ("calls", "optimum"):
+    if claim.response in ("calls", "draws", "optimum"):
         return None
     response = "excess" if claim.response == "excess" else "regret"
     if claim.response == response and claim.counterpart is None and claim.side == "upper":

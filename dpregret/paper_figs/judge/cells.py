@@ -19,6 +19,7 @@ from dpregret.paper_figs.judge.best_regularisation import best_regularisation
 from dpregret.paper_figs.judge.claims import Asymptotic, Claim, Counterpart
 from dpregret.paper_figs.judge.claims_files import ClaimsError
 from dpregret.paper_figs.judge.grouping import NDArrayInt, group_means, numbered
+from dpregret.paper_figs.judge.labels import COUNTED, VALUE_COLUMN
 from dpregret.paper_figs.judge.quantiles import landau, mean_root, quantiles
 from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
@@ -29,19 +30,12 @@ SATURATED_DISPLACEMENT: Final = 1.0
 """... or when the noise displaces the minimiser by more than this many radii of the set."""
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
-EDGE: Final = "at the edge"
-"""Mark of a cell whose best regularisation lies at an end of the tried ones."""
+EDGE: Final = "at the edge"  # its best regularisation lies at an end of the tried ones
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
-VALUE_COLUMN: Final = {
-    "horizon": "checkpoint", "samples": "checkpoint", "dimension": "dimension", "experts": "dimension",
-    "window": "window", "landau": "window", "items": "window", "width": "width", "epsilon": "epsilon", "mu": "mu_gdp",
-    "best_loss": "best_loss", "length": "length", "convexity": "strong_convexity", "beta": "odds",
-    "corners": "corners", "curvature": "curvature", "smoothness": "smoothness",
-}  # fmt: skip
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""
 COUPLED: Final = {
-    "horizon": ("horizon",), "samples": ("horizon",), "width": ("set", "dimension"), "mu": ("epsilon",),
+    **dict.fromkeys(LENGTHS, ("horizon",)), "width": ("set", "dimension"), "mu": ("epsilon",), "delta": ("delta",),
 }  # fmt: skip
 """Settings that change along with a swept parameter by its nature."""
 
@@ -96,6 +90,8 @@ def swept_rows(frame: pd.DataFrame, claim: Claim) -> pd.DataFrame:
     """The rows behind the cells, with their `response`; raises as `collect_cells`."""
     series = select_rows(frame, claim.learner, claim.variant, claim.experiment, claim.stream, where=claim.where)
     rows = _end_rows(series, claim.parameter)
+    if claim.parameter == "delta":
+        rows = rows.assign(one_in=1 / rows["delta"])
     column = VALUE_COLUMN[claim.parameter]
     if claim.parameter != "beta" and (column not in rows.columns or rows[column].isna().any()):
         raise NotRun(f"the rows of {claim.learner}.{claim.variant} in {claim.experiment} have no {column}")
@@ -178,7 +174,7 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
     if parameter == "best_loss":
         series = series.loc[series["best_loss"] > 0]  # zero has no logarithm
-    if parameter in ("epsilon", "mu"):
+    if parameter in ("epsilon", "mu", "delta"):
         series = series.loc[np.isfinite(series["epsilon"])]
     horizons, checkpoints = series["horizon"].to_numpy(), series["checkpoint"].to_numpy()
     kept = checkpoints == horizons
@@ -225,8 +221,8 @@ def _join_start(rows: pd.DataFrame, series: pd.DataFrame, claim: Claim) -> pd.Da
 
 
 def _response(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim) -> Array:
-    if claim.response == "noise":
-        return rows["noise_norm"].to_numpy(dtype=float)
+    if claim.response in COUNTED:
+        return rows[COUNTED[claim.response]].to_numpy(dtype=float)
     if claim.response == "calls":
         return np.asarray(rows.filter(ORACLES).sum(axis=1) * rows["checkpoint"], dtype=np.float64)
     regret = rows["regret"].to_numpy(dtype=float)
@@ -314,7 +310,11 @@ def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
     if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
         excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
         by_regret = rounds * excess ** (1 / _decay(claim))
-    exempt = claim.type in ("linear", "below") or claim.response in ("noise", "calls") or claim.side == "lower"
+    exempt = (
+        claim.type in ("linear", "below", "stated")
+        or claim.response in ("noise", "calls", "draws")
+        or claim.side == "lower"
+    )
     needed = max(early, 0.0 if exempt else max(by_regret, by_noise if span > 1 else mean["displacement"] * rounds))
     if not exempt and (by_regret > 0 or start_displacement > SATURATED_DISPLACEMENT):
         return SATURATED, float(needed)
@@ -349,8 +349,11 @@ def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:
 
 
 def coordinate(claim: Claim, values: Array) -> Array:
-    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W, ln ln(1/beta) or ln mu."""
-    variable = np.log(values) if claim.parameter == "beta" else values
+    """log of the swept variable, such as ln T, ln n, ln(log2 d), ln(log2 W + 1), ln G_W, ln ln(1/beta) or ln mu.
+
+    values: of beta, and of delta, 1 over it.
+    """
+    variable = np.log(values) if claim.parameter in ("beta", "delta") else values
     if claim.parameter == "landau":
         variable = landau(values)
     if claim.parameter in ("window", "experts", "corners"):
@@ -382,7 +385,7 @@ def log_factor(claim: Claim, rate: Rate, cells: Cells) -> Array:
         return np.zeros_like(cells.values)
     if claim.parameter == "dimension" and rate.log_argument == "parameter":
         return np.asarray(rate.log_power * np.log(np.log2(cells.values)), dtype=np.float64)
-    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta"):
+    if rate.log_argument in ("n/delta", "2np", "2p", "p/4", "d/beta") or claim.parameter == "delta":
         return np.asarray(rate.log_power * np.log(np.log(_argument(rate, cells))), dtype=np.float64)
     powers = rate.power * np.log(cells.values)
     if claim.response != "log_slope":
@@ -399,7 +402,7 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 def _argument(rate: Rate, cells: Cells) -> Array:
     """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
-    if rate.log_argument == "n/delta":
+    if rate.log_argument in ("n/delta", "T/delta"):
         return cells.checkpoints / cells.deltas
     return {
         "2np": 2 * cells.checkpoints * cells.dimensions,

@@ -12,7 +12,7 @@ from dpregret.paper_figs.text.escaping import Formula, tex
 
 DEFAULT_TOLERANCE = 0.1
 
-ClaimType = Literal["exponent", "linear", "below", "private"]
+ClaimType = Literal["exponent", "linear", "below", "stated", "private"]
 Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
 Quantity = Literal["regret_ratio", "delivered_epsilon", "noise_ratio", "excess_ratio"]
@@ -154,9 +154,10 @@ class Claim(Strict):
         if self.type == "linear" and (self.parameter, self.response) not in linear:
             raise ValueError("type linear needs parameter horizon and response regret, or samples and excess")
         bounded = ("noise",) if self.side == "lower" else ("regret", "calls", "excess")
-        if self.type == "below" and (self.bound != "explicit" or self.response not in bounded):
+        if self.type in ("below", "stated") and (self.bound != "explicit" or self.response not in bounded):
             raise ValueError(
-                "type below needs bound explicit and response regret, calls or excess; with side lower, response noise"
+                f"type {self.type} needs bound explicit and response regret, calls or excess; "
+                "with side lower, response noise"
             )
         if self.exact and self.type != "private":
             raise ValueError(f"type {self.type} takes no exact")
@@ -184,6 +185,7 @@ class Claim(Strict):
             "samples": ("parameter", "n/delta", "2np"),
             "dimension": ("parameter", "2np", "2p", "p/4"),
             "beta": ("parameter", "d/beta"),
+            "delta": ("parameter", "T/delta", "n/delta"),
         }
         if rate.log_power and self.parameter not in allowed:
             raise ValueError(f"logarithms exist for {', '.join(allowed)} only")

@@ -183,7 +183,7 @@ def rate_of(claim: Claim) -> Rate:
 
 def _log_law(claim: Claim, rate: Rate, cells: Cells) -> fits.LogLaw | None:
     """Increments per octave and comparison of laws, for claims of ln T regret."""
-    if claim.parameter != "horizon" or rate.power != 0 or claim.response in ("noise", "calls"):
+    if claim.parameter != "horizon" or rate.power != 0 or claim.response in ("noise", "calls", "draws"):
         return None
     try:
         return fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])

@@ -10,7 +10,7 @@ from typing import Final
 import pandas as pd
 
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.bounds import judge_below
+from dpregret.paper_figs.judge.bounds import judge_below, judge_stated
 from dpregret.paper_figs.judge.cells import Cells, NotRun, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.exact_losses import NOTHING, ExactLosses
@@ -18,7 +18,7 @@ from dpregret.paper_figs.judge.judgement import Judgement
 from dpregret.paper_figs.judge.privacy import judge_private
 from dpregret.paper_figs.judge.runs import by_experiment
 from dpregret.paper_figs.judge.slopes import judge_exponent, rate_of
-from dpregret.paper_figs.judge.vocabulary import (
+from dpregret.paper_figs.judge.vocabulary import (  # fmt: skip
     CHECKS,
     FAILS,
     HOLDS,
@@ -26,7 +26,7 @@ from dpregret.paper_figs.judge.vocabulary import (
     REPRODUCED,
     SEEN_HERE,
     UP_TO_LOGS,
-)  # fmt: skip
+)
 
 AS_CHECK: Final = {REPRODUCED: HOLDS, UP_TO_LOGS: HOLDS, SEEN_HERE: HOLDS, **{word: word for word in CHECKS}}
 """What a verdict on a slope says of a consistency check, which has to match exactly: anything else fails."""
@@ -65,8 +65,8 @@ def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss
     """The same of a line whose cells are there."""
     if claim.type == "private":
         return judge_private(runs, claim, cells, exact.get(claim.exact))
-    if claim.type == "below":
-        return _with_level(judge_below(claim, cells), cells)
+    if claim.type in ("below", "stated"):
+        return _with_level((judge_below if claim.type == "below" else judge_stated)(claim, cells), cells)
     found = _with_level(judge_exponent(runs, claim, cells), cells)
     return replace(found, verdict=AS_CHECK.get(found.verdict, FAILS)) if claim.kind == "check" else found
 
@@ -84,7 +84,7 @@ def _with_level(found: Judgement, cells: Cells) -> Judgement:
 
 def rate_text(claim: Claim) -> str:
     """The claimed rate in plain text, such as `T^0.5 ln(T/delta)^2`, or what else is claimed."""
-    if claim.type == "below":
+    if claim.type in ("below", "stated"):
         return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
     if claim.type == "private":
         return "delivered eps <= eps"

@@ -29,7 +29,7 @@ LABELS: Final = {
 }  # fmt: skip
 CHARTED: Final = {
     "horizon": "checkpoint", "samples": "checkpoint", "experts": "dimension", "mu": "epsilon", "width": "dimension",
-    "landau": "window", "items": "window", "convexity": "strong_convexity", "beta": "checkpoint",
+    "landau": "window", "items": "window", "convexity": "strong_convexity", "beta": "checkpoint", "delta": "delta",
 }  # fmt: skip
 """Swept parameter -> variable of the chart, where the names differ."""
 

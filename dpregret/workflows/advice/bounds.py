@@ -104,7 +104,7 @@ def _changes(found: Any, cell: pd.Series, wanted: Wanted, window: int) -> dict[s
     fields, options = type(found).model_fields, _options(cell)
     changed: dict[str, Any] = {
         "horizon": (wanted.rounds,), "dimension": (wanted.dimension,), "epsilon": (wanted.epsilon,),
-        "streams": (str(cell["stream"]),), "runs": 2, "delta": wanted.delta or found.delta,
+        "streams": (str(cell["stream"]),), "runs": 2, "delta": wanted.delta or found.deltas[0],
         "window": (window or "horizon",), "sets": (str(cell["set"]),), "dimension_growth": None,
         "strong_convexity": options.pop("strong_convexity", None), "best_loss": (options.pop("best_loss", None),),
     }  # fmt: skip

@@ -110,7 +110,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         budgets = [Budget(math.inf)]
         if learner_class.card.private:
             asked = experiment.epsilon if cell.epsilon is None else (cell.epsilon,)
-            budgets = [Budget(epsilon, experiment.delta) for epsilon in asked]
+            budgets = [Budget(*each) for each in itertools.product(asked, experiment.deltas)]
         lipschitz, traits = 1.0, frozenset[str]()
         if problem.stream is not None:
             lipschitz, traits = problem.stream.lipschitz, problem.stream.traits

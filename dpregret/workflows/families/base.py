@@ -81,12 +81,14 @@ class Family(ABC, Generic[E, C, P]):
     ``family`` is a literal of the name. seed_word: keys the draws of the audit, where that is
     not the name. anytime: a
     play is recorded on the way, so that a learner which does not know the horizon needs one play for all horizons.
+    compared: its learners compete, and take part in the page of winners.
     """
 
     name: ClassVar[str]
     experiment: ClassVar[type[Experiment]]
     seed_word: ClassVar[str] = ""
     anytime: ClassVar[bool] = False
+    compared: ClassVar[bool] = True
 
     @cached_property
     def learners(self) -> Mapping[str, type[Any]]:

@@ -67,7 +67,7 @@ class ErmExperiment(ExperimentOnSets):
     """
 
     family: Literal["erm"]
-    sweep: Literal["samples", "dimension", "epsilon", "width", "option", "risk", "none"]
+    sweep: Literal["samples", "dimension", "epsilon", "delta", "width", "option", "risk", "none"]
     streams: Words = Field(alias="risks")
     dimension: Dimensions | None = None  # type: ignore[assignment]
     dimension_growth: Growth | None = None
@@ -186,7 +186,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
         budgets = [Budget(math.inf)]
         if learner_class.card.private:
-            budgets = [Budget(epsilon, experiment.delta) for epsilon in experiment.epsilon]
+            budgets = [Budget(*each) for each in itertools.product(experiment.epsilon, experiment.deltas)]
         told = ErmProblem(CountedSet(problem.domain), facing(problem.risk, budgets))
         learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
         return learner
@@ -312,27 +312,6 @@ def facing(risk: Any, budgets: Sequence[Budget]) -> Any:
     from dpregret.datasets.risk_population import PopulationRisk
 
     return risk.facing([gaussian_mu(each) for each in budgets]) if isinstance(risk, PopulationRisk) else risk
-
-
-@cache
-def _iterations(cell: Cell, learner_class: Any, variant: str, epsilons: tuple[float, ...], delta: float) -> float:
-    from dpregret.algorithms.erm.base import ErmProblem
-    from dpregret.algorithms.geometry import make_set
-    from dpregret.algorithms.privacy import Budget
-    from dpregret.datasets.catalogue import UnreadDataError, sources
-    from dpregret.datasets.risk_base import RiskSource
-    from dpregret.datasets.risks import make_risk
-
-    domain = make_set(cell.set_name, cell.dimension, **dict(cell.set_options))
-    records = min(cell.samples, FEW) if sources(RiskSource)[cell.risk].costly else cell.samples
-    try:
-        risk = make_risk(cell.risk, domain, records, [np.random.default_rng(0)], **dict(cell.options))
-    except UnreadDataError:
-        return float(len(epsilons))
-    risk.samples = cell.samples
-    budgets = [Budget(epsilon, delta) for epsilon in epsilons]
-    built = learner_class(ErmProblem(domain, facing(risk, budgets)), budgets, 1, variant)
-    return float(sum(max(1, steps) for steps in built.iterations()))
 
 
 def _ledger(learner: ErmLearner) -> dict[str, Array]:

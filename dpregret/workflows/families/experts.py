@@ -41,7 +41,7 @@ class ExpertExperiment(Experiment):
 
     family: Literal["experts"]
     sets: ClassVar[tuple[str, ...]] = ("experts",)
-    sweep: Literal["horizon", "experts", "dimension", "epsilon", "best-loss", "option", "stream", "none"]
+    sweep: Literal["horizon", "experts", "dimension", "epsilon", "delta", "best-loss", "option", "stream", "none"]
     dimension: Sizes = Field(alias="experts")
     best_loss: Losses | None = None
     options: dict[str, Option] = Field(default_factory=dict)
@@ -63,6 +63,7 @@ class Cell:
     horizon: int
     best_loss: float | None
     epsilon: float
+    delta: float
     options: tuple[tuple[str, Any], ...]
 
     @property
@@ -92,16 +93,17 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         return ExpertStream
 
     def cells(self, experiment: ExpertExperiment, card: Card) -> Iterator[Cell]:
-        """Every combination; a learner without privacy has epsilon = inf only."""
-        for stream, experts, horizon, best_loss, epsilon in itertools.product(
+        """Every combination; a learner without privacy has epsilon = inf and delta = 0 only."""
+        for stream, experts, horizon, best_loss, epsilon, delta in itertools.product(
             experiment.streams,
             experiment.dimension,
             experiment.horizon,
             experiment.best_loss or (None,),
             experiment.epsilon if card.private else (math.inf,),
+            experiment.deltas if card.private else (0.0,),
         ):
             for options in itertools.product(*experiment.choices()):
-                yield Cell(stream, experts, horizon, best_loss, epsilon, options)
+                yield Cell(stream, experts, horizon, best_loss, epsilon, delta, options)
 
     def problem(self, cell: Cell, experiment: ExpertExperiment, draws: Draws) -> StreamOfExperts:
         """The stream; without its data, as many experts in groups of one."""
@@ -134,7 +136,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         """With the budget of the cell."""
         from dpregret.algorithms.privacy import Budget
 
-        budget = Budget(cell.epsilon, experiment.delta if learner_class.card.private else 0.0)
+        budget = Budget(cell.epsilon, cell.delta)
         learner: ExpertLearner = learner_class(problem.told, budget, experiment.runs, variant)
         return learner
 

@@ -103,6 +103,15 @@ Positives = Annotated[
     ],
     Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
 ]
+Probability = Annotated[float, Field(gt=0, lt=1)]
+Probabilities = Annotated[
+    Annotated[Probability, Tag(FORMS[2])]
+    | Annotated[
+        Annotated[tuple[Probability, ...], _unique, AfterValidator(_distinct), BeforeValidator(_as_tuple)],
+        Tag(FORMS[0]),
+    ],
+    Discriminator(lambda value: FORMS[0 if isinstance(value, list | tuple) else 2]),
+]
 Dimensions = Annotated[
     Annotated[Integers, Tag(FORMS[0])] | Annotated[dict[str, Integers], Field(min_length=1), Tag(FORMS[1])],
     Discriminator(lambda value: FORMS[isinstance(value, dict)]),
@@ -120,8 +129,8 @@ class Settings(BaseModel):
 class Experiment(Settings):
     """One sweep: a grid of settings, the streams, and the learners (with variants) that are played.
 
-    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in (0, 1), ``options`` further
-    arguments of the stream; where an option may be a list, each of its values makes a cell.
+    ``epsilon`` values > 0 (``.inf``: not private), ``delta`` a probability in (0, 1) or a list of them, ``options``
+    further arguments of the stream; where an option may be a list, each of its values makes a cell.
     """
 
     family: str
@@ -130,10 +139,15 @@ class Experiment(Settings):
     streams: Words
     horizon: Integers
     epsilon: Epsilons
-    delta: Annotated[float, Field(gt=0, lt=1)]
+    delta: Probabilities
     runs: Runs
     options: dict[str, Any] = Field(default_factory=dict)
     learners: dict[str, Words] = Field(min_length=1)
+
+    @property
+    def deltas(self) -> tuple[float, ...]:
+        """Every delta of the experiment."""
+        return self.delta if isinstance(self.delta, tuple) else (self.delta,)
 
     @classmethod
     def key(cls, field: str) -> str:
@@ -166,7 +180,7 @@ class Experiment(Settings):
 
     def swept(self) -> dict[KeyPath, int]:
         """How many numbers the sweep has, by key; nothing where it is over names or options."""
-        for field in ("horizon", "epsilon", "window", "dimension", "best_loss", "strong_convexity"):
+        for field in ("horizon", "epsilon", "delta", "window", "dimension", "best_loss", "strong_convexity"):
             if field not in type(self).model_fields or self.sweep.replace("-", "_") not in (field, self.key(field)):
                 continue
             key, values = self.key(field), getattr(self, field) or ()

@@ -48,7 +48,7 @@ class OnlineExperiment(ExperimentOnSets):
     """
 
     family: Literal["online"] = "online"
-    sweep: Literal["horizon", "dimension", "window", "epsilon", "strong-convexity", "set", "stream", "none"]
+    sweep: Literal["horizon", "dimension", "window", "epsilon", "delta", "strong-convexity", "set", "stream", "none"]
     strong_convexity: Positives = 1.0
     window: Windows
     options: dict[str, Plain] = Field(default_factory=dict)
@@ -90,8 +90,8 @@ def settings_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> 
     from dpregret.algorithms.learner import Setting
     from dpregret.algorithms.privacy import Budget
 
-    pairs = pairs_of(experiment, card, horizon)
-    return [Setting(window, Budget(epsilon, experiment.delta if card.private else 0.0)) for window, epsilon in pairs]
+    pairs, deltas = pairs_of(experiment, card, horizon), experiment.deltas if card.private else (0.0,)
+    return [Setting(window, Budget(epsilon, delta)) for window, epsilon in pairs for delta in deltas]
 
 
 def pairs_of(experiment: OnlineExperiment, card: HasTraits, horizon: int) -> list[tuple[int, float]]:

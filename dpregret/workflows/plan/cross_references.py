@@ -233,7 +233,7 @@ def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> lis
         found = [] if private and not any(private) else [*experiment.epsilon]
         return found if private and all(private) else [*found, math.inf]
     if column == "delta":
-        return [experiment.delta, 0.0]
+        return [*experiment.deltas, 0.0]
     if column == "window":
         covering = [2 ** math.ceil(math.log2(each)) for each in experiment.horizon]
         listed = [each for each in getattr(experiment, "window", ()) if isinstance(each, int)]

@@ -69,7 +69,7 @@ def _cells(experiment: Experiment) -> tuple[int, int]:
     lists += [each if isinstance(each, tuple) else (None,) for each in experiment.all_options()]
     places = len({(name, dimension) for _, name, dimension in _some(experiment)}) if isinstance(
         experiment, ExperimentOnSets) else len(getattr(experiment, "dimension", (None,)))  # fmt: skip
-    return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(window)
+    return math.prod(map(len, lists)) * max(1, places), len(experiment.epsilon) * len(experiment.deltas) * len(window)
 
 
 def _some(experiment: Experiment) -> Iterator[tuple[KeyPath, str, int]]:

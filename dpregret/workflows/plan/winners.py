@@ -37,6 +37,8 @@ def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
     experiments, streams = {}, {}
     for paper, settings in config.papers.items():
         for name, each in settings.experiments.items():
+            if not FAMILIES[each.family].compared:
+                continue
             known = FAMILIES[each.family].streams
             feedback = {stream: feedback_of(each.family, known[stream]) for stream in each.streams}
             options = {**each.options, **getattr(each, "set_options", {})}

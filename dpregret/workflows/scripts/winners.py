@@ -12,5 +12,7 @@ with running(snakemake) as script:
     config = script.config
     audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
     refuted = read_refutations(*audits, script.file("exact_losses/all"))
+    known = facts(config, refuted)
     files = [Path(file) for paper in config.papers for file in script.plan.runs(paper)]
-    write_winners(files, facts(config, refuted), script.out, display_names())
+    files = [file for file in files if (file.parent.name, file.name.split(".")[0]) in known.experiments]
+    write_winners(files, known, script.out, display_names())

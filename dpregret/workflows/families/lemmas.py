@@ -1,0 +1,89 @@
+"""Lemmas: quantities that are computed or drawn, beside what is stated of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import Field
+
+from dpregret.core.checks import finite
+from dpregret.workflows.families.base import Advance, Draws, Family
+from dpregret.workflows.families.fields import Experiment, Integers
+
+if TYPE_CHECKING:
+    from dpregret.algorithms.learner import Card
+    from dpregret.algorithms.lemmas.statement import Case, Statement
+    from dpregret.datasets.base import Source
+    from dpregret.workflows.audit.neighbours import Audited
+    from dpregret.workflows.audit.settings import Special
+
+
+class LemmaExperiment(Experiment):
+    """One sweep of lemmas; ``family: lemmas``.
+
+    ``horizon`` is what the lemma counts (W, k or T), ``delta`` its failure probability.
+    """
+
+    family: Literal["lemmas"]
+    sweep: Literal["horizon", "dimension", "epsilon", "delta", "none"]
+    dimension: Integers
+    sets: Literal["vectors"] = Field(default="vectors", alias="set")
+
+
+class Lemmas(Family[LemmaExperiment, Any, Any]):
+    """Statements of algorithms/lemmas: `regret` is what is attained, `bound` what is stated; nothing saturates."""
+
+    name = "lemmas"
+    experiment = LemmaExperiment
+    compared = False
+
+    def source(self) -> type[Source]:
+        """Noise."""
+        from dpregret.datasets.lemma_streams import Quantities
+
+        return Quantities
+
+    def cells(self, experiment: LemmaExperiment, card: Card) -> Iterator[Case]:
+        """Every combination."""
+        from dpregret.algorithms.lemmas.statement import Case
+
+        lists = (experiment.dimension, experiment.horizon, experiment.epsilon, experiment.deltas)
+        yield from itertools.starmap(Case, itertools.product(*lists))
+
+    def problem(self, cell: Case, experiment: LemmaExperiment, draws: Draws) -> Case:
+        """The case itself."""
+        return cell
+
+    def learner(
+        self, learner_class: type[Any], problem: Case, cell: Case, experiment: LemmaExperiment, variant: str
+    ) -> Statement:
+        """The statement."""
+        made: Statement = learner_class(problem, experiment.runs, variant)
+        return made
+
+    def play(self, learner: Statement, problem: Case, cell: Case, draws: Draws, advance: Advance) -> pd.DataFrame:
+        """One row a run."""
+        attained = finite("attained", learner.attained(draws.generators("noise")), (draws.runs,))
+        advance(1)
+        return pd.DataFrame({"run": np.arange(draws.runs), "regret": attained}).assign(
+            bound=learner.stated(), trivial_regret=4 * attained, stream="noise", set="vectors", tight=True,
+            dimension=cell.dimension, horizon=cell.size, checkpoint=cell.size, epsilon=cell.epsilon, delta=cell.failure,
+            delivered_epsilon=math.inf,
+        )  # fmt: skip
+
+    def neighbours(
+        self,
+        learner_class: type[Any],
+        variant: str,
+        epsilon: float,
+        delta: float,
+        special: Special,
+        seed: Sequence[int],
+    ) -> Audited:
+        """No lemma is audited."""
+        raise NotImplementedError("no lemma is private")
