@@ -30,6 +30,7 @@ class PlacedKink(FixedNormKink):
     """
 
     name = "placed-kink"
+    traits = frozenset({"strongly-convex", "smooth"})
     tight = False
 
     def __init__(

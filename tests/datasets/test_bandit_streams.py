@@ -11,6 +11,7 @@ from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
 from dpregret.datasets.catalogue import sources
 
 HOMES = {
+    "placed-cone": ("permutahedron", 4),
     "cone": ("ball", 3), "linear": ("hypersimplex", 6), "random-linear": ("ball", 4), "shortest-path": ("flow", 12),
     "ranking": ("permutahedron", 5), "top-k": ("coverage", 6), "network": ("spanning-trees", 6),
     "polarisation": ("spectrahedron", 9), "completion": ("nuclear", 9), "digits-completion": ("nuclear", 64),

@@ -42,7 +42,7 @@ def settings(**changes: Any) -> dict[str, Any]:
     ("changes", "fragments"),
     [
         ({"family": "bandit"}, ["family", "did you mean 'bandits'?"]),
-        ({"family": "coco"}, ["unknown family 'coco', allowed: bandits, erm, experts, online"]),
+        ({"family": "coco"}, ["unknown family 'coco', allowed: bandits, erm, experts, lemmas, online"]),
         ({"feedback": "bandit"}, ["feedback", "is called 'family' now"]),
         ({"learners": {"sparse-vector": ["pure"]}}, ["unknown learner 'sparse-vector'", "needs family: experts"]),
         ({"set": "cube"}, ["unknown set 'cube'"]),

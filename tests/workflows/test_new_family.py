@@ -172,7 +172,7 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "stream": ({"streams": ["noisy-levels"]}, "unknown stream 'noisy-levels', allowed: noisy-level; did you mean"),
     "key": ({"window": [4]}, "unknown key, allowed: family"),
     "option": ({"options": {"levl": 1.0}}, "unexpected keyword argument 'levl'"),
-    "family": ({"family": "forecast"}, "bandits, erm, experts, forecasts, online; did you mean 'forecasts'?"),
+    "family": ({"family": "forecast"}, "bandits, erm, experts, forecasts, lemmas, online; did you mean 'forecasts'?"),
 }
 READ_ALL = """
 import sys
