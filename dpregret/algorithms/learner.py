@@ -16,10 +16,10 @@ from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
-from dpregret.core.domains import Domain as Domain
-from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.losses import Rounds, one_by_one, together
+from dpregret.core.sets import ConstraintSet
+from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.sums import vecdot
 
@@ -38,7 +38,7 @@ class Problem:
     best_loss: public bound L* on the total loss of the best point, where losses are non-negative; None: not declared.
     """
 
-    domain: Domain
+    domain: ConstraintSet
     horizon: int
     lipschitz: float
     strong_convexity: float

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.losses import Form, RidgeSquared
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, largest_l1_norm, minimise
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
@@ -118,7 +119,7 @@ class SquaredRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         runs: int,
         *,
