@@ -310,17 +310,17 @@ def _plain(
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
     shape, domain = learner.point.shape, learner.problem.domain
     held = np.empty((len(losses), *shape)) if looked and learner.point.size <= HELD else None
-    for place, loss in enumerate(losses):
+    for index, loss in enumerate(losses):
         point = learner.point
         if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
             check_shape(point, shape)
         if held is not None:
-            held[place] = point
+            held[index] = point
         value, gradient = loss.value_and_gradient(point)
         gradient.setflags(write=False)  # it may be the stream's own
         cumulative += value
         learner.round += 1
-        learner.observe(loss, gradient, None if noise is None else noise[place])
+        learner.observe(loss, gradient, None if noise is None else noise[index])
     if held is not None:
         check_near(held, domain.center(), domain)
 

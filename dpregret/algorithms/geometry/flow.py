@@ -43,8 +43,8 @@ def _(paths: Paths, cost, out, whole, real):
     order, first = 4, 4 + nodes
     listed = first + nodes + 1
     heads = listed + edges
-    for place in range(nodes):
-        node = graph[order + place]
+    for index in range(nodes):
+        node = graph[order + index]
         if node == sink:
             real[node] = 0.0
             continue
