@@ -200,7 +200,6 @@ class Learner(BaseLearner):
 
     @property
     def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
         return self.noise_plan is None or self.noise_plan.distribution != "gaussian"
 
     def ledger(self) -> Sequence[Release]:

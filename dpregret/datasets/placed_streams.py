@@ -71,5 +71,4 @@ class PlacedCone(Cone):
 
     @cached_property
     def anchor(self) -> Array:
-        """z (n,)."""
         return place(self.domain, self.share, self.towards)

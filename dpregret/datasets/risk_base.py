@@ -94,7 +94,6 @@ class EmpiricalRisk(RiskSource):
         return None
 
     def value(self, points: Array) -> Array:
-        """Risk, (..., runs, p) -> (..., runs)."""
         found: Array = self.loss.value(points)
         return found
 

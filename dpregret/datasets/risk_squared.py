@@ -147,7 +147,6 @@ class SquaredRisk(EmpiricalRisk):
             self.loss = Form(np.asarray(label_square), gram.matrices, moment)
 
     def value(self, points: Array) -> Array:
-        """Risk, (..., runs)."""
         half: Array = 0.5 * vecdot(points, self.gram.product(points))
         half += 0.5 * self.label_square - vecdot(points, self.moment)
         return half
