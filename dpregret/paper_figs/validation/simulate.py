@@ -95,7 +95,10 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
             _power(0.7, 0.3), VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
         ),
         "faster by 0.2, from far below its bound": Case(
-            _power(0.7, 0.3), STEEPER_HELD, "would meet", {"bound": lambda checkpoints, value: 60 * checkpoints**0.5}
+            _power(0.7, 0.3),
+            STEEPER_HELD,
+            "of the explicit bound",
+            {"bound": lambda checkpoints, value: 60 * checkpoints**0.5},
         ),
         "faster by 0.2, no bound of this rate": Case(_power(0.7, 0.3), STEEPER, "no explicit bound"),
         "at the edge of the tolerance": Case(_power(0.6), INCONCLUSIVE, "straddles"),
