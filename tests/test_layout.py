@@ -121,6 +121,33 @@ def test_imports_go_in_the_allowed_direction() -> None:
     assert not may_import("paper_figs", "algorithms.online.ftal")
 
 
+def test_public_methods_are_documented_where_they_are_first_said() -> None:
+    """A method without a docstring overrides one that has it."""
+    methods = ast.FunctionDef | ast.AsyncFunctionDef
+    kinds = [node for path in MODULES for node in statements_of(path) if isinstance(node, ast.ClassDef)]
+    said = {
+        (kind.name, each.name)
+        for kind in kinds
+        for each in kind.body
+        if isinstance(each, methods) and ast.get_docstring(each)
+    }
+    parents = {kind.name: [getattr(getattr(base, "value", base), "id", "") for base in kind.bases] for kind in kinds}
+
+    def inherited(kind: str, method: str) -> bool:
+        return any((base, method) in said or inherited(base, method) for base in parents.get(kind, []))
+
+    left = [
+        f"{kind.name}.{each.name}"
+        for kind in kinds
+        if not kind.name.startswith("_")
+        for each in kind.body
+        if isinstance(each, methods) and not each.name.startswith("_") and (kind.name, each.name) not in said
+        if not inherited(kind.name, each.name)
+        and not any(getattr(one, "id", "") == "overload" for one in each.decorator_list)
+    ]
+    assert left == []
+
+
 def test_every_folder_of_learners_belongs_to_a_family() -> None:
     assert {path.stem for path in (PACKAGE / "workflows" / "families").glob("*.py")} >= FAMILIES
 

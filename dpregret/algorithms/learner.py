@@ -16,10 +16,10 @@ from dpregret.algorithms.play.rounds import CompiledRounds
 from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, Release
 from dpregret.algorithms.privacy.prefix_sums import by_run
 from dpregret.core.checks import FLOAT, check_inside, check_near, check_shape
-from dpregret.core.domains import Domain as Domain
-from dpregret.core.domains import LocalOracle as LocalOracle
 from dpregret.core.losses import Loss as Loss
 from dpregret.core.losses import Rounds, one_by_one, together
+from dpregret.core.sets import ConstraintSet
+from dpregret.core.sets import LocalOracle as LocalOracle
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.sums import vecdot
 
@@ -38,7 +38,7 @@ class Problem:
     best_loss: public bound L* on the total loss of the best point, where losses are non-negative; None: not declared.
     """
 
-    domain: Domain
+    domain: ConstraintSet
     horizon: int
     lipschitz: float
     strong_convexity: float
@@ -200,7 +200,6 @@ class Learner(BaseLearner):
 
     @property
     def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
         return self.noise_plan is None or self.noise_plan.distribution != "gaussian"
 
     def ledger(self) -> Sequence[Release]:
@@ -310,17 +309,17 @@ def _plain(
         norms += sum_rows(np.sqrt(vecdot(noise, noise)))
     shape, domain = learner.point.shape, learner.problem.domain
     held = np.empty((len(losses), *shape)) if looked and learner.point.size <= HELD else None
-    for place, loss in enumerate(losses):
+    for index, loss in enumerate(losses):
         point = learner.point
         if type(point) is not np.ndarray or point.shape != shape or point.dtype is not FLOAT:
             check_shape(point, shape)
         if held is not None:
-            held[place] = point
+            held[index] = point
         value, gradient = loss.value_and_gradient(point)
         gradient.setflags(write=False)  # it may be the stream's own
         cumulative += value
         learner.round += 1
-        learner.observe(loss, gradient, None if noise is None else noise[place])
+        learner.observe(loss, gradient, None if noise is None else noise[index])
     if held is not None:
         check_near(held, domain.center(), domain)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-6
@@ -18,16 +19,6 @@ LARGEST = float(np.finfo(np.float64).max)
 
 class LearnerFault(RuntimeError):  # noqa: N818  (a finding about a learner, not a mistake of the program)
     """A learner has said or done what cannot be right; the message is one line about it."""
-
-
-class Place(Protocol):
-    """What is asked of a set."""
-
-    name: str
-    diameter: float
-
-    def violation(self, points: Array) -> Array:
-        """0 inside, a distance-like excess outside."""
 
 
 def numbers(
@@ -76,7 +67,7 @@ def check_shape(points: Any, shape: tuple[int, ...]) -> None:
         raise LearnerFault(f"points: of shape {points.shape}, expected {shape}")
 
 
-def check_inside(points: Array, domain: Place, beyond: float = 0.0) -> Array:
+def check_inside(points: Array, domain: ConstraintSet, beyond: float = 0.0) -> Array:
     """The points' violations of the set; raises LearnerFault for numbers that are not finite, and by `check_violation`.
 
     beyond: distance from the set that the learner may keep by its definition.
@@ -88,7 +79,7 @@ def check_inside(points: Array, domain: Place, beyond: float = 0.0) -> Array:
     return violation
 
 
-def check_near(points: Array, center: Array, domain: Place) -> None:
+def check_near(points: Array, center: Array, domain: ConstraintSet) -> None:
     """Raise LearnerFault for a point that is not finite or farther from the center than any of the set; cheap."""
     from dpregret.numerics.sums import vecdot  # compiled, and most who check an answer have no points
 
@@ -101,7 +92,7 @@ def check_near(points: Array, center: Array, domain: Place) -> None:
         )
 
 
-def check_violation(worst: float, domain: Place, beyond: float = 0.0) -> None:
+def check_violation(worst: float, domain: ConstraintSet, beyond: float = 0.0) -> None:
     """Raise LearnerFault where points left the set by more than `TOLERANCE` diameters, and `beyond`."""
     allowed = TOLERANCE * domain.diameter + beyond
     if not 0 <= worst <= allowed:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpregret.core.losses import LossSource
-from dpregret.datasets.bandit_streams import BanditComparator, BanditDomain, BanditStream, Whole, affine, pieces, places
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.bandit_streams import BanditComparator, BanditStream, Whole, affine, pieces, places
 from dpregret.numerics.uniforms import Uniforms
 
 
@@ -25,7 +26,7 @@ class Arms(BanditStream):
     sets = ("simplex",)
     tight = stochastic = True
 
-    def __init__(self, domain: BanditDomain, gap: float = 0.25) -> None:
+    def __init__(self, domain: ConstraintSet, gap: float = 0.25) -> None:
         super().__init__(domain, 1.0)
         if not 0 < gap <= 0.5:
             raise ValueError(f"option gap must lie between 0 and 1/2, got {gap}")
@@ -68,7 +69,7 @@ class HardArms(Arms):
     title = "hard arms"
     aimed = True
 
-    def __init__(self, domain: BanditDomain, horizon: int, epsilon: float, gap: float = 1.0) -> None:
+    def __init__(self, domain: ConstraintSet, horizon: int, epsilon: float, gap: float = 1.0) -> None:
         if not (gap > 0 and math.isfinite(gap)):
             raise ValueError(f"option gap must be positive and finite, got {gap}")
         product = len(domain.center()) * max(1, math.ceil(min(horizon, 1 / epsilon)))

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses, LossSource
-from dpregret.datasets.base import Domain, Source
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import Source
 from dpregret.datasets.bundled import load
 from dpregret.datasets.catalogue import build, sources
 from dpregret.datasets.losses import Affine, Entry, NormKink
@@ -31,16 +32,6 @@ from dpregret.numerics.uniforms import Uniforms
 
 Whole = NDArray[np.int64]
 PIECE = 2**12  # rounds of a comparator's pass
-
-
-class BanditDomain(Domain, Protocol):
-    """What bandit streams need of a set besides."""
-
-    name: str
-    diameter: float
-
-    def hull_basis(self) -> Array:
-        """Orthonormal basis of the directions within the affine hull, (d, d')."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class BanditStream(Source, ABC):
     sets: ClassVar[tuple[str, ...]] = ()
     aimed: ClassVar[bool] = False
 
-    def __init__(self, domain: BanditDomain, lipschitz: float) -> None:
+    def __init__(self, domain: ConstraintSet, lipschitz: float) -> None:
         self.domain, self.lipschitz = domain, lipschitz
 
     @property
@@ -72,7 +63,7 @@ class BanditStream(Source, ABC):
         return "linear" in self.traits
 
     @classmethod
-    def require(cls, domain: BanditDomain) -> None:
+    def require(cls, domain: ConstraintSet) -> None:
         """Raise ValueError for a set on which the stream does not live."""
         if cls.sets and domain.name not in cls.sets:
             raise ValueError(
@@ -95,7 +86,7 @@ class Cone(BanditStream):
     title = "norm cone"
     tight = True
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         super().__init__(domain, 1.0)
 
     @cached_property
@@ -148,7 +139,7 @@ class LinearStream(BanditStream):
     traits = frozenset({"linear"})
     stochastic = True
 
-    def __init__(self, domain: BanditDomain, costs: Array) -> None:
+    def __init__(self, domain: ConstraintSet, costs: Array) -> None:
         super().__init__(domain, 1.0)
         self.given = costs
 
@@ -193,7 +184,7 @@ class EntryStream(BanditStream):
     tight = True
     stochastic = True
 
-    def __init__(self, domain: BanditDomain, truth: Array) -> None:
+    def __init__(self, domain: ConstraintSet, truth: Array) -> None:
         super().__init__(domain, 1.0)
         self.given = truth
 
@@ -229,7 +220,7 @@ class Linear(LinearStream):
     title = "fixed linear loss"
     stochastic = False
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         super().__init__(domain, np.linspace(1.0, 2.0, domain.dimension)[None] ** 2)
 
 
@@ -239,7 +230,7 @@ class RandomLinear(LinearStream):
     name = "random-linear"
     title = "random linear losses"
 
-    def __init__(self, domain: BanditDomain, spread: float = 1.0) -> None:
+    def __init__(self, domain: ConstraintSet, spread: float = 1.0) -> None:
         if not (spread > 0 and math.isfinite(spread)):
             raise ValueError(f"spread must be positive and finite, got {spread}")
         costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
@@ -253,7 +244,7 @@ class ShortestPath(LinearStream):
     title = "shortest paths"
     sets = ("flow",)
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         mean = _fixed(2).uniform(0.2, 1.0, domain.dimension)
         super().__init__(domain, mean * _fixed(3).standard_exponential((POOL, domain.dimension)))
 
@@ -264,7 +255,7 @@ class Ranking(LinearStream):
     name = "ranking"
     sets = ("permutahedron",)
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         average = np.linspace(1.0, 0.0, domain.dimension)
         tastes = np.clip(average + 0.3 * _fixed(4).standard_normal((POOL, domain.dimension)), 0.0, 1.0)
         super().__init__(domain, tastes)
@@ -277,7 +268,7 @@ class TopK(LinearStream):
     title = "top-k recommendation"
     sets = ("hypersimplex", "partition-matroid", "coverage")
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         rates = _fixed(5).uniform(0.1, 0.9, domain.dimension)
         ignored = _fixed(6).random((POOL, domain.dimension)) > rates
         super().__init__(domain, np.where(ignored, 1.0, 0.0))
@@ -290,7 +281,7 @@ class Network(LinearStream):
     title = "network design"
     sets = ("spanning-trees",)
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         mean = _fixed(7).uniform(0.2, 1.0, domain.dimension)
         super().__init__(domain, mean * _fixed(8).uniform(0.5, 1.5, (POOL, domain.dimension)))
 
@@ -301,7 +292,7 @@ class Polarisation(LinearStream):
     name = "polarisation"
     sets = ("spectrahedron",)
 
-    def __init__(self, domain: BanditDomain) -> None:
+    def __init__(self, domain: ConstraintSet) -> None:
         side = math.isqrt(domain.dimension)
         spread = np.linspace(0.3, 1.0, side)
         vectors = _fixed(9).standard_normal((POOL, side)) * spread
@@ -316,7 +307,7 @@ class Completion(EntryStream):
     title = "matrix completion"
     sets = ("nuclear",)
 
-    def __init__(self, domain: BanditDomain, rank: int = 1) -> None:
+    def __init__(self, domain: ConstraintSet, rank: int = 1) -> None:
         side = math.isqrt(domain.dimension)
         if not 1 <= rank <= side:
             raise ValueError(f"rank must lie between 1 and {side}, got {rank}")
@@ -338,7 +329,7 @@ class DigitsCompletion(EntryStream):
     real = True
     sets = ("nuclear",)
 
-    def __init__(self, domain: BanditDomain, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, data_dir: str | Path) -> None:
         examples = load("digits", Path(data_dir))
         truth = examples.features[examples.labels > 0].mean(axis=0) - examples.features[examples.labels < 0].mean(
             axis=0
@@ -350,7 +341,7 @@ class DigitsCompletion(EntryStream):
 
 
 def make_bandit_stream(
-    name: str, domain: BanditDomain, aim: tuple[int, float] = (1, math.inf), *,
+    name: str, domain: ConstraintSet, aim: tuple[int, float] = (1, math.inf), *,
     data_dir: str | Path | None = None, **options: Any,
 ) -> BanditStream:  # fmt: skip
     """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is made for them.

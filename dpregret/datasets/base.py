@@ -5,40 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
 from dpregret.core.losses import Loss, Rounds
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.random import Normals
 from dpregret.numerics.sums import vecdot
 
 BLOCK = 256
 """Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""
-
-
-class Domain(Protocol):
-    """The part of a constraint set C that streams use."""
-
-    @property
-    def dimension(self) -> int:
-        """Length d of a point."""
-
-    def center(self) -> Array:
-        """Where learners start, shape (d,)."""
-
-    def target(self) -> Array:
-        """A point of the set away from its center, shape (d,); the synthetic streams have their comparator near it."""
-
-    def reach(self, point: Array) -> float:
-        """Largest distance from the point to the set (or an upper bound)."""
-
-    def linear_oracle(self, cost: Array) -> Array:
-        """argmin over the set of <cost, v>, shape (..., d)."""
-
-    def project(self, points: Array) -> Array:
-        """Euclidean projection, shape (..., d)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +83,7 @@ class Stream(Source, ABC):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         *,
         strong_convexity: float,
         lipschitz: float,

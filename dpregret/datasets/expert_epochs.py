@@ -46,8 +46,8 @@ class Gap(ExpertStream):
             for first in range(0, length, step):
                 rounds = min(step, length - first)
                 losses = np.stack([each.random((rounds, self.experts)) for each in generators], axis=1)
-                for place, loss in enumerate(losses):  # of the rounds that are left, so many are lost
-                    loss[...] = loss * float(length - first - place) < left
+                for index, loss in enumerate(losses):  # of the rounds that are left, so many are lost
+                    loss[...] = loss * float(length - first - index) < left
                     left -= loss
                 yield ExpertBlock(losses, rounds)
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from dpregret.core.losses import Loss, Losses
-from dpregret.datasets.base import BLOCK, Comparator, Domain
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import BLOCK, Comparator
 from dpregret.datasets.examples import Examples, unit_rows
 from dpregret.datasets.flights import DENSE, WEATHER, dense_features, load_flights, load_weather
 from dpregret.datasets.losses import RidgeLogistic
@@ -37,7 +38,13 @@ class TimeOrdered(PoolStream):
     stochastic = False
 
     def __init__(
-        self, domain: Domain, strong_convexity: float, examples: Examples, order: np.ndarray, start: str, piece: int
+        self,
+        domain: ConstraintSet,
+        strong_convexity: float,
+        examples: Examples,
+        order: np.ndarray,
+        start: str,
+        piece: int,
     ) -> None:
         if start not in STARTS:
             raise ValueError(f"option start must be one of {', '.join(STARTS)}, got {start!r}")
@@ -127,7 +134,7 @@ class FlightsStream(TimeOrdered):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         data_dir: str | Path,
         start: str = "january",
@@ -149,7 +156,7 @@ class WeatherStream(TimeOrdered):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         data_dir: str | Path,
         start: str = "january",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.datasets.base import Domain
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
@@ -20,7 +20,7 @@ def minimise_pool(
     weights: Array,
     *,
     strong_convexity: float,
-    domain: Domain,
+    domain: ConstraintSet,
     start: Array,
     goal: float = 1e-10,
     allowed: float = 1e-8,

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.datasets.bandit_streams import BanditDomain, Cone
-from dpregret.datasets.base import Domain, Stream
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.bandit_streams import Cone
+from dpregret.datasets.base import Stream
 from dpregret.datasets.losses import NormKink
 from dpregret.datasets.synthetic import FixedNormKink
 from dpregret.numerics.arrays import Array
 
 
-def place(domain: Domain, share: float, towards: int) -> Array:
+def place(domain: ConstraintSet, share: float, towards: int) -> Array:
     """The point a `share` of the way from the center to the vertex of least cost, (n,); the costs are normal draws."""
     if not 0.0 <= share <= 1.0:
         raise ValueError(f"option share must lie in [0, 1], got {share}")
@@ -35,7 +36,7 @@ class PlacedKink(FixedNormKink):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         share: float = 0.5,
         towards: int = 0,
@@ -62,7 +63,7 @@ class PlacedCone(Cone):
     name = "placed-cone"
     title = "norm cone, searched for"
 
-    def __init__(self, domain: BanditDomain, share: float = 0.5, towards: int = 0) -> None:
+    def __init__(self, domain: ConstraintSet, share: float = 0.5, towards: int = 0) -> None:
         super().__init__(domain)
         if not 0.0 <= share <= 1.0:
             raise ValueError(f"option share must lie in [0, 1], got {share}")
@@ -70,5 +71,4 @@ class PlacedCone(Cone):
 
     @cached_property
     def anchor(self) -> Array:
-        """z (n,)."""
         return place(self.domain, self.share, self.towards)

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from dpregret.core.losses import Loss, Losses
-from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import BLOCK, Comparator, Stream
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import Examples
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
@@ -38,7 +39,7 @@ class PoolStream(Stream):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         examples: Examples,
         family: Any,
@@ -116,7 +117,7 @@ class RidgeLogisticPool(PoolStream):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         pool_size: int = 4096,
         pool_seed: int = 0,
@@ -144,7 +145,7 @@ class Lasso(PoolStream):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: ConstraintSet,
         strong_convexity: float,
         pool_size: int = 4096,
         pool_seed: int = 0,
@@ -179,7 +180,7 @@ class BreastCancer(PoolStream):
     name = data = "breast-cancer"
     columns, real = 30, True
 
-    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
         super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
 
 
@@ -189,7 +190,7 @@ class Digits(PoolStream):
     name = data = "digits"
     columns, real = 64, True
 
-    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
         super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
 
 
@@ -200,7 +201,7 @@ class Diabetes(PoolStream):
     traits = PoolStream.traits | {"quadratic"}
     columns, real = 10, True
 
-    def __init__(self, domain: Domain, strong_convexity: float, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
         super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeSquared)
 
 
@@ -210,7 +211,7 @@ class Fetched(PoolStream):
     name = "fetched"
     real = True
 
-    def __init__(self, domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
         examples = load(source, Path(data_dir))
         if not np.isin(examples.labels, (-1.0, 1.0)).all():
@@ -225,6 +226,6 @@ class FetchedRegression(PoolStream):
     traits = PoolStream.traits | {"quadratic"}
     real = True
 
-    def __init__(self, domain: Domain, strong_convexity: float, source: str, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
         super().__init__(domain, strong_convexity, load(source, Path(data_dir)), RidgeSquared)

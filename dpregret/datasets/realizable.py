@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpregret.core.losses import Loss, Losses
-from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, sphere_blocks
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import BLOCK, Comparator, Stream, sphere_blocks
 from dpregret.datasets.losses import DirectionSquare, HalfSpace, Quadratic
 from dpregret.numerics.arrays import Array
 
@@ -26,7 +27,7 @@ class Realizable(Stream):
     best_loss = 0.0
     traits = frozenset({"smooth", "best-loss"})
 
-    def __init__(self, domain: Domain, lipschitz: float, smoothness: float) -> None:
+    def __init__(self, domain: ConstraintSet, lipschitz: float, smoothness: float) -> None:
         self.anchor = domain.target()
         super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
 
@@ -40,7 +41,7 @@ class RealizableQuadratic(Realizable):
     name = "realizable-quadratic"
     drawn = False
 
-    def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
         _positive(smoothness)
         reach = domain.reach(domain.target())
         super().__init__(domain, smoothness * reach, smoothness)
@@ -92,7 +93,7 @@ class RealizableDirection(Directions):
     kind = DirectionSquare
     traits = Realizable.traits | {"quadratic-sums"}
 
-    def __init__(self, domain: Domain, strong_convexity: float, smoothness: float = 1.0) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
         _positive(smoothness)
         reach = domain.reach(domain.target())
         super().__init__(domain, smoothness * reach, smoothness)
@@ -115,7 +116,7 @@ class HalfSpaces(Directions):
     traits = frozenset({"best-loss"})
     tight = True
 
-    def __init__(self, domain: Domain, strong_convexity: float) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float) -> None:
         super().__init__(domain, 0.5, np.inf)
 
 

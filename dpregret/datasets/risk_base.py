@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
-from dpregret.datasets.base import Domain, Source
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import Source
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -21,18 +22,6 @@ _CHECK_EVERY = 8
 
 Optimum = tuple[Array, Array, Array]
 """Values (runs,), points (runs, p) and certified absolute duality gaps (runs,)."""
-
-
-class RiskDomain(Domain, Protocol):
-    """The part of a constraint set that risks use."""
-
-    @property
-    def name(self) -> str:
-        """Name of the set."""
-
-    @property
-    def diameter(self) -> float:
-        """Largest Euclidean distance of two of its points."""
 
 
 class RiskSource(Source, ABC):
@@ -50,7 +39,7 @@ class RiskSource(Source, ABC):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         runs: int,
         *,
@@ -105,7 +94,6 @@ class EmpiricalRisk(RiskSource):
         return None
 
     def value(self, points: Array) -> Array:
-        """Risk, (..., runs, p) -> (..., runs)."""
         found: Array = self.loss.value(points)
         return found
 
@@ -122,7 +110,7 @@ class EmpiricalRisk(RiskSource):
         return losses[0].gradient(points)
 
 
-def largest_l1_norm(domain: RiskDomain) -> float:
+def largest_l1_norm(domain: ConstraintSet) -> float:
     """max over the set of |theta|_1: exact for l1 balls, simplices and listed vertices, else sqrt(p) max |theta|_2."""
     vertices = getattr(domain, "vertices", None)
     if vertices is not None:
@@ -135,7 +123,7 @@ def minimise(
     value: Callable[[Array], Array],
     gradient: Callable[[Array], Array],
     smoothness: Array,
-    domain: RiskDomain,
+    domain: ConstraintSet,
     start: Array,
     *,
     max_steps: int = 100_000,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from dpregret.core.losses import Losses
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.flights import (
     ARRIVED,
     DENSE,
@@ -27,7 +28,7 @@ from dpregret.datasets.flights import (
     sparse_columns,
 )
 from dpregret.datasets.losses import RidgeLogistic
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, minimise
 from dpregret.datasets.risk_simple import LogisticRisk
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk
 from dpregret.numerics.arrays import Array
@@ -45,7 +46,7 @@ def chosen_records(name: str, size: int, samples: int, generators: Generators) -
     return [generator.permutation(size)[:samples] for generator in generators]
 
 
-def _fits(name: str, domain: RiskDomain, columns: int) -> None:
+def _fits(name: str, domain: ConstraintSet, columns: int) -> None:
     if domain.dimension != columns:
         raise ValueError(f"{name} has {columns} features, the set has dimension {domain.dimension}")
 
@@ -60,7 +61,7 @@ class FlightsRisk(SquaredRisk):
     title = "flights"
     columns, real = SPARSE, True
 
-    def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, data_dir: str | Path) -> None:
         _fits(self.name, domain, SPARSE)
         flights = load_flights(Path(data_dir))
         ones, labels = sparse_columns(flights), flights.labels
@@ -102,7 +103,7 @@ class WeatherRisk(SquaredRisk):
     title = "weather"
     columns, real = WEATHER + 1, True
 
-    def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, data_dir: str | Path) -> None:
         _fits(self.name, domain, WEATHER + 1)
         features, labels = load_weather(Path(data_dir))
         features = np.concatenate([np.ones((len(labels), 1)), features], axis=1)
@@ -128,7 +129,7 @@ class LateRisk(LogisticRisk):
     title = "flights, logistic loss"
     columns, real = DENSE, True
 
-    def __init__(self, domain: RiskDomain, samples: int, generators: Generators, data_dir: str | Path) -> None:
+    def __init__(self, domain: ConstraintSet, samples: int, generators: Generators, data_dir: str | Path) -> None:
         _fits(self.name, domain, DENSE)
         EmpiricalRisk.__init__(
             self, domain, samples, len(generators), lipschitz=float(expit(domain.reach(np.zeros(DENSE)))),

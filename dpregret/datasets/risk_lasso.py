@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.bundled import load
 from dpregret.datasets.examples import check_finite
-from dpregret.datasets.risk_base import RiskDomain
 from dpregret.datasets.risk_squared import DenseGram, FactoredGram, SquaredRisk
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product, vecdot
@@ -47,7 +47,7 @@ class LassoEasy(SquaredRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         sparsity: int = 8,
@@ -114,7 +114,7 @@ class HeteroConsensus(SquaredRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         strength: float = 0.5,
@@ -153,7 +153,7 @@ class _Consensus(SquaredRisk):
     tight = True
 
     def __init__(
-        self, domain: RiskDomain, samples: int, words: int, flips: int, runs: int, weight: float = 1.0
+        self, domain: ConstraintSet, samples: int, words: int, flips: int, runs: int, weight: float = 1.0
     ) -> None:
         dimension = domain.dimension
         marked = (np.arange(dimension) < flips).astype(float)
@@ -198,7 +198,7 @@ class DenseGrowing(_Consensus):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         curvature: float = 4.0,
@@ -228,7 +228,7 @@ class Fingerprint(_Consensus):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         tau: float = 0.02,
@@ -276,7 +276,7 @@ class _RealRisk(SquaredRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         data_dir: str | Path,
@@ -329,7 +329,7 @@ class FetchedRisk(_RealRisk):
     name = "fetched-risk"
 
     def __init__(
-        self, domain: RiskDomain, samples: int, generators: Generators, source: str, data_dir: str | Path
+        self, domain: ConstraintSet, samples: int, generators: Generators, source: str, data_dir: str | Path
     ) -> None:
         self.data = source  # type: ignore[misc]  # of this risk, not of the class
         super().__init__(domain, samples, generators, data_dir)

@@ -9,7 +9,8 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from dpregret.datasets.risk_base import FRESH, Optimum, RiskDomain, RiskSource
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.risk_base import FRESH, Optimum, RiskSource
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 from dpregret.numerics.uniforms import Coins
@@ -44,7 +45,7 @@ class PopulationRisk(RiskSource):
     traits = frozenset({FRESH})
 
     def __init__(
-        self, domain: RiskDomain, samples: int, generators: Generators, *, lipschitz: float, **constants: Any
+        self, domain: ConstraintSet, samples: int, generators: Generators, *, lipschitz: float, **constants: Any
     ) -> None:
         super().__init__(domain, samples, len(generators), lipschitz=lipschitz, **constants)
         self._seeds = [cast(np.random.SeedSequence, generator.bit_generator.seed_seq) for generator in generators]
@@ -85,7 +86,7 @@ class LinearPopulation(PopulationRisk):
     tight = True
 
     def __init__(
-        self, domain: RiskDomain, samples: int, generators: Generators, strength: float = 1.0, power: float = 1.0
+        self, domain: ConstraintSet, samples: int, generators: Generators, strength: float = 1.0, power: float = 1.0
     ) -> None:
         if not (np.isfinite(strength) and strength > 0.0):
             raise ValueError(f"option strength must be positive and finite, got {strength}")
@@ -141,7 +142,7 @@ class QuadraticPopulation(PopulationRisk):
     title = "quadratic loss, fresh records"
 
     def __init__(
-        self, domain: RiskDomain, samples: int, generators: Generators, beta: float = 1.0, spread: float = 0.5
+        self, domain: ConstraintSet, samples: int, generators: Generators, beta: float = 1.0, spread: float = 0.5
     ) -> None:
         if not (np.isfinite(beta) and beta > 0.0 and np.isfinite(spread) and spread > 0.0):
             raise ValueError(f"options beta and spread must be positive and finite, got {beta} and {spread}")

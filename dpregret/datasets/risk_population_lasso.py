@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.datasets.risk_base import FRESH, STORED, Optimum, RiskDomain, largest_l1_norm
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.risk_base import FRESH, STORED, Optimum, largest_l1_norm
 from dpregret.datasets.risk_population import FAIR, PopulationRisk
 from dpregret.datasets.risk_squared import DenseGram
 from dpregret.numerics.arrays import Array
@@ -35,7 +36,7 @@ class LassoPopulation(PopulationRisk):
     smoothness_l1 = 1.0
 
     def __init__(
-        self, domain: RiskDomain, samples: int, generators: Generators, sparsity: int = 2, noise: float = 0.1
+        self, domain: ConstraintSet, samples: int, generators: Generators, sparsity: int = 2, noise: float = 0.1
     ) -> None:
         if not 1 <= sparsity <= domain.dimension:
             raise ValueError(f"option sparsity must lie in 1..{domain.dimension}, got {sparsity}")

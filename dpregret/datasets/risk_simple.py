@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
 from dpregret.core.losses import Losses
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, minimise
 from dpregret.datasets.risk_lasso import hadamard_signs
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
@@ -33,7 +34,7 @@ class NormKinkRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         majority: float = 0.75,
@@ -84,7 +85,7 @@ class QuadraticRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         strong_convexity: float = 1.0,
@@ -145,7 +146,7 @@ class Collapse(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         active: int = 1,
@@ -196,7 +197,7 @@ class LogisticRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         generators: Generators,
         pool_size: int = 512,

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.losses import Form, RidgeSquared
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, RiskDomain, largest_l1_norm, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, largest_l1_norm, minimise
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
@@ -118,7 +119,7 @@ class SquaredRisk(EmpiricalRisk):
 
     def __init__(
         self,
-        domain: RiskDomain,
+        domain: ConstraintSet,
         samples: int,
         runs: int,
         *,
@@ -146,7 +147,6 @@ class SquaredRisk(EmpiricalRisk):
             self.loss = Form(np.asarray(label_square), gram.matrices, moment)
 
     def value(self, points: Array) -> Array:
-        """Risk, (..., runs)."""
         half: Array = 0.5 * vecdot(points, self.gram.product(points))
         half += 0.5 * self.label_square - vecdot(points, self.moment)
         return half

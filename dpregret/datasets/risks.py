@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.catalogue import build
-from dpregret.datasets.risk_base import RiskDomain, RiskSource
+from dpregret.datasets.risk_base import RiskSource
 
-__all__ = ["RiskDomain", "RiskSource", "make_risk"]
+__all__ = ["RiskSource", "make_risk"]
 
 
 def make_risk(
     name: str,
-    domain: RiskDomain,
+    domain: ConstraintSet,
     samples: int,
     generators: Sequence[np.random.Generator],
     *,

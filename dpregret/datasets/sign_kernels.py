@@ -62,9 +62,9 @@ def meet(
         last = min(first + BLOCK, len(labels))
         for n in range(first, last):
             row = block[n - first]
-            for place in range(bits.shape[1]):
-                eight = bits[n, place]
-                for j in range(min(8, dimension - 8 * place)):
-                    row[8 * place + j] = 1.0 - 2.0 * ((eight >> (7 - j)) & 1)
+            for index in range(bits.shape[1]):
+                eight = bits[n, index]
+                for j in range(min(8, dimension - 8 * index)):
+                    row[8 * index + j] = 1.0 - 2.0 * ((eight >> (7 - j)) & 1)
             labels[n] = min(max(dot(row, truth) + noise[n], -1.0), 1.0)
         add_moments(block[: last - first], labels[first:last], apart, moment)

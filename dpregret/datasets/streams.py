@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from dpregret.datasets.base import Comparator, Domain, Stream
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import Comparator, Stream
 from dpregret.datasets.catalogue import build
 
-__all__ = ["Comparator", "Domain", "Stream", "make_stream"]
+__all__ = ["Comparator", "Stream", "make_stream"]
 
 
 def make_stream(
-    name: str, domain: Domain, *, strong_convexity: float = 1.0, data_dir: str | Path | None = None, **options: Any
+    name: str,
+    domain: ConstraintSet,
+    *,
+    strong_convexity: float = 1.0,
+    data_dir: str | Path | None = None,
+    **options: Any,
 ) -> Stream:
     """Build a stream of losses on a constraint set.
 

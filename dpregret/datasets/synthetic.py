@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dpregret.core.losses import Loss, Losses
-from dpregret.datasets.base import BLOCK, Comparator, Domain, Stream, prefix_sums, sphere_blocks
+from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import BLOCK, Comparator, Stream, prefix_sums, sphere_blocks
 from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
@@ -35,7 +36,7 @@ class _QuadraticStream(Stream):
     offset, as on a ball; an upper bound otherwise.
     """
 
-    def __init__(self, domain: Domain, strong_convexity: float, spread: float) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float) -> None:
         _positive(spread=spread)
         self.anchor = domain.target()
         self.spread = spread
@@ -68,7 +69,7 @@ class SmoothQuadratic(_QuadraticStream):
     title = "moving quadratics"
     stochastic = True
 
-    def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float = 0.5) -> None:
         super().__init__(domain, strong_convexity, spread)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
@@ -91,7 +92,7 @@ class Drift(_QuadraticStream):
     name = "drift"
     drawn = False
 
-    def __init__(self, domain: Domain, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
         if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
             raise ValueError(f"period must be a positive multiple of {DRIFT_CENTERS}, got {period}")
         self.period = period
@@ -131,7 +132,7 @@ class RandomKink(Stream):
     traits = frozenset({"strongly-convex"})
     tight = True
 
-    def __init__(self, domain: Domain, strong_convexity: float) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float) -> None:
         self.anchor = domain.target()
         super().__init__(
             domain,
@@ -167,7 +168,7 @@ class FixedNormKink(Stream):
     radius: ClassVar[float] = 0.0
 
     def __init__(
-        self, domain: Domain, strong_convexity: float, weight: float = 1.0, lipschitz: float | None = None
+        self, domain: ConstraintSet, strong_convexity: float, weight: float = 1.0, lipschitz: float | None = None
     ) -> None:
         anchor = domain.target()
         bend = strong_convexity * domain.reach(anchor)

@@ -136,8 +136,8 @@ def power(base: ArrayLike, exponent: float) -> Array:
 @compiled
 def _powers(bases: Array, exponent: float) -> Array:
     found = np.empty_like(bases)
-    for place in range(len(bases)):
-        found[place] = power_of(bases[place], exponent)
+    for index in range(len(bases)):
+        found[index] = power_of(bases[index], exponent)
     return found
 
 

@@ -95,7 +95,11 @@ def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.Capture
 def test_a_damaged_table_is_one_line_and_no_traceback(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, fault: str
 ) -> None:
-    folder = write(tmp_path / "results", claims(origin="paper", rate="T", reason=""), paper="lou_2020")
+    folder = write(
+        tmp_path / "results",
+        claims(origin="paper", rate="T", reason="", log_aware="", log_aware_low="", log_aware_high=""),
+        paper="lou_2020",
+    )
     file = folder / "lou_2020" / "claims.csv"
     file.write_bytes(file.read_text().replace(old, new, 1).encode("latin-1"))
     shown = ["lou", "--lines", "claim", "--results", folder]

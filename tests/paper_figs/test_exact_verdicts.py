@@ -29,6 +29,6 @@ def test_an_exact_loss_above_its_promise_refutes_the_claim_that_names_it() -> No
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
-    losses = {"a.b": ExactLoss(4.0, 4.17516, "two data sets, T = 100"), "c.d": ExactLoss(1.0, 0.5, "x")}
+    losses = {"a.b": ExactLoss(4.0, 4.17516, "two data sets, T = 100", 2.7), "c.d": ExactLoss(1.0, 0.5, "x", 0.5)}
     write_exact_losses(losses, tmp_path / "exact.csv")
     assert ExactLoss.read(tmp_path / "exact.csv") == losses

@@ -67,11 +67,8 @@ def test_a_steeper_slope_is_a_violation_only_at_the_bound() -> None:
     assert steeper(7.9) == ("violated", "the explicit bound is crossed at 32768")
     assert steeper(7.9, spread=0.3, runs=3)[0] == "violated"  # the interval of the last mean holds the bound
     assert steeper(1.99 * last**0.2) == ("violated", "at up to 0.5 of the explicit bound")
-    verdict, reason = steeper(2.01 * last**0.2)
-    assert (verdict, reason) == (
-        "steeper, bound holds", "at most 0.5 of the explicit bound, which it would meet at T of about 2^20"
-    )  # fmt: skip
-    assert steeper(2.0**10)[1].endswith("at T of about 2^50")
+    assert steeper(2.01 * last**0.2) == ("steeper, bound holds", "at most 0.5 of the explicit bound")
+    assert steeper(2.0**10)[0] == "steeper, bound holds"
     assert steeper(np.nan) == ("steeper", "there is no explicit bound to compare with")
 
 
@@ -89,13 +86,13 @@ def test_an_overhead_is_held_against_the_bound_of_all_regret() -> None:
     assert "crossed at" in near.reason
 
 
-def test_growth_towards_small_epsilon_is_extrapolated_there() -> None:
+def test_growth_towards_small_epsilon_is_growth() -> None:
     runs = Sweep(lambda checkpoints, value: value**-1.0 * np.log(checkpoints), experiment="epsilon", spread=0.0,
                  bound=lambda checkpoints, value: 64 * value**-0.5 * np.log(checkpoints),
                  parameter="epsilon", values=(0.5, 1, 2, 4, 8)).frame()  # fmt: skip
     found = judge(runs, make_claim(parameter="epsilon", experiment="epsilon", rate="eps^-0.5"))
     assert found.verdict == "steeper, bound holds"
-    assert found.reason.endswith("which it would meet at eps of about 0.00024")  # 64^-2
+    assert "at most 0.022 of the explicit bound" in found.reason
 
 
 def test_linear_regret_on_any_stream_is_linear_regret() -> None:

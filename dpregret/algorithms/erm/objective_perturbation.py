@@ -73,7 +73,6 @@ class PerturbedObjective(ErmLearner):
         return math.log1p(self.risk.smoothness / (self.risk.samples * ridge)) if ridge else 0.0
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        """Released points (settings, runs, p)."""
         center = self.domain.center()
         ridges = np.array(self.ridges)[:, None, None]
         noise = scaled_noise(self.distribution, self.scales, generators, len(center))

@@ -180,8 +180,8 @@ class OnlineToBatch(OnePassLearner):
         stream = self.fresh.stream()
         while stream.left:
             block = stream.take(min(stream.left, 64))
-            for place in range(block.shape[2]):
-                yield block[:, :, place]
+            for index in range(block.shape[2]):
+                yield block[:, :, index]
 
     def _noise(self, generators: Sequence[np.random.Generator]) -> Iterator[Array]:
         """noise_t, (settings, runs, d), for t = 1, 2, ..."""

@@ -48,7 +48,6 @@ class OutputPerturbation(ErmLearner):
         self._ledger = [Release(self.distribution, scale, sensitivity, 1) for scale in scales]
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        """Released points (settings, runs, p)."""
         center = self.domain.center()
         start = np.tile(center, (self.runs, 1))
         smoothness = usable_smoothness(self.problem)
@@ -67,7 +66,6 @@ class OutputPerturbation(ErmLearner):
         return self.distribution == "gaussian"
 
     def ledger(self) -> list[Release]:
-        """The privacy ledger, one line a setting."""
         return self._ledger
 
     def bound(self) -> list[float]:

@@ -88,7 +88,6 @@ class NoisySgd(MirrorDescent):
         return self.variant != "sampled"
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
-        """Released points (settings, runs, p)."""
         return self._sampled(generators) if self.variant == "sampled" else super().fit(generators)
 
     def _sampled(self, generators: Sequence[np.random.Generator]) -> Array:

@@ -85,7 +85,6 @@ class VarianceReducedFrankWolfe(OnePassLearner):
 
     @property
     def pure(self) -> bool:
-        """Whether the guarantee holds with delta = 0."""
         return self.variant == "pure"
 
     def iterations(self) -> list[int]:

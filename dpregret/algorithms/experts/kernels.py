@@ -110,8 +110,8 @@ def hedge_block(
                 for group in range(len(own)):
                     own[group] += times * row[group]
             else:
-                for place in range(now, stop):
-                    row = losses[place, column]
+                for index in range(now, stop):
+                    row = losses[index, column]
                     charged += dot(law, row)
                     for group in range(len(own)):
                         own[group] += row[group]

@@ -1,7 +1,6 @@
 """Constraint sets, their oracles (linear, local linear, projection), Gaussian widths and potentials."""
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, UnsupportedSet
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.counted import CountedSet, Tally
 from dpregret.algorithms.geometry.dag import grid_edges, layered_edges
@@ -16,6 +15,7 @@ from dpregret.algorithms.geometry.potential import Potential
 from dpregret.algorithms.geometry.registry import POTENTIALS, SETS, make_potential, make_set
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.width import gaussian_width
+from dpregret.core.sets import ConstraintSet, LocalOracle, UnsupportedSet
 
 __all__ = [
     "POTENTIALS",

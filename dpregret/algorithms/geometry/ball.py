@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import (
-    LocalOracle,
-    checked_dimension,
-)
+from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.mass import same_shape
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.core.oracles import inner, project, projected, vertex, vertices
+from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle, checked_dimension
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
+from dpregret.algorithms.geometry.base import checked_dimension
+from dpregret.algorithms.geometry.gauges import CoordinateGauge
 from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 
 

@@ -45,8 +45,8 @@ class Permutations(NamedTuple):
 def _(permutations: Permutations, cost, out, whole, real):
     """The smallest cost gets n, the largest 1."""
     sort(cost, whole, real)
-    for place in range(permutations.size):
-        out[whole[place]] = permutations.size - place
+    for index in range(permutations.size):
+        out[whole[index]] = permutations.size - index
 
 
 vertex.kinds[Permutations] = by_corners
@@ -101,8 +101,8 @@ def _(topics: Topics, cost, out, whole, real):
     """Edmonds' greedy: every item in turn gets the number of topics that it adds."""
     sort(cost, whole, real)
     done = 0
-    for place in range(len(cost)):
-        item = whole[place]
+    for index in range(len(cost)):
+        item = whole[index]
         fresh = topics.masks[item] & ~done
         done |= fresh
         added = 0

@@ -6,14 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from dpregret.algorithms.geometry.base import ConstraintSet, LocalOracle
+from dpregret.core.sets import ConstraintSet, LocalOracle
 from dpregret.numerics.arrays import Array
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.gauges import Oracle
     from dpregret.algorithms.geometry.reference import ReferenceProjection
+    from dpregret.core.sets import Oracle
 
 
 @dataclass
@@ -42,6 +43,11 @@ class Tally:
         self.seconds += seconds
 
 
+def _of_inner(name: str) -> Any:
+    """What the set inside has under a name."""
+    return property(attrgetter(f"inner.{name}"))
+
+
 class CountedSet(ConstraintSet):
     """Proxy of a set with a tally each for `project`, `linear_oracle`, the local oracle's `answer`, gauge, separation.
 
@@ -50,12 +56,6 @@ class CountedSet(ConstraintSet):
 
     def __init__(self, inner: ConstraintSet):
         self.inner = inner
-        self.name = inner.name
-        self.dimension = inner.dimension
-        self.diameter = inner.diameter
-        self.closed_form_projection = inner.closed_form_projection
-        self.reference_tolerance = inner.reference_tolerance
-        self.reference_limit = inner.reference_limit
         self.projections = Tally()
         self.linear_oracles = Tally()
         self.local_oracles = Tally()
@@ -97,42 +97,20 @@ class CountedSet(ConstraintSet):
         """The separation oracle of the set inside, counted. Raises UnsupportedSet where it does."""
         return partial(self.separations.serve, self.inner.separation())
 
-    def along_hull(self, vectors: Array) -> Array:
-        """That of the set inside."""
-        return self.inner.along_hull(vectors)
-
-    @property
-    def vertex_count(self) -> int | float:
-        """That of the set inside."""
-        return self.inner.vertex_count
-
-    def center(self) -> Array:
-        """That of the set inside."""
-        return self.inner.center()
-
-    def target(self) -> Array:
-        """That of the set inside."""
-        return self.inner.target()
-
-    def reach(self, point: Array) -> float:
-        """That of the set inside."""
-        return self.inner.reach(point)
-
-    def violation(self, points: Array) -> Array:
-        """That of the set inside."""
-        return self.inner.violation(points)
-
-    def equalities(self) -> Array:
-        """Those of the set inside."""
-        return self.inner.equalities()
-
-    def inner_radius(self) -> float:
-        """That of the set inside."""
-        return self.inner.inner_radius()
-
-    def cvxpy_constraints(self, variable: Any) -> list[Any]:
-        """Those of the set inside."""
-        return self.inner.cvxpy_constraints(variable)
+    title = _of_inner("title")
+    closed_form_projection = _of_inner("closed_form_projection")
+    reference_limit = _of_inner("reference_limit")
+    reference_tolerance = _of_inner("reference_tolerance")
+    vertex_count = _of_inner("vertex_count")
+    center = _of_inner("center")
+    target = _of_inner("target")
+    reach = _of_inner("reach")
+    violation = _of_inner("violation")
+    cvxpy_constraints = _of_inner("cvxpy_constraints")
+    equalities = _of_inner("equalities")
+    hull_basis = _of_inner("hull_basis")
+    inner_radius = _of_inner("inner_radius")
+    along_hull = _of_inner("along_hull")
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute == "inner":  # not there yet while unpickling: no endless recursion

@@ -27,7 +27,7 @@ def layered_edges(widths: Sequence[int]) -> list[Edge]:
     """Edges of a layered graph: a source, fully connected layers of the given widths, a sink."""
     if not widths or min(widths) < 1:
         raise ValueError(f"layers need widths of at least 1, not {list(widths)}")
-    layers = [[(depth, place) for place in range(width)] for depth, width in enumerate([1, *widths, 1])]
+    layers = [[(depth, index) for index in range(width)] for depth, width in enumerate([1, *widths, 1])]
     return [edge for tails, heads in itertools.pairwise(layers) for edge in itertools.product(tails, heads)]
 
 

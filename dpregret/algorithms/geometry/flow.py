@@ -10,18 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.algorithms.geometry.base import (
-    ConstraintSet,
-    LocalOracle,
-    UnsupportedSet,
-    checked_dimension,
-    reach_of_binary,
-    reject_dimension,
-)
+from dpregret.algorithms.geometry.base import checked_dimension, reach_of_binary, reject_dimension
 from dpregret.algorithms.geometry.dag import Dag, Edge, grid_edges
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
+from dpregret.algorithms.geometry.gauges import CoordinateGauge
 from dpregret.algorithms.geometry.mass import move_mass
 from dpregret.core.oracles import by_corners, corner, vertex, vertices
+from dpregret.core.sets import ConstraintSet, LocalOracle, Oracle, UnsupportedSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 
@@ -49,8 +43,8 @@ def _(paths: Paths, cost, out, whole, real):
     order, first = 4, 4 + nodes
     listed = first + nodes + 1
     heads = listed + edges
-    for place in range(nodes):
-        node = graph[order + place]
+    for index in range(nodes):
+        node = graph[order + index]
         if node == sink:
             real[node] = 0.0
             continue

@@ -7,18 +7,15 @@ answers with a subgradient nu of gamma at w, within the hull: <nu, w> = gamma(w)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpregret.core.sets import Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.sums import dot, product
-
-Oracle = Callable[[Array], Array]
-"""Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""
+from dpregret.numerics.sums import product
 
 FEW = 256  # dimensions in which the normals of all facets are kept
 
@@ -75,26 +72,3 @@ class FacetGauge:
         """a_i / b_i of the facet with the largest <a_i, w> / b_i."""
         chosen: Array = self.normals[np.argmax(product(offsets, self.normals.T), axis=-1)]
         return chosen
-
-
-def separation_by(gauge: Oracle) -> Oracle:
-    """The separation oracle of a gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z> for all z of the set."""
-
-    def separate(offsets: Array) -> Array:
-        normals = np.ascontiguousarray(gauge(offsets))
-        dimension = normals.shape[-1]
-        cleared = _cleared(normals.reshape(-1, dimension), np.ascontiguousarray(offsets).reshape(-1, dimension))
-        return cleared.reshape(normals.shape)
-
-    return separate
-
-
-@compiled
-def _cleared(normals: Array, offsets: Array) -> Array:
-    """Rows nu (n, d) where <nu, w> > 1, else zero."""
-    cleared = np.zeros(normals.shape)
-    for row in range(len(normals)):
-        if dot(normals[row], offsets[row]) > 1.0:
-            for k in range(normals.shape[1]):  # in a loop: to assign a slice takes a second to compile
-                cleared[row, k] = normals[row, k]
-    return cleared

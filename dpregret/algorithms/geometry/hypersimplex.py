@@ -7,16 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import (
-    FixedSum,
-    LocalOracle,
-    checked_dimension,
-    reach_of_binary,
-    reject_dimension,
-)
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
+from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reach_of_binary, reject_dimension
+from dpregret.algorithms.geometry.gauges import CoordinateGauge
 from dpregret.algorithms.geometry.mass import exchange_mass
 from dpregret.core.oracles import by_corners, corner, vertex, vertices
+from dpregret.core.sets import LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 
 

@@ -6,14 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import (
-    LocalOracle,
-    checked_dimension,
-)
+from dpregret.algorithms.geometry.base import checked_dimension
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import threshold
 from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.core.sets import LocalOracle
 from dpregret.numerics.arrays import Array
 
 

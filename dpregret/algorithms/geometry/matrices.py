@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.base import checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.norm_ball import NormBall
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.oracles import vertex, vertices
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.jacobi import composed, orthogonalise, singular, symmetric
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.gauges import Oracle
+    from dpregret.core.sets import Oracle
 
 ZERO = 1e-12
 """Singular values below this share of the largest one count as zero."""

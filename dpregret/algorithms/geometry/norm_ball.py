@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import ConstraintSet, checked_positive
+from dpregret.algorithms.geometry.base import checked_positive
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
 if TYPE_CHECKING:
-    from dpregret.algorithms.geometry.gauges import Oracle
+    from dpregret.core.sets import Oracle
 
 
 class NormBall(ConstraintSet):

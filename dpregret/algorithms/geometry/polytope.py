@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.geometry.base import ConstraintSet, checked_dimension, reject_dimension
-from dpregret.algorithms.geometry.gauges import FacetGauge, Oracle
+from dpregret.algorithms.geometry.base import checked_dimension, reject_dimension
+from dpregret.algorithms.geometry.gauges import FacetGauge
+from dpregret.core.sets import ConstraintSet, Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 

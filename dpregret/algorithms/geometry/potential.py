@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet, data_of
+from dpregret.algorithms.geometry.base import data_of
 from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.core.oracles import SCRATCH, asked, column_sums, mirror_step, point_of, project
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined, kinds_of, specialised
 from dpregret.numerics.elementary import exp_of, log, softmax

@@ -9,7 +9,7 @@ import cvxpy
 import numpy as np
 from scipy.sparse import triu
 
-from dpregret.algorithms.geometry.base import ConstraintSet
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 
 CLARABEL_TOLERANCES = ("tol_gap_abs", "tol_gap_rel", "tol_feas")

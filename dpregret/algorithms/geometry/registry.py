@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet, UnsupportedSet
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.flow import FlowPolytope
@@ -29,6 +28,7 @@ from dpregret.algorithms.geometry.sign_polytope import SignPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, PartitionMatroid, Permutahedron, SpanningTrees
 from dpregret.core.errors import not_allowed
+from dpregret.core.sets import ConstraintSet, UnsupportedSet
 
 SETS: dict[str, Callable[..., ConstraintSet]] = {
     each.name: each

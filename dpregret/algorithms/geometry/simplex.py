@@ -6,15 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpregret.algorithms.geometry.base import (
-    FixedSum,
-    LocalOracle,
-    checked_dimension,
-    reach_of_binary,
-)
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, Oracle
+from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reach_of_binary
+from dpregret.algorithms.geometry.gauges import CoordinateGauge
 from dpregret.algorithms.geometry.mass import move_mass, move_towards
 from dpregret.core.oracles import local_step, project, projected, vertex, vertices
+from dpregret.core.sets import LocalOracle, Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import inlined
 

@@ -13,9 +13,10 @@ from scipy.optimize import isotonic_regression
 
 from dpregret.algorithms.geometry.base import FixedSum, checked_dimension, reject_dimension
 from dpregret.algorithms.geometry.corners import Permutations, Topics, Trees
-from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge, Oracle
+from dpregret.algorithms.geometry.gauges import CoordinateGauge, FacetGauge
 from dpregret.algorithms.geometry.hypersimplex import Cheapest, Hypersimplex
 from dpregret.core.oracles import vertices
+from dpregret.core.sets import Oracle
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import numpy as np
 
 from dpregret.algorithms.geometry.ball import Ball
-from dpregret.algorithms.geometry.base import ConstraintSet
 from dpregret.algorithms.geometry.box import Box
 from dpregret.algorithms.geometry.counted import CountedSet
 from dpregret.algorithms.geometry.grouped import GroupedL1Ball
 from dpregret.algorithms.geometry.l1_ball import L1Ball
 from dpregret.algorithms.geometry.polytope import VertexPolytope
 from dpregret.algorithms.geometry.simplex import Simplex
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 
 CHUNK_ENTRIES = 1 << 18

@@ -15,12 +15,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpregret.algorithms.learner import Card, Domain, Loss, Problem, Setting
+from dpregret.algorithms.learner import Card, Loss, Problem, Setting
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.selection import draw_group
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.core.losses import Losses, laid_out, lay_out
 from dpregret.core.oracles import SCRATCH, slope_at
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import specialised
 
@@ -101,7 +102,7 @@ def add_losses(loss, held, rows, unit, net, sums):
             sums[each, r] += min(max(value[r] / unit, 0.0), 1.0)
 
 
-def covering(domain: Domain, radius: float) -> Array:
+def covering(domain: ConstraintSet, radius: float) -> Array:
     """Points of the set such that every point of it is within `radius` of one of them, (N, d).
 
     The grid of that radius around the set, projected: projection brings no two points further apart.

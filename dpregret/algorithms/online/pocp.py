@@ -126,7 +126,6 @@ class PocpGiga(PocpIgd):
     )
 
     def state(self, setting: int, runs: int) -> Any:
-        """The first point."""
         hidden = super().state(setting, runs).hidden
         delay = float(math.ceil(self.problem.smoothness / self.strong_convexity) - 1)
         return Explicit(hidden, np.zeros_like(hidden), np.zeros(runs), self.strong_convexity, delay)

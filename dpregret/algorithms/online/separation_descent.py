@@ -86,8 +86,8 @@ def pull(rows: Array, left: NDArray[np.int64], normals: Array, length: float) ->
     """Line 5 for the rows (n, d) named by `left`, in place: which of them had a normal (left, d) that is not zero."""
     moved = 0
     outside = np.empty_like(left)
-    for place in range(len(left)):
-        row, normal = left[place], normals[place]
+    for index in range(len(left)):
+        row, normal = left[index], normals[index]
         square = dot(normal, normal)
         if square > 0.0:
             for k in range(len(normal)):

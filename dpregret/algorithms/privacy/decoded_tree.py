@@ -60,11 +60,11 @@ class DecodedWindowTree(WindowTree):
         state.tree.next(noise)
         rests = self._rests(state) if (done + rounds) % self.window == 0 else []
         tree = min(self.window, rounds)
-        for place in range(0, rounds, tree):
-            position = (done + place) % self.window + 1
-            noise[:, place : place + tree] += state.rest[position : position + tree].swapaxes(0, 1)
+        for index in range(0, rounds, tree):
+            position = (done + index) % self.window + 1
+            noise[:, index : index + tree] += state.rest[position : position + tree].swapaxes(0, 1)
             if rests:
-                state.rest[:-1] = rests[place // tree]
+                state.rest[:-1] = rests[index // tree]
         return noise.swapaxes(0, 1)
 
     def _rests(self, state: "DecodedState") -> list[Array]:

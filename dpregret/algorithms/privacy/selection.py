@@ -147,8 +147,8 @@ def _times_rademacher(sizes: Array, bits: NDArray[np.uint8]) -> None:
     """Random signs, which make exponential variates Laplace: minus where a bit is set, the highest one first."""
     for byte in range(len(bits)):
         first, eight = 8 * byte, bits[byte]
-        for place in range(min(8, len(sizes) - first)):
-            sizes[first + place] *= 1.0 - 2.0 * ((eight >> (7 - place)) & 1)
+        for index in range(min(8, len(sizes) - first)):
+            sizes[first + index] *= 1.0 - 2.0 * ((eight >> (7 - index)) & 1)
 
 
 def draw_group(generator: np.random.Generator, sizes: Array, scores: Array, scale: float) -> int:

@@ -51,8 +51,8 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     sizes, horizons = sorted(set(rows["dimension"])), sorted(set(rows["horizon"]))
     plate = page.plate(len(streams), height=2.3)
     won: list[str] = []
-    for place, stream in enumerate(streams):
-        axis = plate.axes[place]
+    for index, stream in enumerate(streams):
+        axis = plate.axes[index]
         means = rows.loc[rows["stream"] == stream].groupby(["horizon", "dimension", "name"])[
             ["regret", "trivial_regret"]
         ].mean()  # fmt: skip
@@ -73,7 +73,7 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
                 va="center",
                 fontsize=style.SMALL,
             )
-            plate.keep(place, page.name(winner), [f"T = {horizon}, d = {size}"], [part], what="share of the trivial")
+            plate.keep(index, page.name(winner), [f"T = {horizon}, d = {size}"], [part], what="share of the trivial")
         axis.set_xticks(range(len(horizons)), [power_of_two(each) for each in horizons])
         axis.set_yticks(range(len(sizes)), [power_of_two(each) for each in sizes])
         axis.set_xlabel(AXES["horizon"])
@@ -106,8 +106,8 @@ def overhead(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     plate = page.plate(len(learners), 3 if len(learners) != 4 else 2, height=1.9)
     found = fitted(page, runs, claims, entry.experiment, parameter, ("overhead",))
     told: list[Fitted] = []
-    for place, ((learner, variant), own) in enumerate(learners):
-        axis = plate.axes[place]
+    for index, ((learner, variant), own) in enumerate(learners):
+        axis = plate.axes[index]
         value_axis(axis, parameter, pairs[column].to_numpy(dtype=float))
         axis.set_yscale("log")
         budgets = [None] if parameter == "epsilon" else sorted(set(own["epsilon"]))
@@ -117,13 +117,13 @@ def overhead(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
                                 for value, cell in part.groupby(column, sort=True)])  # fmt: skip
             look = page.looks.of(str(learner), str(variant)) if budget is None else stepped(number)
             label = "" if budget is None else f"$\\varepsilon =$ {count(budget)}"
-            plate.curve(place, label or page.name(f"{learner}.{variant}"), drawn.values, drawn.means, look, drawn.reach,
+            plate.curve(index, label or page.name(f"{learner}.{variant}"), drawn.values, drawn.means, look, drawn.reach,
                         band=False, what="added by privacy", legend=label)  # fmt: skip
         mine = [each for each in found if (each.claim.learner, each.claim.variant) == (learner, variant)]
         for each in mine[:1]:
             told.append(each)
-            _slope(plate, place, each)
-            plate.text(place, (float(each.cells.values[-1]), float(each.cells.responses.mean(axis=0)[-1])),
+            _slope(plate, index, each)
+            plate.text(index, (float(each.cells.values[-1]), float(each.cells.responses.mean(axis=0)[-1])),
                        f"fit {each.exponent}" if each.exponent else "", "right", "top")  # fmt: skip
         axis.set_xlabel(axis_label(parameter, "regret"))
         axis.set_ylabel(RESPONSES["overhead"])
@@ -167,8 +167,8 @@ def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     each_panel = -(-len(kinds) // -(-len(kinds) // MOST))
     chunks = [kinds[start : start + each_panel] for start in range(0, len(kinds), each_panel)]
     plate = page.plate(len(chunks) + 1, height=2.1)
-    for place, chunk in enumerate(chunks):
-        axis = plate.axes[place]
+    for index, chunk in enumerate(chunks):
+        axis = plate.axes[index]
         style.log_axis(axis, "x")
         axis.set_yscale("log")
         axis.set_xlabel(r"regularisation $\lambda$")
@@ -177,7 +177,7 @@ def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
             drawn = cell_means([(number_of(each), cell["regret"].to_numpy(dtype=float))
                                 for each, cell in group.groupby("regularisation", sort=True)])  # fmt: skip
             name = f"${symbol} =$ {count(number_of(value))}"
-            plate.curve(place, name, drawn.values, drawn.means, stepped(number + each_panel * place), drawn.reach)
+            plate.curve(index, name, drawn.values, drawn.means, stepped(number + each_panel * index), drawn.reach)
         style.readable_log(axis)
     last = len(chunks)
     axis = plate.axes[last]
@@ -216,8 +216,8 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
     tall = 0.75 + 0.17 * len(names)
     plate = page.plate(len(streams), height=tall, wide=True)
     least: tuple[float, str, float] | None = None
-    for place, stream in enumerate(streams):
-        axis, own = plate.axes[place], rows.loc[rows["stream"] == stream]
+    for index, stream in enumerate(streams):
+        axis, own = plate.axes[index], rows.loc[rows["stream"] == stream]
         trivial = float(own["trivial_regret"].mean())
         for series, group in learners_of(own, entry.experiment):
             name = series.name(page).partition(", $W")[0]
@@ -229,11 +229,11 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
                 up = names.index(name) + (0.0 if free else 0.5 * ((budgets.index(budget) + 0.5) / len(budgets) - 0.5))
                 axis.errorbar(means, [up], xerr=reach, fmt=look.marker, color=look.colour, linewidth=0.8,
                               markersize=6 if free else 3.4)  # fmt: skip
-                plate.keep(place, name, [f"eps = {budget:g}"], means, means - reach, means + reach, "share of trivial")
+                plate.keep(index, name, [f"eps = {budget:g}"], means, means - reach, means + reach, "share of trivial")
                 if budgets and budget == budgets[-1] and (least is None or means[0] < least[0]):
                     least = (float(means[0]), name, budget)
         axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
-        axis.set_yticks(range(len(names)), names if place % (len(plate.axes) // plate.down) == 0 else [])
+        axis.set_yticks(range(len(names)), names if index % (len(plate.axes) // plate.down) == 0 else [])
         axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=_share(response))
         if len(streams) > 1:
             axis.set_title(page.name(f"stream:{stream}"))

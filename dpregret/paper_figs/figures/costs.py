@@ -31,8 +31,8 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
     shapes, operations = sorted(set(table["set"])), sorted(set(table["operation"]))
     plate = page.plate(len(shapes), height=1.75)
     ratios = []
-    for place, shape in enumerate(shapes):
-        axis = plate.axes[place]
+    for index, shape in enumerate(shapes):
+        axis = plate.axes[index]
         own = table.loc[table["set"] == shape]
         style.log_axis(axis, "x", own["dimension"], base=2)
         style.log_axis(axis, "y")
@@ -43,7 +43,7 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
                 continue
             look = OPERATIONS.get(operation, stepped(number))
             sizes, microseconds = rows["dimension"].to_numpy(dtype=float), 1e6 * rows["seconds"].to_numpy(dtype=float)
-            plate.curve(place, operation, sizes, microseconds, look, what="microseconds per call")
+            plate.curve(index, operation, sizes, microseconds, look, what="microseconds per call")
             if len(rows) > 1:
                 power = float(np.log(microseconds) @ fits.slope_weights(np.log(sizes)))
                 beside.append((float(microseconds[-1]), f"$d^{{{power:.2f}}}$", look.colour))
@@ -55,7 +55,7 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
         axis.set_ylabel(r"$\mu$s per call")
         axis.set_title(page.name(f"set:{shape}"))
         style.readable_log(axis)
-        plate.beside(place, beside)
+        plate.beside(index, beside)
     if ratios:
         most, where, size = max(ratios)
         plate.finding = (f"A projection costs up to {share(most)} times a call of the linear oracle "

@@ -44,9 +44,9 @@ def drift(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     plate = page.plate(4, 2, height=1.95)
     length = _best_length(rows, budgets[0])
     longest = int(rows.loc[rows["learner"] == FORGETS, "window"].max())
-    for place, (window, title) in enumerate(((longest, "never restarted"), (length, f"every {count(length)} rounds"))):
-        _over_time(plate, place, rows, lines, window)
-        plate.axes[place].set_title(f"{page.name(FORGETS)}: {title}")
+    for index, (window, title) in enumerate(((longest, "never restarted"), (length, f"every {count(length)} rounds"))):
+        _over_time(plate, index, rows, lines, window)
+        plate.axes[index].set_title(f"{page.name(FORGETS)}: {title}")
     limits = np.array([axis.get_ylim() for axis in plate.axes[:2]])
     for axis in plate.axes[:2]:
         axis.set_ylim(limits[:, 0].min(), limits[:, 1].max())

@@ -73,13 +73,13 @@ def league(page: Page, tables: Tables) -> Plate:
         step = -(-len(mechanisms) // chunks)
         parts += [(name, size, table, mechanisms[start : start + step]) for start in range(0, len(mechanisms), step)]
     plate = page.plate(len(parts), 2, height=1.9)
-    for place, (name, size, table, mechanisms) in enumerate(parts):
-        axis = plate.axes[place]
+    for index, (name, size, table, mechanisms) in enumerate(parts):
+        axis = plate.axes[index]
         style.log_axis(axis, "x", base=2)
         style.log_axis(axis, "y")
         for number, mechanism in enumerate(mechanisms):
             own = table.loc[table["mechanism"] == mechanism]
-            plate.curve(place, mechanism, own[size].to_numpy(dtype=float), own["mean / bound"].to_numpy(),
+            plate.curve(index, mechanism, own[size].to_numpy(dtype=float), own["mean / bound"].to_numpy(),
                         mechanism_look(mechanism, number), what="mean error over lower bound")  # fmt: skip
         axis.axhline(1.0, color=GUIDE, linewidth=0.7)
         axis.set_xlabel({"T": AXES["horizon"], "W": AXES["window"]}[size])
@@ -102,12 +102,12 @@ def ages(page: Page, tables: Tables) -> Plate:
     chunks = [mechanisms[start : start + 4] for start in range(0, len(mechanisms), 4)]
     plate = page.plate(2 * len(chunks), 2, height=1.8)
     ends = {}
-    for place in range(2 * len(chunks)):
-        axis, windows = plate.axes[place], (1, 16)[place % 2]
-        for mechanism in chunks[place // 2]:
+    for index in range(2 * len(chunks)):
+        axis, windows = plate.axes[index], (1, 16)[index % 2]
+        for mechanism in chunks[index // 2]:
             own = table.loc[(table["mechanism"] == mechanism) & (table["age"] < windows * SHOWN_WINDOW)]
             kept = own.iloc[:: max(1, len(own) // 16)]
-            plate.curve(place, mechanism, (kept["age"].to_numpy(dtype=float) + 1) / SHOWN_WINDOW,
+            plate.curve(index, mechanism, (kept["age"].to_numpy(dtype=float) + 1) / SHOWN_WINDOW,
                         kept["loss"].to_numpy(), mechanism_look(mechanism), what="squared loss")  # fmt: skip
             if windows > 1:
                 ends[mechanism] = float(own["loss"].iloc[-1])
@@ -116,10 +116,10 @@ def ages(page: Page, tables: Tables) -> Plate:
             ("expiry curve: linear", ":", seen),
             (r"expiry curve: $1 + \log_2$(age)", DASHED, 1 + np.log2(np.maximum(1.0, seen))),
         ):
-            plate.line(place, text, seen, curve, what="expiry curve", colour=GUIDE, dash=dash, legend=text)
+            plate.line(index, text, seen, curve, what="expiry curve", colour=GUIDE, dash=dash, legend=text)
         axis.set_xlabel("age of the item, in windows")
         axis.set_ylabel("squared loss (protected: 1)")
-        axis.set_title(("while it is protected", "after expiry")[place % 2])
+        axis.set_title(("while it is protected", "after expiry")[index % 2])
         if windows > 1:
             axis.set_ylim(0.0, 8.0)
     least, most = min(ends, key=ends.__getitem__), max(ends, key=ends.__getitem__)
@@ -136,8 +136,8 @@ def bound_map(page: Page, tables: Tables) -> Plate:
     bounds = bounds.assign(best=bounds[learners].to_numpy().argmin(axis=1))
     plate = page.plate(len(DRAWN_MAP), height=2.2)
     colours = [shaded(mechanism_look(name, number).colour, 0.35) for number, name in enumerate(learners)]
-    for place, (horizon, window) in enumerate(DRAWN_MAP):
-        axis = plate.axes[place]
+    for index, (horizon, window) in enumerate(DRAWN_MAP):
+        axis = plate.axes[index]
         own = bounds.loc[(bounds["T"] == horizon) & (bounds["W"] == window)]
         grid = own.pivot(index="d", columns="eps", values="best")
         axis.imshow(grid.to_numpy(), origin="lower", aspect="auto", cmap=ListedColormap(colours), vmin=-0.5,
@@ -146,7 +146,7 @@ def bound_map(page: Page, tables: Tables) -> Plate:
             look = mechanism_look(learners[int(number)], int(number))
             axis.plot(column, row, marker=look.marker, color=look.colour, markersize=2.6)
             x = f"eps = {grid.columns[column]:g}, d = {grid.index[row]:g}"
-            plate.keep(place, learners[int(number)], [x], [np.nan], what="mechanism of least bound")
+            plate.keep(index, learners[int(number)], [x], [np.nan], what="mechanism of least bound")
         tree = own.assign(tree_wins=own["noise on every gradient"] < own["tree"])
         marks = tree.pivot(index="d", columns="eps", values="tree_wins").to_numpy()
         for row, column in zip(*np.nonzero(marks), strict=True):
@@ -178,13 +178,13 @@ def crossing(page: Page, tables: Tables) -> Plate:
     curves = [name for name in table.columns if name.startswith("mu D")]
     dimensions = [name for name in table.columns if name.startswith("d, eps = 8")]
     plate = page.plate(2, 2, height=2.1)
-    for place, names in enumerate((curves, dimensions)):
-        axis = plate.axes[place]
+    for index, names in enumerate((curves, dimensions)):
+        axis = plate.axes[index]
         style.log_axis(axis, "x", base=2)
         style.log_axis(axis, "y", base=2)
         for number, name in enumerate(names):
-            plate.curve(place, _mathematical(name), table["W"].to_numpy(dtype=float), table[name].to_numpy(dtype=float),
-                        stepped(number + 2 * place), what="bounds are equal")  # fmt: skip
+            plate.curve(index, _mathematical(name), table["W"].to_numpy(dtype=float), table[name].to_numpy(dtype=float),
+                        stepped(number + 2 * index), what="bounds are equal")  # fmt: skip
         axis.set_xlabel(AXES["window"])
     plate.axes[0].set_ylabel(r"$\sqrt{d} \,/\, \mu_{\mathrm{GDP}}$")
     plate.axes[0].set_title(r"equal growth in $\ln T$ (above: the tree's bound is less)")
@@ -214,14 +214,14 @@ def crossover(page: Page, tables: Tables, runs: pd.DataFrame) -> Plate:
     sizes = sorted(set(table["n"]))
     plate = page.plate(len(trees), 2, height=2.2)
     tally = dict.fromkeys(WINS, 0)
-    for place, tree in enumerate(trees):
-        axis = plate.axes[place]
+    for index, tree in enumerate(trees):
+        axis = plate.axes[index]
         style.log_axis(axis, "x", base=2)
         style.log_axis(axis, "y", base=2)
         for number, size in enumerate(sizes[:MOST]):
             own = table.loc[table["n"] == size]
             horizons = 2.0 ** own[f"log2 T*, {tree}"].to_numpy(dtype=float)
-            plate.curve(place, f"$d =$ {count(size)}", own["eps"].to_numpy(dtype=float), horizons, stepped(number),
+            plate.curve(index, f"$d =$ {count(size)}", own["eps"].to_numpy(dtype=float), horizons, stepped(number),
                         what="horizon from which the tree's bound is less")  # fmt: skip
         measured = measured_crossing(runs, TREES[tree])
         for word, marker in WINS.items():
@@ -232,7 +232,7 @@ def crossover(page: Page, tables: Tables, runs: pd.DataFrame) -> Plate:
                       markerfacecolor=face)  # fmt: skip
             plate.key(f"measured, $d =$ {MEASURED}: {word}", color=INK, marker=marker, linestyle="none",
                       markerfacecolor=face)  # fmt: skip
-            plate.keep(place, f"measured, {word}", own["epsilon"].to_numpy(), own["horizon"].to_numpy(dtype=float),
+            plate.keep(index, f"measured, {word}", own["epsilon"].to_numpy(), own["horizon"].to_numpy(dtype=float),
                        what="who had the smaller regret")  # fmt: skip
         axis.set_xlabel(AXES["epsilon"])
         axis.set_ylabel("horizon $T^*$ (rounds)")

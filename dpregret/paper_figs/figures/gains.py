@@ -35,8 +35,8 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
         raise NotRun(f"no gain of {entry.experiment} has rows")
     plate = page.plate(len(groups), 2 if len(groups) in (2, 4) else 3, height=1.85)
     most: tuple[float, str, str, float] | None = None
-    for place, (title, learner, own) in enumerate(groups):
-        axis = plate.axes[place]
+    for index, (title, learner, own) in enumerate(groups):
+        axis = plate.axes[index]
         style.log_axis(axis, "x", base=2)
         for number, (variant, part) in enumerate(own.groupby("with", sort=True)):
             other, _, plain = str(variant).rpartition(".")
@@ -47,10 +47,10 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
             name = page.name(str(variant)) if other else MECHANISM_OF.get(plain, page.name(f".{plain}"))
             values = part["value"].to_numpy(dtype=float)
             reach = (part["ratio_high"] - part["ratio"]).to_numpy()
-            plate.curve(place, name, values, part["ratio"].to_numpy(), look, reach, band=False, what="ratio of regrets",
+            plate.curve(index, name, values, part["ratio"].to_numpy(), look, reach, band=False, what="ratio of regrets",
                         hollow=(part["cell"] != "used").to_numpy(), legend=f"{name}: regret")  # fmt: skip
             if part["noise"].notna().any():
-                plate.line(place, name, values, part["noise"].to_numpy(), what="ratio of noise", colour=look.colour,
+                plate.line(index, name, values, part["noise"].to_numpy(), what="ratio of noise", colour=look.colour,
                            dash=style.DASHED, legend=f"{name}: noise")  # fmt: skip
             top = part.loc[part["ratio_low"] > 1]
             if len(top):

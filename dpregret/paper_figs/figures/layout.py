@@ -75,7 +75,7 @@ class Plate:
         self.figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(self.figure)
         self.width, self.height, self.down = width, height, -(-count // across)
-        self.axes: list[Axes] = [self.figure.add_subplot(self.down, across, place + 1) for place in range(count)]
+        self.axes: list[Axes] = [self.figure.add_subplot(self.down, across, index + 1) for index in range(count)]
         self.finding, self.setting = "", ""
         self._rows: list[tuple[object, ...]] = []
         self._legend: dict[str, Any] = {}
@@ -184,7 +184,7 @@ class Plate:
 
     def data(self) -> pd.DataFrame:
         """Everything that is drawn, a row a number: `COLUMNS`; panel is its number or its title."""
-        titles = [re.sub(r"[$\\{}]", "", self.title(place)) for place in range(len(self.axes))]
+        titles = [re.sub(r"[$\\{}]", "", self.title(index)) for index in range(len(self.axes))]
         table = pd.DataFrame(self._rows, columns=list(COLUMNS))
         table["panel"] = [f"{panel} {titles[panel - 1]}".strip() for panel in table["panel"]]
         return table.assign(series=table["series"].str.replace(r"[$\\{}]", "", regex=True))

@@ -75,13 +75,13 @@ class Looks:
                 variants.setdefault(learner, []).append(variant)
         self._taken: set[Look] = set()
         self._known: dict[str, Look] = {}
-        rank = {key: place for place, key in enumerate(HUES)}
+        rank = {key: index for index, key in enumerate(HUES)}
         ordered = {learner: _ordered(own) for learner, own in variants.items()}
         for learner in sorted(ordered, key=lambda name: (rank.get(name, len(rank)), name)):
             self._assign(f"{learner}.{ordered[learner][0]}", 0)
         for learner in sorted(ordered):
-            for place, variant in enumerate(ordered[learner]):
-                self._assign(f"{learner}.{variant}", place)
+            for index, variant in enumerate(ordered[learner]):
+                self._assign(f"{learner}.{variant}", index)
 
     def of(self, learner: str, variant: str, private: bool = True) -> Look:
         """The look of a learner's variant; one without privacy is never coloured."""
@@ -129,8 +129,8 @@ def _greys() -> list[tuple[float, tuple[str, Dash]]]:
     """Shades, markers and dashes of learners without privacy, neighbours as different as can be."""
     count = len(GREYS) * len(MARKERS)
     return [
-        (GREYS[place % len(GREYS)], (MARKERS[(place + place // len(MARKERS)) % len(MARKERS)],
-                                     GREY_DASHES[place % len(GREY_DASHES)])) for place in range(count)
+        (GREYS[index % len(GREYS)], (MARKERS[(index + index // len(MARKERS)) % len(MARKERS)],
+                                     GREY_DASHES[index % len(GREY_DASHES)])) for index in range(count)
     ]  # fmt: skip
 
 

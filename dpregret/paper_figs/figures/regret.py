@@ -125,27 +125,27 @@ def printed(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     panels = [(learner, stream) for stream in streams for learner in learners]
     plate = page.plate(len(panels), 2, height=2.1)
     said = []
-    for place, (learner, stream) in enumerate(panels):
-        _axes(plate, place, log=True)
+    for index, (learner, stream) in enumerate(panels):
+        _axes(plate, index, log=True)
         own = f", {page.name(f'stream:{stream}')}" if len(streams) > 1 else ""
-        plate.axes[place].set_title(page.name(learner) + own)
+        plate.axes[index].set_title(page.name(learner) + own)
         ends: dict[str, float] = {}
         for each in (each for each in series if each.learner == learner):
             drawn = curve(rows.loc[rows["stream"] == stream], each)
             ends[each.variant] = float(drawn.means[-1])
             name = page.name(f".{each.variant}")
-            plate.curve(place, each.name(page), drawn.values, drawn.means, each.look(page), drawn.reach,
+            plate.curve(index, each.name(page), drawn.values, drawn.means, each.look(page), drawn.reach,
                         hollow=drawn.saturated, legend=each.name(page) if len(learners) > 1 else name)  # fmt: skip
             if each.variant == "printed" and drawn.means[-1] > 0:
                 guide = 1.6 * drawn.means[-1] * drawn.values / drawn.values[-1]
                 half = drawn.values >= np.sqrt(drawn.values[0] * drawn.values[-1])
-                plate.line(place, "slope one", drawn.values[half], guide[half], what="slope one", text=r"$\propto T$",
+                plate.line(index, "slope one", drawn.values[half], guide[half], what="slope one", text=r"$\propto T$",
                            colour=style.GUIDE)  # fmt: skip
         wrong = {name: value for name, value in ends.items() if name.startswith("printed")}
         right = {name: value for name, value in ends.items() if not name.startswith("printed") and value > 0}
         if wrong and right:
             said.append(max(wrong.values()) / min(right.values()))
-        style.readable_log(plate.axes[place])
+        style.readable_log(plate.axes[index])
     last = count(float(rows["checkpoint"].max()))
     if said:
         factors = f"{share(max(said))}" if len(said) == 1 else f"{share(min(said))} to {share(max(said))}"

@@ -34,15 +34,15 @@ def collapse(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     rows = rows.assign(share=rows["regret"] / rows["trivial_regret"])
     learners = list(learners_of(rows, entry.experiment))
     plate = page.plate(len(learners), height=2.1)
-    for place, (series, own) in enumerate(learners):
-        axis = plate.axes[place]
+    for index, (series, own) in enumerate(learners):
+        axis = plate.axes[index]
         style.log_axis(axis, "x")
         style.log_axis(axis, "y")
         for number, ((dimension, samples), group) in enumerate(own.groupby(["dimension", "horizon"], sort=True)):
             drawn = cell_means([(number_of(value), cell["share"].to_numpy(dtype=float))
                                 for value, cell in group.groupby("strength", sort=True)])  # fmt: skip
             name = f"$p =$ {count(number_of(dimension))}, $n =$ {count(number_of(samples))}"
-            plate.curve(place, name, drawn.values, drawn.means, stepped(number), drawn.reach, band=False, joined=False)
+            plate.curve(index, name, drawn.values, drawn.means, stepped(number), drawn.reach, band=False, joined=False)
         axis.axhline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
         axis.set_xlabel(r"$K \mu_{\mathrm{GDP}} \,/\, (2\sqrt{p})$")
         axis.set_ylabel("excess / trivial excess")

@@ -80,7 +80,7 @@ def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 1
         side.set_major_formatter(FuncFormatter(lambda value, _: power_of_two(value)))
         side.set_minor_locator(NullLocator())
     if ticks:
-        ticks = [tick for place, tick in enumerate(ticks) if place % -(-len(ticks) // 7) == 0]
+        ticks = [tick for index, tick in enumerate(ticks) if index % -(-len(ticks) // 7) == 0]
         side.set_major_locator(FixedLocator(ticks))
         side.set_minor_locator(NullLocator())
         if base != 2:

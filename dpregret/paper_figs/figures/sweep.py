@@ -64,23 +64,23 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
              for part in panels_of(_series(own, entry.experiment))]  # fmt: skip
     plate = page.plate(len(parts), min(3, len(parts)), height=2.3 if len(parts) == 1 else 1.95)
     curves: dict[str, Found] = {}
-    for place, (stream, part) in enumerate(parts):
+    for index, (stream, part) in enumerate(parts):
         own = rows.loc[rows["stream"] == stream]
         shown = curves.setdefault(str(stream), {})
         exponents = [each for each in found if each.claim.stream == stream and _same(each, entry)]
-        axis = plate.axes[place]
+        axis = plate.axes[index]
         value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
         axis.set_yscale("linear" if entry.scaled else "log")
         for each in part:
             drawn = curve(own, each, column).scaled(entry.scaled)
             shown |= {f"{each.learner}.{each.variant}": drawn} | ({} if each.free else {each.learner: drawn})
-            plate.curve(place, each.name(page), drawn.values, drawn.means, each.look(page), drawn.reach,
+            plate.curve(index, each.name(page), drawn.values, drawn.means, each.look(page), drawn.reach,
                         hollow=drawn.saturated, legend=_legend(page, each, exponents))  # fmt: skip
         trivial = own.groupby(column)["trivial_regret"].mean()
         trivial = trivial.loc[
             trivial.index >= min(float(shown[f"{one.learner}.{one.variant}"].values[0]) for one in part)
         ]
-        plate.line(place, TRIVIAL[response], trivial.index, trivial / trivial.index**entry.scaled, what="trivial point",
+        plate.line(index, TRIVIAL[response], trivial.index, trivial / trivial.index**entry.scaled, what="trivial point",
                    dash=":", legend=TRIVIAL[response])  # fmt: skip
         axis.set_xlabel(axis_label(parameter, response))
         axis.set_ylabel(RESPONSES[response] + _over(parameter, response, entry.scaled))
@@ -89,7 +89,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
         if entry.scaled:  # small differences are what such a figure is for
             axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
         else:
-            _law(plate, place, [each for each in exponents if _drawn(each, part)], parameter)
+            _law(plate, index, [each for each in exponents if _drawn(each, part)], parameter)
             style.readable_log(axis)
     _shared(plate, entry)
     private = {f"{each.learner}.{each.variant}" for _, part in parts for each in part if each.private and not each.free}
@@ -261,21 +261,21 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
         raise NotRun(f"no learner with an explicit bound in {entry.experiment}")
     plate = page.plate(len(bounded), 3 if len(bounded) != 4 else 2, height=2.0)
     shares, lower = [], False
-    for place, (series, own) in enumerate(bounded):
-        look, name, axis = series.look(page), series.name(page), plate.axes[place]
+    for index, (series, own) in enumerate(bounded):
+        look, name, axis = series.look(page), series.name(page), plate.axes[index]
         value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
         axis.set_yscale("log")
         for stream, part in own.groupby("stream", sort=True):
             drawn = cell_means([(number_of(value), cell["regret"].to_numpy(dtype=float))
                                 for value, cell in part.groupby(column, sort=True)])  # fmt: skip
             above = part.groupby(column)["bound"].mean()
-            plate.curve(place, name, drawn.values, drawn.means, look, drawn.reach, legend="",
+            plate.curve(index, name, drawn.values, drawn.means, look, drawn.reach, legend="",
                         hollow=saturated(part, column), what=f"mean on {stream}")  # fmt: skip
-            plate.line(place, f"bound of {name}", above.index, above, what="explicit bound", legend="explicit bound")
+            plate.line(index, f"bound of {name}", above.index, above, what="explicit bound", legend="explicit bound")
             shares.append(float((drawn.means / above.to_numpy()).max()))
             if "lower_bound" in part.columns and part["lower_bound"].notna().all():
                 below = part.groupby(column)["lower_bound"].mean()
-                plate.line(place, "lower bound", below.index, below, what="lower bound", dash=":", legend="lower bound")
+                plate.line(index, "lower bound", below.index, below, what="lower bound", dash=":", legend="lower bound")
                 lower = True
         axis.set_xlabel(axis_label(parameter, response))
         axis.set_ylabel(RESPONSES[response])

@@ -65,7 +65,7 @@ def load_errata(path: Path | str) -> ErrataFile:
 def _errata(path: Path) -> tuple[ErrataFile, Located]:
     source = _named(path)
     errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
-    _unique(source, ((("errata", place, "id"), erratum.id) for place, erratum in enumerate(errata.errata)))
+    _unique(source, ((("errata", index, "id"), erratum.id) for index, erratum in enumerate(errata.errata)))
     return errata, source
 
 
@@ -151,8 +151,8 @@ def _claims(path: Path) -> tuple[ClaimsFile, Located]:
 
 def _rows(claims: ClaimsFile) -> Iterator[tuple[int, int, Any]]:
     for number, table in enumerate(claims.tables):
-        for place, row in enumerate(table.rows):
-            yield number, place, row
+        for index, row in enumerate(table.rows):
+            yield number, index, row
 
 
 def _named(path: Path) -> Source:

@@ -204,8 +204,8 @@ def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
 def markdown(found: Sequence[Headline]) -> str:
     """The findings as a numbered list of a document at the top of the repository."""
     text = []
-    for place, each in enumerate(found, 1):
-        text.append(f"{place}. **[{_written(each.title)}]({each.page}).** {_written(each.text)}")
+    for index, each in enumerate(found, 1):
+        text.append(f"{index}. **[{_written(each.title)}]({each.page}).** {_written(each.text)}")
         text += [f"   - {_written(item.place)}: {_written(item.found)}" for item in each.items]
     return "".join(f"{line}\n" for line in text)
 

@@ -78,10 +78,10 @@ def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:
 def _mapped(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
     """A copy of the frame with its text and the names of its columns changed, and nothing else."""
     copy = frame.set_axis([change(str(name)) for name in frame.columns], axis="columns").copy()
-    for place, kind in enumerate(frame.dtypes):
+    for index, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):
-            column = frame.iloc[:, place].map(lambda cell: change(cell) if isinstance(cell, str) else cell)
-            copy.isetitem(place, column.array)
+            column = frame.iloc[:, index].map(lambda cell: change(cell) if isinstance(cell, str) else cell)
+            copy.isetitem(index, column.array)
     return copy
 
 

@@ -201,14 +201,14 @@ def _joined(pieces: Iterable[Piece]) -> str:
     """One line; a fraction beside something that it could be read into gets brackets."""
     line, bars = [Piece("", "open")], 0
     parts = list(pieces)
-    for place, piece in enumerate(parts):
+    for index, piece in enumerate(parts):
         if piece.kind == "bar":
             bars += 1
             piece = Piece(piece.text, "open" if bars % 2 else "close")
         elif piece.text in "+−" and line[-1].kind in ("open", "operator", "slash", "comma", "function"):
             piece = Piece(piece.text, "sign")
         elif piece.kind == "fraction":
-            after = parts[place + 1].kind if place + 1 < len(parts) else "close"
+            after = parts[index + 1].kind if index + 1 < len(parts) else "close"
             free = line[-1].kind in ("open", "operator", "comma") and after in ("close", "operator", "comma", "bar")
             piece = Piece(piece.text, "wide") if free else Piece(f"({piece.text})", "open")
             line.append(Piece(_between(line[-1].kind, piece.kind) + piece.text, "close"))

@@ -63,10 +63,10 @@ def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
             change = noticed(value, (high - low) / 2, claim.tol, runs)
             stated.append(change)
             up = np.arange(count) % 2 == 1
-            for place, shape in enumerate((axis, factor / leverage)):
+            for index, shape in enumerate((axis, factor / leverage)):
                 _, low, high = fitted(base + np.where(up, change, -change)[:, None] * shape)
                 found_out = (low > claim.tol) | (high < -claim.tol)
-                seen[place] += found_out[up].sum(), found_out[~up].sum()
+                seen[index] += found_out[up].sum(), found_out[~up].sum()
         mean = float(np.concatenate(stated).mean())
         row: dict[str, float] = {
             "runs": runs, "spread": spread, "cells": cells, "offset": offset, "simulations": simulations,

@@ -109,8 +109,8 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     first: list[tuple[int, float, str, str]] = []
     if not classes:
         plate.finding = "No two algorithms were measured under the same guarantee"
-    for place, name in enumerate(classes):
-        axis, own = plate.axes[place], found.loc[found["feedback"] == name]
+    for index, name in enumerate(classes):
+        axis, own = plate.axes[index], found.loc[found["feedback"] == name]
         shown = _shown(own)
         widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
         ticks = [tick for tick in TICKS if tick <= widest]
@@ -123,7 +123,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
             axis.step(taus, shares, where="post", color=look.colour, linestyle=look.dash)
             axis.plot(taus[marks], shares[marks], linestyle="none", marker=look.marker, color=look.colour)
             plate.key(text, color=look.colour, marker=look.marker, linestyle=look.dash)
-            plate.keep(place, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
+            plate.keep(index, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, CLASSES.get(name, name)))
         axis.set_xlabel(r"factor $\tau$ of the least regret")
         axis.set_ylabel("share of its problems")

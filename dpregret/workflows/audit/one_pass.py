@@ -89,10 +89,10 @@ class AuditedPopulation:
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The replaced record pulls to either side."""
-        for number, (name, (place, around)) in enumerate(PLACES.items()):
+        for number, (name, (index, around)) in enumerate(PLACES.items()):
             inputs = []
             for side in (-1.0, 1.0):
-                learner = self._learner(slopes(place, side, around), runs)
+                learner = self._learner(slopes(index, side, around), runs)
                 inputs.append(learner.fit(generators((*self.seed, number, int(side > 0)), runs))[0])
             yield Pair(name, *inputs)
 

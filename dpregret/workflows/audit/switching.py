@@ -83,8 +83,8 @@ def worst_epsilon(made: Switching, delta: float = 0.0) -> float:
     laws = [law(made, table.reshape(ROUNDS, 2)) for table in tables]
     found = np.array([[each[events] for events in laws[0]] for each in laws])
     worst = 0.0
-    for place in range(ROUNDS):
-        kept = np.delete(tables, [2 * place, 2 * place + 1], axis=1)
+    for index in range(ROUNDS):
+        kept = np.delete(tables, [2 * index, 2 * index + 1], axis=1)
         _, group = np.unique(kept, axis=0, return_inverse=True)
         for number in range(4 ** (ROUNDS - 1)):
             same = found[group.ravel() == number]

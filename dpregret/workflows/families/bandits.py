@@ -125,7 +125,6 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
     def play(
         self, learner: BanditLearner, problem: StreamOnSet, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
-        """One row per (setting, run)."""
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 

@@ -97,7 +97,6 @@ class ErmExperiment(ExperimentOnSets):
         yield from itertools.product(*lists)
 
     def places(self) -> Iterator[tuple[KeyPath, str, int]]:
-        """Every set in each of its dimensions."""
         if self.dimension_growth is None:
             yield from super().places()
             return
@@ -192,7 +191,6 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         return learner
 
     def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
-        """One row per (setting, run)."""
         budgets, runs = learner.budgets, draws.runs
         risk = facing(problem.risk, budgets)
         domain = cast("CountedSet", learner.domain)

@@ -143,7 +143,6 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
     def play(
         self, learner: ExpertLearner, problem: StreamOfExperts, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
-        """One row a run."""
         from dpregret.datasets.expert_streams import ExpertComparator
 
         stream, runs, (budget,) = problem.stream, draws.runs, learner.budgets

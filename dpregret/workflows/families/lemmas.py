@@ -67,7 +67,6 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
         return made
 
     def play(self, learner: Statement, problem: Case, cell: Case, draws: Draws, advance: Advance) -> pd.DataFrame:
-        """One row a run."""
         attained = finite("attained", learner.attained(draws.generators("noise")), (draws.runs,))
         advance(1)
         return pd.DataFrame({"run": np.arange(draws.runs), "regret": attained}).assign(

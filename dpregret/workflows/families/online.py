@@ -166,7 +166,6 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def play(
         self, learner: Learner, problem: OnlineProblem, cell: Cell, draws: Draws, advance: Advance
     ) -> pd.DataFrame:
-        """One row per (setting, run, checkpoint)."""
         from dpregret.algorithms.learner import Record
 
         stream, many = problem.stream, len(learner.settings)

@@ -106,5 +106,5 @@ def first_better(noise: str, dimension: int, epsilon: float) -> float:
     ]
     if not better[-1]:
         return math.inf
-    worse = [place for place, each in enumerate(better) if not each]
+    worse = [index for index, each in enumerate(better) if not each]
     return 2.0 * (first + (worse[-1] + 1 if worse else 0))

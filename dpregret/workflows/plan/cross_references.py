@@ -76,11 +76,11 @@ def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
     from dpregret.paper_figs.text.formula import FormulaError, checked  # late: a known text needs no reader of LaTeX
 
     for number, table in enumerate(texts.claims.tables):
-        for place, row in enumerate(table.rows):
+        for index, row in enumerate(table.rows):
             try:
                 checked(row.bound_latex)
             except FormulaError as fault:
-                yield f"{source.at(('tables', number, 'rows', place, 'bound_latex'))}: {fault}"
+                yield f"{source.at(('tables', number, 'rows', index, 'bound_latex'))}: {fault}"
 
 
 def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
@@ -96,43 +96,43 @@ def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
 
 def _claim_mentions(texts: PaperTexts) -> Iterator[Mention]:
     claims = texts.claims
-    for place, claim in enumerate(claims.claims):
+    for index, claim in enumerate(claims.claims):
         named = ((("learner",), f"{claim.learner}.{claim.variant}"),)
-        yield Mention(("claims", place), claim.experiment, named, claim.stream, claim.where, claim.counterpart)
+        yield Mention(("claims", index), claim.experiment, named, claim.stream, claim.where, claim.counterpart)
     for number, table in enumerate(claims.tables):
         references = [
             ((), table.reference),
-            *((("rows", place), row.reference) for place, row in enumerate(table.rows)),
+            *((("rows", index), row.reference) for index, row in enumerate(table.rows)),
         ]
         for below, reference in references:
             if reference is not None:
                 path = ("tables", number, *below, "reference")
                 yield Mention(path, reference.experiment, (), reference.stream, reference.where)
-    for place, figure in enumerate(claims.figures):
+    for index, figure in enumerate(claims.figures):
         if figure.experiment:
             drawn: list[tuple[KeyPath, str]] = [
                 (("crossing", side), name) for side, name in enumerate(figure.crossing or ())
             ]
             drawn += [(("counterpart",), figure.counterpart)] if figure.counterpart else []
-            yield Mention(("figures", place), figure.experiment, drawn, None, figure.where)
-    for place, gain in enumerate(claims.gains):
+            yield Mention(("figures", index), figure.experiment, drawn, None, figure.where)
+    for index, gain in enumerate(claims.gains):
         pairs: list[tuple[KeyPath, str]] = [(("over",), f"{gain.learner}.{gain.over}")]
         pairs += [
             (("variants", each), name if "." in name else f"{gain.learner}.{name}")
             for each, name in enumerate(gain.variants)
         ]
-        yield Mention(("gains", place), gain.experiment, pairs, None, gain.where)
+        yield Mention(("gains", index), gain.experiment, pairs, None, gain.where)
 
 
 def _errata_mentions(texts: PaperTexts) -> Iterator[Mention]:
-    for place, erratum in enumerate(texts.errata.errata):
+    for index, erratum in enumerate(texts.errata.errata):
         what = erratum.measure
         if what is not None and erratum.experiment is not None:
             named = [
                 ((key,), f"{what.learner}.{name}")
                 for key, name in (("variant", what.variant), ("against", what.against))
             ]
-            yield Mention(("errata", place, "measure"), erratum.experiment, named, what.stream, what.where)
+            yield Mention(("errata", index, "measure"), erratum.experiment, named, what.stream, what.where)
 
 
 def _exact(texts: PaperTexts) -> Iterator[Problem]:
@@ -143,18 +143,18 @@ def _exact(texts: PaperTexts) -> Iterator[Problem]:
     for name in texts.claims.exact:
         if name not in TABLES:
             yield ("exact", name), not_allowed("exact table", name, TABLES)
-    for place, claim in enumerate(texts.claims.claims):
+    for index, claim in enumerate(texts.claims.claims):
         if claim.exact and claim.exact not in LOSSES:
-            yield ("claims", place, "exact"), not_allowed("exact loss", claim.exact, LOSSES)
+            yield ("claims", index, "exact"), not_allowed("exact loss", claim.exact, LOSSES)
 
 
 def _rows(texts: PaperTexts) -> Iterator[Problem]:
     """Learners of table rows that no family has: a row may tell of one that its reference does not play."""
     known = {name: each.card.variants for family in FAMILIES.values() for name, each in family.learners.items()}
     rows: Iterable[tuple[KeyPath, TableRow]] = (
-        (("tables", number, "rows", place), row)
+        (("tables", number, "rows", index), row)
         for number, table in enumerate(texts.claims.tables)
-        for place, row in enumerate(table.rows)
+        for index, row in enumerate(table.rows)
     )
     for path, row in rows:
         if row.learner == QUOTED:

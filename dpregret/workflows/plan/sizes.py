@@ -31,8 +31,8 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
     for paper, settings in config.papers.items():
         for name, dimensions in settings.oracle_costs.items():
             amounts += [
-                (("papers", paper, "oracle_costs", name, place), "dimension", each)
-                for place, each in enumerate(dimensions)
+                (("papers", paper, "oracle_costs", name, index), "dimension", each)
+                for index, each in enumerate(dimensions)
             ]
         for name, experiment in settings.experiments.items():
             found = list(_amounts(experiment, limits))
@@ -45,12 +45,12 @@ def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
 def _amounts(experiment: Experiment, limits: Limits) -> Iterator[tuple[KeyPath, str, float]]:
     """(key, limit, value): the values of an experiment, then what they multiply to, unless one is too large already."""
     own: list[tuple[KeyPath, str, float]] = [
-        ((experiment.key("horizon"), place), "rounds", each) for place, each in enumerate(experiment.horizon)
+        ((experiment.key("horizon"), index), "rounds", each) for index, each in enumerate(experiment.horizon)
     ]
     own.append((("runs",), "runs", experiment.runs))
-    for place, each in enumerate(experiment.epsilon):
+    for index, each in enumerate(experiment.epsilon):
         if math.isfinite(each):
-            own.append((("epsilon", place), "epsilon", max(each, 1 / each)))
+            own.append((("epsilon", index), "epsilon", max(each, 1 / each)))
     cells, settings = _cells(experiment)
     own.append(((), "cells", cells * settings))
     if not any(limits.beyond(kind, value) for _, kind, value in own):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_set
-from dpregret.algorithms.geometry.base import UnsupportedSet
 from dpregret.algorithms.online.gauge_descent import corrected
+from dpregret.core.sets import UnsupportedSet
 from dpregret.numerics.arrays import Array
 
 SETS = {

@@ -3,7 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpregret.algorithms.geometry import CountedSet, Simplex, UnsupportedSet, make_potential, make_set
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Simplex, UnsupportedSet, make_potential, make_set
 
 
 def test_rows_calls_and_seconds_are_counted(generator):
@@ -79,3 +79,15 @@ def test_what_a_solver_must_know_is_forwarded():
     flow, nuclear = CountedSet(make_set("flow", 12)), CountedSet(make_set("nuclear", 9))
     assert (flow.closed_form_projection, nuclear.closed_form_projection) == (False, True)
     assert (flow.reference_tolerance, nuclear.reference_tolerance) == (1e-10, 1e-8)
+
+
+def test_what_is_not_counted_is_of_the_set_inside():
+    """Nothing public of a set is answered by the proxy's own defaults, but for its data, which serve uncounted."""
+    counted = {"project", "linear_oracle", "local_oracle", "gauge", "separation", "data"}
+    inner = make_set("simplex", 5)
+    proxy = CountedSet(inner)
+    for name in {each for each in vars(ConstraintSet) if not each.startswith("_")} - counted:
+        mine, its = getattr(proxy, name), getattr(inner, name)
+        assert mine == its, name
+    assert counted <= vars(CountedSet).keys() | {"data"}
+    assert proxy.data is None

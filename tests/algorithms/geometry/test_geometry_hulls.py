@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.geometry import Ball, ConstraintSet, make_set
-from dpregret.algorithms.geometry.base import UnsupportedSet
-from dpregret.algorithms.geometry.orthogonal import orthogonal_to
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 from dpregret.algorithms.geometry.submodular import CoveragePolytope, SpanningTrees
+from dpregret.core.sets import UnsupportedSet
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.orthogonal import orthogonal_to
 
 SETS = {
     "ball": 4, "l1-ball": 5, "box": 3, "simplex": 5, "hypersimplex": 8, "flow": 12, "spectrahedron": 9, "nuclear": 9,

@@ -89,8 +89,8 @@ def load_printed(folder: Path | str, claims: ClaimsFile) -> PrintedTable | None:
         for number, row in enumerate(table.rows) if len(row) != len(table.columns)
     ]  # fmt: skip
     problems += [
-        f"{source.at(('rows', number, place, *where))}: {not_allowed('claim', name, known)}"
-        for number, row in enumerate(table.rows) for place, cell in enumerate(row)
+        f"{source.at(('rows', number, index, *where))}: {not_allowed('claim', name, known)}"
+        for number, row in enumerate(table.rows) for index, cell in enumerate(row)
         for position, part in enumerate(cell.parts) for side, ids in part.measured.items() for name in ids
         if name not in known
         for where in [((position,) if len(cell.parts) > 1 else ()) + ("measured", side)]

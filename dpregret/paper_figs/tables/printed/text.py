@@ -27,8 +27,8 @@ def frame(table: FilledTable) -> pd.DataFrame:
     for number, row in enumerate(table.rows, 1):
         for column, cell in zip(table.printed.columns, row, strict=True):
             head = f"{column.above}: {column.head}" if column.above else column.head
-            for place, part in enumerate(cell, 1):
-                own = (str(number), in_text(head), str(place), in_text(part.rate))
+            for index, part in enumerate(cell, 1):
+                own = (str(number), in_text(head), str(index), in_text(part.rate))
                 below = [
                     (in_text(side.name), line.claim, in_text(line.law), line.measured, line.verdict,
                      MARKS[line.mark][0], line.resolution)

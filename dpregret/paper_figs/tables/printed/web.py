@@ -50,7 +50,7 @@ def fragment(table: FilledTable) -> str:
     share = 100 / sum(column.width for column in columns)
     shares = "".join(f'<col style="width: {share * column.width:.1f}%">' for column in columns)
     heads = "".join(f'<th scope="col">{in_html(column.head)}</th>' for column in columns)
-    rows = "".join(f"<tr>{''.join(_cell(table, row, place) for place in range(len(row)))}</tr>\n" for row in table.rows)
+    rows = "".join(f"<tr>{''.join(_cell(table, row, index) for index in range(len(row)))}</tr>\n" for row in table.rows)
     notes = "".join(f"<p>{in_html(note)}</p>\n" for note in table.notes())
     name = f"<b>{_plain(table.printed.name)}.</b> " if table.printed.name else ""
     return (

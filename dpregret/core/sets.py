@@ -1,0 +1,178 @@
+"""What a constraint set and a local linear optimisation oracle answer; all oracles act on the last axis."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.orthogonal import orthogonal_to
+from dpregret.numerics.sums import dot, product
+
+Oracle = Callable[[Array], Array]
+"""Directions w (..., d) to vectors (..., d): subgradients, or normals of hyperplanes."""
+
+
+class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)
+    """The set has no oracle of the kind that was asked for; the message says which set and why."""
+
+
+class LocalOracle(ABC):
+    """Local linear optimisation oracle of Garber & Hazan (2016), in the weights of a decomposition.
+
+    For weights w of the point x, a radius r > 0 and a cost c the answer has an image p with
+    (i) <p, c> <= <y, c> for all y of the set with |y - x|_2 <= r, and (ii) |p - x|_2 <= ratio * r.
+    A convex combination of weights is again valid. Where no decomposition is needed, weights are points.
+    """
+
+    ratio: float
+    """rho of property (ii)."""
+
+    def lift(self, points: Array) -> Array:
+        """Weights (..., k) whose image are the points (..., d) of the set; the identity by default."""
+        return points
+
+    def point(self, weights: Array) -> Array:
+        """Image (..., d) of weights (..., k); the identity by default."""
+        return weights
+
+    @abstractmethod
+    def answer(self, weights: Array, radius: float | Array, cost: Array) -> Array:
+        """Weights (..., k) of the local minimiser.
+
+        weights (..., k) and cost (..., d) share, or broadcast to, their leading axes; radius >= 0 is a number
+        or an array that broadcasts to the leading axes.
+        """
+
+
+class ConstraintSet(ABC):
+    """A compact convex set of R^d; every method takes any number of leading batch axes."""
+
+    name: str
+    title: ClassVar[str] = ""
+    """What people write, where it is not the name."""
+    dimension: int
+    diameter: float
+    """Largest Euclidean distance of two points of the set, exact."""
+    closed_form_projection: bool = True
+    """False where `project` calls a solver."""
+    reference_limit: int = 1024
+    """Largest dimension in which a conic solver projects within about a second."""
+    reference_tolerance: float = 1e-10
+    """Relative gap that a conic solver reaches on `cvxpy_constraints`."""
+
+    @property
+    def data(self) -> Any:
+        """The set as a NamedTuple, for compiled rounds (dpregret.core.oracles); None where these ask the methods."""
+        return None
+
+    @property
+    @abstractmethod
+    def vertex_count(self) -> int | float:
+        """Number of extreme points; `math.inf` for a curved set."""
+
+    @abstractmethod
+    def center(self) -> Array:
+        """Point (d,) from which learners start, x_1; the set's centre of symmetry or the mean of its vertices."""
+
+    @abstractmethod
+    def target(self) -> Array:
+        """Point (d,) to be the comparator of synthetic streams, well away from the center; never a vertex."""
+
+    @abstractmethod
+    def reach(self, point: Array) -> float:
+        """Largest distance max_{x in C} |x - point|_2 from a point (d,), inside or outside the set.
+
+        Exact, or an upper bound where the set says so.
+        """
+
+    @abstractmethod
+    def linear_oracle(self, cost: Array) -> Array:
+        """Extreme points argmin_{v in C} <cost, v>, (..., d) -> (..., d)."""
+
+    @abstractmethod
+    def project(self, points: Array) -> Array:
+        """Nearest points of the set in the Euclidean norm, (..., d) -> (..., d)."""
+
+    @abstractmethod
+    def violation(self, points: Array) -> Array:
+        """Residual of the most violated constraint (...,), in units of the coordinates; 0 inside."""
+
+    @abstractmethod
+    def cvxpy_constraints(self, variable: Any) -> list[Any]:
+        """Return the constraints `variable in C` on a cvxpy variable (d,), for the reference projection."""
+
+    def equalities(self) -> Array:
+        """Rows (k, d) of linear forms that are constant on the set: none where it has inner points."""
+        return np.zeros((0, self.dimension))
+
+    def hull_basis(self) -> Array:
+        """Orthonormal basis (d, d') of the directions within the set's affine hull, as columns.
+
+        Raises ValueError where rows of `equalities` depend on each other.
+        """
+        rows = self.equalities()
+        if not len(rows):
+            return np.eye(self.dimension)
+        basis = orthogonal_to(np.ascontiguousarray(rows, dtype=np.float64))
+        if not basis.size:
+            raise ValueError(f"the equalities of the set {self.name!r} depend on each other, or leave one point")
+        return basis
+
+    def inner_radius(self) -> float:
+        """Radius of a ball around the center, within the affine hull, that lies in the set. Raises UnsupportedSet."""
+        raise UnsupportedSet(f"no ball inside the set {self.name!r} is known")
+
+    def along_hull(self, vectors: Array) -> Array:
+        """The part of vectors (..., d) that lies in directions within the set's affine hull."""
+        if self._hull is None:
+            return vectors
+        return product(product(vectors, self._hull), self._hull.T)
+
+    @cached_property
+    def _hull(self) -> Array | None:
+        """`hull_basis`, None where it is everything."""
+        return self.hull_basis() if len(self.equalities()) else None
+
+    def gauge(self) -> Oracle:
+        """The gauge around the center (gauges.py): from directions to subgradients. Raises UnsupportedSet."""
+        raise UnsupportedSet(f"no gauge of the set {self.name!r} is known; use a learner that calls the linear oracle")
+
+    def separation(self) -> Oracle:
+        """The separation oracle around the center: zero inside, else a normal (gauges.py). Raises UnsupportedSet."""
+        return separation_by(self.gauge())
+
+    def local_oracle(self) -> LocalOracle:
+        """Local linear optimisation oracle of the set. Raises UnsupportedSet where there is none."""
+        raise UnsupportedSet(
+            f"the set {self.name!r} has no local linear oracle; use a learner that projects or that calls "
+            "the linear oracle only"
+        )
+
+
+def separation_by(gauge: Oracle) -> Oracle:
+    """The separation oracle of a gauge: zero inside, else nu with <nu, w> > 1 >= <nu, z> for all z of the set."""
+
+    def separate(offsets: Array) -> Array:
+        normals = np.ascontiguousarray(gauge(offsets))
+        dimension = normals.shape[-1]
+        cleared = _cleared(normals.reshape(-1, dimension), np.ascontiguousarray(offsets).reshape(-1, dimension))
+        return cleared.reshape(normals.shape)
+
+    return separate
+
+
+@compiled
+def _cleared(normals: Array, offsets: Array) -> Array:
+    """Rows nu (n, d) where <nu, w> > 1, else zero."""
+    cleared = np.zeros(normals.shape)
+    for row in range(len(normals)):
+        if dot(normals[row], offsets[row]) > 1.0:
+            for k in range(normals.shape[1]):  # in a loop: to assign a slice takes a second to compile
+                cleared[row, k] = normals[row, k]
+    return cleared
