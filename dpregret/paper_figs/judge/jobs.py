@@ -28,7 +28,8 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
 
     status: `ok`, or what failed. level: the mean over the ends of plays of regret / trivial regret (of excess risk
     likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the largest.
-    delivered: the largest delivered eps over the eps that was asked for. noise_scale: its geometric mean over cells.
+    delivered: the largest delivered eps over the eps that was asked for; none where nothing is promised. noise_scale:
+    its geometric mean over cells.
     """
     rows = [
         {"profile": profile, **dict(zip(KEY, key, strict=True)), **_job(group)}
@@ -52,12 +53,13 @@ def _job(rows: pd.DataFrame) -> dict[str, Any]:
         share = float(spread.max() / spread.sum()) if spread.sum() > 0 else 0.0
     private = rows.loc[np.isfinite(rows["epsilon"])]
     scales = rows.loc[rows["noise_scale"] > 0, "noise_scale"].to_numpy(dtype=float)
+    delivered = float((private["delivered_epsilon"] / private["epsilon"]).max())
     return {
         "status": str(failed.iloc[0]) if len(failed) else "ok",
         "runs": rows["run"].nunique(),
         "level": level.value, "level_low": level.low, "level_high": level.high, "largest_run": share,
         "violation": float(rows["violation"].max()),
-        "delivered": float((private["delivered_epsilon"] / private["epsilon"]).max()),
+        "delivered": delivered if np.isfinite(delivered) else np.nan,
         "noise_scale": float(np.exp(np.log(scales).mean())) if len(scales) else np.nan,
         **{column: str(rows[column].iloc[0]) for column in HASHES.values()},
     }  # fmt: skip
