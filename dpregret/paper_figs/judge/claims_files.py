@@ -91,7 +91,7 @@ def load_changes(folder: Path | str) -> Changes:
     except ConfigError as error:
         raise ClaimsError(error.problems) from None
     except (KeyError, TypeError, AttributeError):
-        command = "python -m dpregret.workflows.claim_history"
+        command = "python -m dpregret.workflows.run.claim_history"
         raise ClaimsError(f"{shown(path)}: not as `{command}` writes it: write it again") from None
 
 

@@ -1,6 +1,6 @@
 """Which commits changed what a claim is judged by after its verdict had first been in the committed reference.
 
-`python -m dpregret.workflows.claim_history` reads the history of git and writes `changes.yaml` into the folder of each
+`python -m dpregret.workflows.run.claim_history` reads the history of git and writes `changes.yaml` into the folder of each
 paper: claim -> commits, each with its date and what it changed. The number of these commits is the column `changed` of
 claims.csv. Counted are the tolerance, the law, the cells that are fitted, and the grid of the experiment; not the words
 of a claim, and not who else plays in its experiment.
@@ -176,7 +176,7 @@ def _plain(value: object) -> object:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files, or with --check exit 1 when one is stale."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.claim_history", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.run.claim_history", description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     if git("rev-parse", "--is-shallow-repository").strip() != "false":
@@ -185,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stale = 0
     for paper in papers():
         path = PAPERS / paper / CHANGES
-        text = "# Commits that changed how a claim is judged, by `python -m dpregret.workflows.claim_history`.\n"
+        text = "# Commits that changed how a claim is judged, by `python -m dpregret.workflows.run.claim_history`.\n"
         text += yaml.safe_dump(history(paper), sort_keys=False, width=120, default_flow_style=None)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             stale += 1
