@@ -1,9 +1,9 @@
 """Which commits changed what a claim is judged by after its verdict had first been in the committed reference.
 
-`python -m dpregret.workflows.run.claim_history` reads the history of git and writes `changes.yaml` into the folder of each
-paper: claim -> commits, each with its date and what it changed. The number of these commits is the column `changed` of
-claims.csv. Counted are the tolerance, the law, the cells that are fitted, and the grid of the experiment; not the words
-of a claim, and not who else plays in its experiment.
+`python -m dpregret.workflows.run.claim_history` reads the history of git and writes `changes.yaml` into the folder of
+each paper: claim -> commits, each with its date and what it changed. The number of these commits is the column
+`changed` of claims.csv. Counted are the tolerance, the law, the cells that are fitted, and the grid of the experiment;
+not the words of a claim, and not who else plays in its experiment.
 """
 
 from __future__ import annotations
