@@ -61,13 +61,23 @@ def ancestors(module: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(name) for name in names - {module.__name__}]
 
 
+def loops(module: ModuleType) -> list[ModuleType]:
+    """The loops that a learner hands its rounds to: what it imports of its folder that is no learner, and so on."""
+    folder, learners = module.__name__.rpartition(".")[0], {kind.__module__ for kind in LEARNERS}
+    named = re.findall(rf"^from ({re.escape(folder)}\.\w+) import", text_of(module), flags=re.MULTILINE)
+    found = [importlib.import_module(name) for name in dict.fromkeys(named) if name not in learners]
+    return [*found, *(each for one in found for each in loops(one))]
+
+
 WITH_LINES = [module for module in modules() if listed(module) or marked(module)]
 
 
 @pytest.mark.parametrize("module", WITH_LINES, ids=lambda module: module.__name__.removeprefix("dpregret.algorithms."))
 def test_lines_of_the_box_are_those_of_the_code(module: ModuleType) -> None:
-    """A line may be marked where the code is inherited from; there it is listed too."""
-    inherited: set[int] = set().union(*(marked(each) for each in ancestors(module)))
+    """A line may be marked where the code is inherited from, or in the loop that plays it."""
+    classes = [module, *ancestors(module)]
+    called = [each for one in classes for each in loops(one)]
+    inherited: set[int] = set().union(*(marked(each) for each in (*classes[1:], *called)))
     assert marked(module) | inherited, "lists lines, marks none"
     assert marked(module) <= listed(module)
     assert listed(module) <= marked(module) | inherited

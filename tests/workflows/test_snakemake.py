@@ -101,7 +101,7 @@ def test_what_is_edited_is_made_again_and_nothing_else(finished: Checkout, copie
             assert found["play"] == found["tables"] == found["copy"] == 1, "not passed off as made"
             assert not (root / CLAIMS).exists()
     shutil.rmtree(root / ".snakemake")
-    with edited(root / "paper_figs" / "fits.py"):
+    with edited(root / "paper_figs" / "judge" / "fits.py"):
         found = planned(copied)
         assert found["tables"] == 1
         assert not {"play", "expiry"} & set(found)

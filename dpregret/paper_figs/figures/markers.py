@@ -30,7 +30,7 @@ _BY_HUE: Final = {
     "blue": "wdp-cocop-gaussian dp-ftrl sparse-vector private-bandit-gaussian noisy-gd private-ftrl "
             "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
     "vermilion": "wdp-cocop-gamma dp-ftrl-lipschitz private-bandit-laplace noisy-sgd noisy-eg private-ftpl phased-sgd "
-                 "pocp-igd restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
+                 "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
              "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
              "net-sparse-vector",
@@ -42,7 +42,7 @@ _BY_HUE: Final = {
            "noisy-grouped online-to-batch.descent-buffers",
     "wine": "noise-per-gradient batched-dartboard noisy-value-bandit private-fw private-fw-general "
             "online-to-batch.oracle online-to-batch.blocked",
-    "olive": "noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
+    "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
     GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
           "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
           "consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
