@@ -48,7 +48,11 @@ def generic(name: str) -> Generic:
 
     def add(function: Text) -> Text:
         first = next(iter(typing.get_type_hints(function)))
-        kinds[typing.get_type_hints(function)[first]] = function
+        kind = typing.get_type_hints(function)[first]
+        kinds[kind] = function
+        # compiled code is known by module, name, types and a count within its process: code of two processes, loaded
+        # from disk into one, must not meet under one name
+        function.__name__ = function.__qualname__ = f"{name}_{kind.__name__}"
         return function
 
     chosen.__name__ = name

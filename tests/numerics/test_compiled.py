@@ -221,3 +221,15 @@ def test_kernels_are_not_read_from_a_folder_that_is_open_to_others(tmp_path, mon
         private = it._cache()
     assert (private.parent != tmp_path, private.stat().st_mode & 0o777) == (True, 0o700)
     private.rmdir()
+
+
+def test_texts_of_one_name_are_of_one_thing() -> None:
+    """Compiled code is known by module, name and types: two texts of one name would be mistaken for each other."""
+    import dpregret.algorithms.geometry
+    import dpregret.algorithms.online.wdp_cocop
+    import dpregret.datasets.losses  # noqa: F401
+    from dpregret.numerics.generic import GENERICS
+
+    texts = [text for each in GENERICS for text in each.kinds.values()]
+    assert len(texts) > 30
+    assert len({(text.__module__, text.__qualname__) for text in texts}) == len(set(texts))

@@ -65,7 +65,10 @@ def fitted(
     return learner, learner.fit([np.random.default_rng([5, run]) for run in range(RUNS)])
 
 
-@pytest.mark.parametrize(("kind", "variant", "risk", "set_name"), COMBINED)
+@pytest.mark.parametrize(
+    ("kind", "variant", "risk", "set_name"),
+    [pytest.param(*each, marks=[pytest.mark.nightly] if index % 3 else []) for index, each in enumerate(COMBINED)],
+)
 @pytest.mark.parametrize("dimension", [4, 9])
 def test_python_takes_the_steps_that_are_compiled(
     kind: Any, variant: str, risk: str, set_name: str, dimension: int, monkeypatch: pytest.MonkeyPatch
