@@ -15,13 +15,12 @@ import pytest
 from plays import NO_CODE, plan_of, run_script
 
 from dpregret.algorithms.bandits.base import Given
-from dpregret.algorithms.bandits.directions import unit_sphere
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import parquet
 from dpregret.paper_figs.compare.reference import AUDIT, keep
-from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around
+from dpregret.workflows.audit.bandits import AuditedBandit, Numbers, around, directions_of
 from dpregret.workflows.audit.experts import AuditedExperts, chain, chain_epsilon, draw_chain
 from dpregret.workflows.audit.neighbours import Audited, generators, rows
 from dpregret.workflows.audit.online import AuditedOnline
@@ -297,9 +296,10 @@ def test_the_points_of_bandits_are_told_from_their_directions(name: str, rounds:
     audited = AuditedBandit(FAMILIES["bandits"].learners[name], "corrected", 4.0, 1e-6, rounds, (1,))
     learner, source = audited._learner(150), Numbers(np.ones(rounds))
     assert isinstance(learner, NoisyLeader)
+    tried = directions_of(learner)
     learner.play(Given(source, generators((1, 2), 150), generators((3,), 150)))
     played = np.concatenate(source.played, axis=1)
-    points, sphere = around(learner, played, unit_sphere(generators((1, 2), 150), rounds, 2))
+    points, sphere = around(learner, played, np.concatenate(tried, axis=1))
     assert points.shape == sphere.shape == (150, rounds, 2)
     assert np.abs(np.linalg.norm(sphere, axis=-1) - 1).max() < 1e-12
     assert np.linalg.norm(points, axis=-1).max() < learner.shrink + 1e-9

@@ -169,6 +169,10 @@ class NoisyLeader(BanditLearner):
     def begin(self, noise: Sequence[np.random.Generator]) -> None:
         """Forget what an earlier play has left; noise: the generators of the one that begins."""
 
+    def directions(self, generators: Sequence[np.random.Generator], dimension: int) -> Directions:
+        """The directions of all rounds, in the hull."""
+        return Directions(generators, dimension, self.horizon, self.batch)
+
     def play_some(self, horizon: int, given: Given) -> Record:
         """The first `horizon` rounds; the last batch may end early."""
         self.begin(given.noise)
@@ -177,7 +181,7 @@ class NoisyLeader(BanditLearner):
         domain, learner, trials = asked(self.domain) if inner is None else inner, self.state(), self.trials()
         x, estimate = np.tile(self.domain.center()[:, None], settings * runs), np.zeros((n, settings * runs))
         sums, moved, worst = np.zeros((2, settings * runs)), np.zeros(settings), 0.0
-        sphere = Directions(given.directions, n, horizon, self.batch)  # line 8
+        sphere = self.directions(given.directions, n)  # line 8
         done, most, ready = 0, 1, set[Any]()
         for block in self.plan.blocks(given.noise):
             sizes, at = mean_norms(block), 0

@@ -16,7 +16,7 @@ import numpy as np
 
 from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
 from dpregret.algorithms.bandits.batched_arms import BatchedArms
-from dpregret.algorithms.bandits.directions import unit_sphere
+from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
@@ -112,15 +112,36 @@ class AuditedBandit:
         learner, public, own = self._learner(runs), generators(directions, runs), generators(seed, runs)
         if isinstance(learner, BatchedArms):
             return estimates(learner, numbers, public, own)
+        drawn = directions_of(learner) if isinstance(learner, NoisyLeader) else []
         points = points_of(learner, numbers, public, own)
         if isinstance(learner, NoisyLeader):
-            begun, tried = slice(None, None, learner.batch), unit_sphere(generators(directions, runs), self.rounds, 2)
+            begun, tried = slice(None, None, learner.batch), np.concatenate(drawn, axis=1)
             points, sphere = around(learner, points[:, begun], tried[:, begun])
             first = sphere[:, 0]
         else:
             first = points[:, 0] / np.linalg.norm(points[:, 0], axis=1, keepdims=True)
         later = points[:, 1:]
         return along_tree(np.einsum("rtn,rn->rt", later[:, TELLING[later.shape[1] > TELLING]], first))
+
+
+def directions_of(learner: NoisyLeader) -> list[Array]:
+    """What the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it plays."""
+    tried: list[Array] = []
+    made = learner.directions
+
+    def watched(generators: Sequence[np.random.Generator], dimension: int) -> Directions:
+        sphere = made(generators, dimension)
+        take = sphere.take
+
+        def kept(rounds: int) -> Array:
+            tried.append(take(rounds))
+            return tried[-1]
+
+        vars(sphere)["take"] = kept
+        return sphere
+
+    vars(learner)["directions"] = watched
+    return tried
 
 
 def around(learner: NoisyLeader, played: Array, tried: Array) -> tuple[Array, Array]:

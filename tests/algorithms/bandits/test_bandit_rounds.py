@@ -111,7 +111,14 @@ def test_batches_are_those_of_the_box(stream: str, set_name: str, dimension: int
     assert learner.domain.linear_oracles.rows == 2 * asked
 
 
-@pytest.mark.parametrize("name", ["thakurta-smith-gaussian", "thakurta-smith-laplace", "fkm", "garber-kretzu"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "thakurta-smith-gaussian",
+        "garber-kretzu",
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("thakurta-smith-laplace", "fkm")),
+    ],
+)
 @pytest.mark.parametrize(
     ("stream", "set_name"), [("linear", "ball"), ("random-linear", "ball"), ("cone", "box"), ("arms", "simplex")]
 )
