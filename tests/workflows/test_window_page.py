@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpregret.paper_figs.text.marked import filled
 from dpregret.workflows.mechanisms import window_page
 
 
@@ -32,4 +33,4 @@ def test_a_wrong_number_is_seen_and_renewed(tmp_path: Path, monkeypatch: pytest.
     assert window_page.main([]) == 0
     assert page.read_text(encoding="utf-8") == text
     with pytest.raises(ValueError, match="expected one <!-- ages:begin -->"):
-        window_page.renewed(text.replace("<!-- ages:begin -->", ""))
+        filled(text.replace("<!-- ages:begin -->", ""), window_page.PARTS)

@@ -5,7 +5,6 @@ Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from dpregret.algorithms.privacy.selection import RANGES
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.marked import marked, renew
+from dpregret.paper_figs.text.marked import renew_parts
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit.exact_choice import WIDEST, choice_scores, equal_pair_range, pair_ranges
 
@@ -107,22 +106,9 @@ def figure() -> None:
         plt.close(drawn)
 
 
-def renewed(text: str) -> str:
-    """The page with its numbers made anew; raises ReadmeError for a part whose marks are missing."""
-    for name, make in PARTS.items():
-        text = marked(text, name, make())
-    return text
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Renew the page and its figure; with --check only say whether the page is current."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.range_page")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
-    check = parser.parse_args(arguments).check
-    current = renew(PAGE, renewed, check)
-    if not check:
-        figure()
-    return int(check and not current)
+    return renew_parts("dpregret.workflows.audit.range_page", PAGE, PARTS, arguments, figure)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
 """
 
-import argparse
 import contextlib
 import io
 import os
@@ -27,6 +26,7 @@ from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.text.marked import renew_parts
 from dpregret.workflows.mechanisms import chapter_page
 from dpregret.workflows.mechanisms.chapter_page import table
 from dpregret.workflows.mechanisms.exactness import TABLE
@@ -187,28 +187,9 @@ PARTS: dict[str, Callable[[], str]] = {
 }  # fmt: skip
 
 
-def renewed(text: str) -> str:
-    """The page with its numbers made anew. Raises ValueError for a part whose marks are missing."""
-    for name, make in PARTS.items():
-        begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-        if text.count(begin) != 1 or text.count(end) != 1:
-            raise ValueError(f"expected one {begin} and one {end}")
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n{make().strip()}\n{end}{rest.split(end)[1]}"
-    return text
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Renew the page; with --check only say whether it is current."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.window_page")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
-    given = parser.parse_args(arguments)
-    old = PAGE.read_text(encoding="utf-8")
-    new = renewed(old)
-    if given.check:
-        return int(new != old)
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    return renew_parts("dpregret.workflows.mechanisms.window_page", PAGE, PARTS, arguments)
 
 
 if __name__ == "__main__":
