@@ -18,8 +18,8 @@ KeyPath = tuple[str | int, ...]
 LARGEST_BITS: Final = 1024  # of a whole number: every one can be a float
 LONGEST_NUMBER: Final = 400  # characters
 TAG: Final = "tag:yaml.org,2002:"
-PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null", "merge"))
-KEYS: Final = frozenset(TAG + kind for kind in ("str", "int", "merge"))
+PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null"))
+KEYS: Final = frozenset(TAG + kind for kind in ("str", "int"))
 
 
 class Bounds(NamedTuple):
@@ -36,7 +36,7 @@ USUAL: Final = Bounds()
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
 
-    Dates are words. What cannot be made of a node is a fault of the file, with its line.
+    Dates are words, `<<` is a key like any other. What cannot be made of a node is a fault of the file, with its line.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -252,7 +252,7 @@ class _Walk:
                 self._note(line, path, f"a key must be a short word, not {said} (quotes make a word of it)")
                 continue
             here = (*path, str(key.value))
-            if key.value in seen and key.tag != f"{TAG}merge":
+            if key.value in seen:
                 self._note(line, here, f"repeated key (first on line {seen[key.value]})")
             seen[str(key.value)] = line
             self.lines[here] = line

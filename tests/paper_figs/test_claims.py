@@ -54,7 +54,6 @@ def test_a_plain_number_of_rounds_is_accepted(tmp_path: Path) -> None:
 
 def test_a_paper_without_claims_or_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     assert "claims: must not be empty" in said(write(tmp_path, [], [{**ROW, "exponents": {}}]))
-    assert "claims: must not be empty" in said(write(tmp_path, [{**CLAIM, "claims": []}], [{**ROW, "exponents": {}}]))
     assert "tables[0].rows: must not be empty" in said(write(tmp_path, [CLAIM], []))
 
 
@@ -70,27 +69,54 @@ def _prepend(path: Path, text: str) -> Path:
     return path
 
 
-def test_groups_inherit_and_a_claim_has_the_last_word(tmp_path: Path) -> None:
-    deep = {"scope": "instance", "claims": [{"id": "b", "rate": "T^0.5", "says": "two"}, {"id": "c", "origin": None}]}
-    group = {"source": "Theorem 3", "learner": "l.v", "origin": "derived", "rate": "T", "at": "T", "errata": ["L1"],
-             "says": "one", "claims": [{"id": "thm3-T"}, deep, {"id": "d", "at": "W", "rate": "d"}]}  # fmt: skip
+def test_a_claim_has_the_keys_of_its_setting_and_the_last_word(tmp_path: Path) -> None:
     settings = {"T": SETTING, "W": {**SETTING, "parameter": "dimension", "where": {"window": 1}, "scope": "instance"}}
-    first, second, third, last = load_claims(write(tmp_path, [group], settings=settings)).claims
-    assert (first.id, first.origin, first.scope, str(first.rate)) == ("thm3-T", "derived", "worst-case", "T")
-    assert (second.statement, second.scope, str(second.rate), second.errata) == ("two", "instance", "T^0.5", ("L1",))
-    assert (third.statement, third.origin) == ("one", "paper")  # null: the default again
-    assert (last.parameter, last.where, last.scope) == ("dimension", {"window": 1}, "instance")
-    assert all((claim.learner, claim.variant) == ("l", "v") for claim in (first, second, third, last))
+    claims = [CLAIM, {**CLAIM, "id": "d", "at": "W", "rate": "d", "stream": "m"}]
+    first, second = load_claims(write(tmp_path, claims, settings=settings)).claims
+    assert (first.parameter, first.stream, first.where, first.scope) == ("horizon", "n", {}, "worst-case")
+    assert (second.parameter, second.stream, second.where, second.scope) == (
+        "dimension",
+        "m",
+        {"window": 1},
+        "instance",
+    )
 
 
-def test_rows_inherit_too(tmp_path: Path) -> None:
-    shared = {key: value for key, value in ROW.items() if key not in ("id", "exponents", "label")}
-    rows = [
-        {**shared, "rows": [{"id": "a", "label": "A", "also": ["thm3-T"]}, {"id": "b", "label": "B", "knows": "T"}]}
+def test_a_row_has_the_keys_of_its_guarantee_and_the_last_word(tmp_path: Path) -> None:
+    own = {key: ROW[key] for key in ("id", "label", "group", "learner")}
+    shared = {key: ROW[key] for key in ("privacy", "neighbouring", "window", "operation", "bound_text")}
+    rows = [{**own, "at": "g"}, {**own, "id": "s", "at": "g", "window": "T", "knows": "T"}]
+    first, second = load_claims(write(tmp_path, [CLAIM], rows, guarantees={"g": shared})).rows
+    assert (first.privacy, first.window, first.knows, first.bound_latex, first.variant) == ("p", "w", "", "b", "v")
+    assert (second.privacy, second.window, second.knows) == ("p", "T", "T")
+    path = write(tmp_path, [CLAIM], [{**own, "at": "h"}], guarantees={"g": shared})
+    assert said(path).startswith(f"{path}:{line_of(path, 'at: h')}: tables[0].rows[r].at: unknown guarantee 'h'")
+
+
+@pytest.mark.parametrize("text", ["  - claims: []\n", "  - <<: {id: a}\n", "  - id: a\n    stream:\n"])
+def test_nothing_else_is_inherited_and_nothing_is_taken_away(tmp_path: Path, text: str) -> None:
+    path = write(tmp_path, [CLAIM])
+    path.write_text(path.read_text().replace("claims:\n", f"claims:\n{text}"))
+    with pytest.raises(ClaimsError):
+        load_claims(path)
+
+
+def test_the_only_row_of_a_learner_shows_the_claims_of_its_learner(tmp_path: Path) -> None:
+    bare = {key: value for key, value in ROW.items() if key != "exponents"}
+    claims = [
+        {**CLAIM, "id": "first"},
+        {**CLAIM, "id": "second"},
+        {**CLAIM, "id": "noise", "response": "noise", "parameter": "dimension", "rate": "d"},
+        {**CLAIM, "id": "d", "parameter": "dimension", "rate": "d", "response": "log_slope"},
+        {**CLAIM, "id": "other", "learner": "l.w"},
     ]
-    first, second = load_claims(write(tmp_path, [CLAIM], rows)).rows
-    assert (first.privacy, first.label, first.also) == ("p", "A", ("thm3-T",))
-    assert (second.bound_latex, second.knows, second.variant) == ("b", "T", "v")
+    (row,) = load_claims(write(tmp_path, claims, [bare])).rows
+    assert list(row.exponents.items()) == [("horizon", "first"), ("dimension", "d")]
+    assert row.also == ("second", "noise")
+    (row,) = load_claims(write(tmp_path, claims, [{**bare, "exponents": {"horizon": "second"}, "also": []}])).rows
+    assert (row.exponents, row.also) == ({"horizon": "second"}, ())
+    twice = load_claims(write(tmp_path, claims, [bare, {**bare, "id": "s"}])).rows
+    assert [row.claim_ids() for row in twice] == [(), ()]
 
 
 @pytest.mark.parametrize("text", ["ftal", "ftal.plain"])
@@ -112,7 +138,7 @@ MISTAKES: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     ({"rate": {"power": 1}}, "rate", ("a rate is written like",)),
     ({"rate": "T ln n"}, "rate", ("logarithms are of T or of T/delta, n/delta, 2np, 2p, p/4, d/beta, not of 'n'",)),
     ({"rate": "d"}, "id", ("rate 'd' is in d, where parameter horizon sweeps T",)),
-    ({"rate": None}, "id", ("type exponent needs rate",)),
+    ({"rate": None}, "rate", ("claims[thm3-T].rate: is empty",)),
     ({"at": "t"}, "at", ("claims[thm3-T].at: unknown setting 't', allowed: T",)),
     ({"learner": "l"}, "id", ("a learner is written name.variant, such as ftal.plain, not 'l'",)),
     ({"parameter": "hrizon"}, "parameter", ("must be one of 'horizon', 'samples'", "did you mean 'horizon'?")),
@@ -144,12 +170,8 @@ def test_a_mistake_is_one_line_with_its_place(
 
 
 def test_what_is_inherited_is_pointed_at_where_it_stands(tmp_path: Path) -> None:
-    group = {**CLAIM, "tolerance": 0.2, "claims": [{"id": "a"}, {"id": "b"}]}
-    del group["id"]
-    path = write(tmp_path, [group], [{**ROW, "exponents": {}}])
-    assert said(path).startswith(f"{path}:{line_of(path, 'tolerance')}: claims[0].tolerance: unknown key")
     path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "steam": "n"}})
-    assert said(path).startswith(f"{path}:{line_of(path, 'steam')}: settings.T.steam: unknown key 'steam', allowed:")
+    assert said(path).startswith(f"{path}:{line_of(path, 'steam')}: settings.T.steam: unknown key, allowed:")
     path = write(tmp_path, [CLAIM], settings={"T": {**SETTING, "parameter": "time"}})
     assert said(path).startswith(f"{path}:{line_of(path, 'parameter')}: settings.T.parameter: must be one of 'horizon'")
 
@@ -230,8 +252,9 @@ def test_shipped_files_expand_to_all_that_they_hold(repository: Path, paper: str
     claims, text = load_claims(path), path.read_text()
     assert len(claims.claims) + len(claims.rows) == len(re.findall(r"(?<![\w-])id: ", text))
     assert len(claims.figures) == len(yaml.safe_load(text)["figures"])
-    for name in yaml.safe_load(text).get("settings", ()):
-        assert f"at: {name}" in text, f"setting {name} is used by no claim"
+    for section in ("settings", "guarantees"):
+        for name in yaml.safe_load(text).get(section, ()):
+            assert f"at: {name}\n" in text, f"{section} {name} is used by nothing"
 
 
 def test_worst_case_claims_of_powers_name_a_tolerance() -> None:

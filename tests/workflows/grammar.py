@@ -205,8 +205,8 @@ CLAIM_FURTHER = {
 
 
 @st.composite
-def claim(draw: st.DrawFn, number: int, group: bool = True) -> Any:
-    """A claim of one of the types, with the keys that it needs, or a group of claims."""
+def claim(draw: st.DrawFn, number: int) -> Any:
+    """A claim of one of the types, with the keys that it needs."""
     parameter = draw(st.sampled_from(sorted(FITTING)))
     rate = mostly(st.sampled_from(FITTING[parameter]), RATE, 6)
     needs: list[dict[str, Any]] = [
@@ -226,11 +226,7 @@ def claim(draw: st.DrawFn, number: int, group: bool = True) -> Any:
         **draw(st.sampled_from(needs)),
     }
     kept = draw(st.lists(st.sampled_from(sorted(CLAIM_FURTHER)), max_size=2, unique=True))
-    found = draw(entry(own, {key: CLAIM_FURTHER[key] for key in kept if key not in own}))
-    if not group or not isinstance(found, dict) or draw(st.integers(0, 4)):
-        return found
-    below = [draw(claim(number * 2 + each, False)) for each in range(draw(st.integers(1, 2)))]
-    return {key: each for key, each in found.items() if key != "id"} | {"claims": draw(mostly(st.just(below), ODD))}
+    return draw(entry(own, {key: CLAIM_FURTHER[key] for key in kept if key not in own}))
 
 
 ROW = {
@@ -250,6 +246,7 @@ ROW_FURTHER = {
     "window": WORD,
     "errata": some("E1"),
     "lower": WORD,
+    "at": one("here", "there"),
 }
 REFERENCE = entry({"experiment": one("horizon"), "stream": one("norm-kink")}, {"where": WHERE})
 
@@ -257,11 +254,7 @@ REFERENCE = entry({"experiment": one("horizon"), "stream": one("norm-kink")}, {"
 @st.composite
 def claims(draw: st.DrawFn) -> Any:
     """A claims file."""
-    rows = st.lists(
-        mostly(entry(ROW, ROW_FURTHER), entry({"rows": st.lists(entry(ROW), min_size=1, max_size=1)}), 6),
-        min_size=1,
-        max_size=1,
-    )
+    rows = st.lists(entry(ROW, ROW_FURTHER), min_size=1, max_size=1)
     tables = st.lists(entry({"caption": WORD, "reference": REFERENCE, "rows": rows}), min_size=1, max_size=2)
     figures = st.lists(
         entry(
@@ -290,6 +283,7 @@ def claims(draw: st.DrawFn) -> Any:
         "exact": st.dictionaries(key("crossing", "league"), WORD, max_size=1),
         "chapter": one(True),
         "settings": st.dictionaries(key("here"), entry({}, {**MEASURED, "x": ODD}), max_size=1),
+        "guarantees": st.dictionaries(key("here"), entry({}, {**ROW, "x": ODD}), max_size=1),
     }
     found = draw(entry(top, further))
     if isinstance(found, dict):

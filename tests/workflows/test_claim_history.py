@@ -13,7 +13,8 @@ from dpregret.workflows.run import claim_history
 CLAIMS = """\
 settings: {here: {experiment: sweep, stream: s, parameter: horizon}}
 claims:
-- {at: here, learner: l.v, claims: [{id: a, says: one, rate: T}, {id: b, says: two, rate: T^0.5, tol: 0.2}]}
+- {id: a, at: here, learner: l.v, says: one, rate: T}
+- {id: b, at: here, learner: l.v, says: two, rate: T^0.5, tol: 0.2}
 """
 GRID = (
     "defaults: {runs: 16}\nexperiments: {base: {horizon: 2^8..2^10}, sweep: {like: base, title: x, learners: {l: [v]}}}"

@@ -21,24 +21,28 @@ title: A toy
 settings:
   T: {experiment: descent, stream: norm-kink, parameter: horizon}
 claims:
-  - at: T
+  - id: toy-ogd
+    says: descent has logarithmic regret
+    source: Theorem 1
+    at: T
+    learner: ogd.plain
     rate: ln T
     from: 256
-    claims:
-      - {id: toy-ogd, source: Theorem 1, learner: ogd.plain, says: descent has logarithmic regret}
-      - {id: toy-ftal, source: Theorem 2, learner: ftal.plain, says: the leader has logarithmic regret}
+  - id: toy-ftal
+    says: the leader has logarithmic regret
+    source: Theorem 2
+    at: T
+    learner: ftal.plain
+    rate: ln T
+    from: 256
+guarantees:
+  toy: {group: corrected, operation: one projection, bound_text: O(ln T)}
 tables:
   - caption: A toy.
     reference: {experiment: descent, stream: norm-kink}
     rows:
-      - privacy: none
-        neighbouring: "-"
-        operation: one projection
-        bound_text: O(ln T)
-        group: corrected
-        rows:
-          - {id: ogd, label: descent, learner: ogd.plain, exponents: {horizon: toy-ogd}}
-          - {id: ftal, label: leader, learner: ftal.plain, exponents: {horizon: toy-ftal}}
+      - {id: ogd, label: descent, learner: ogd.plain, at: toy}
+      - {id: ftal, label: leader, learner: ftal.plain, at: toy}
 """
 FILES = {"experiments.yaml": EXPERIMENTS, "claims.yaml": CLAIMS}
 MOST_LINES = 35
@@ -83,5 +87,5 @@ def test_a_mistake_in_a_new_paper_is_one_line_with_its_place(with_toy: Any) -> N
     done = with_toy.snakemake("-n", "toy")
     assert done.returncode != 0
     said = done.stdout + done.stderr
-    assert "workflows/papers/toy_et_al_2026/claims.yaml:5: claims[0].at: unknown setting 't'" in said
+    assert "workflows/papers/toy_et_al_2026/claims.yaml:8: claims[toy-ogd].at: unknown setting 't'" in said
     assert "Traceback" not in said

@@ -13,7 +13,7 @@ from checkout import HANGS
 from dpregret.paper_figs.judge.claims_csv import read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_LINES = 80
+MOST_LINES = 90
 AUDIT = """
 from dpregret.workflows.audit.plan import audits, findings, load_settings
 from dpregret.workflows.audit.neighbours import rows

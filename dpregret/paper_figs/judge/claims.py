@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator, model_validator
@@ -211,6 +212,9 @@ class TableRow(Strict):
 
     `previous`, `lower`, `previous_lower`: what the paper's own table prints beside its bound: that of earlier work, and
     the lower bounds of this work and of earlier work.
+
+    `exponents` is the claim of each column of exponents, `also` are further claims of the row. The only row of a
+    learner.variant may leave them out: see `ClaimsFile.with_claims_of_learners`.
     """
 
     id: str
@@ -218,8 +222,8 @@ class TableRow(Strict):
     group: str
     learner: str
     variant: str
-    privacy: str
-    neighbouring: str
+    privacy: str = "none"
+    neighbouring: str = "-"
     knows: str = ""
     window: str = "-"
     operation: str
@@ -352,6 +356,32 @@ class ClaimsFile(Strict):
             for claim in data["claims"]
         ]
         return {**data, "claims": claims}
+
+    def with_claims_of_learners(self) -> ClaimsFile:
+        """The same, with the claims of rows that name none: those of the row's learner.variant, if no other row has it.
+
+        In place of `exponents` stands, for every parameter, the first claim that states a rate of the regret or excess
+        risk or of its slope in ln T; in place of `also` all other claims, in the order of the file.
+        """
+        rows = Counter((row.learner, row.variant) for row in self.rows)
+
+        def whole(row: TableRow) -> TableRow:
+            if rows[row.learner, row.variant] > 1:
+                return row
+            own = [claim for claim in self.claims if (claim.learner, claim.variant) == (row.learner, row.variant)]
+            exponents: dict[Parameter, str] = {}
+            for claim in own:
+                if claim.rate is not None and claim.response in (self.response, "log_slope"):
+                    exponents.setdefault(claim.parameter, claim.id)
+            if "exponents" in row.model_fields_set:
+                exponents = row.exponents
+            also = tuple(claim.id for claim in own if claim.id not in exponents.values())
+            return row.model_copy(
+                update={"exponents": exponents, "also": row.also if "also" in row.model_fields_set else also}
+            )
+
+        tables = (table.model_copy(update={"rows": tuple(map(whole, table.rows))}) for table in self.tables)
+        return self.model_copy(update={"tables": tuple(tables)})
 
     @property
     def rows(self) -> tuple[TableRow, ...]:

@@ -1,8 +1,7 @@
 """Reading of a paper's folder: claims, tables, figures and errata, every mistake one line with file, line and key.
 
-In a claims file an entry that holds `claims` is a group: its other keys are inherited by the claims below it, which may
-give them another value, or take them away by null. `at: NAME` puts in the keys of a setting, which is named once. Rows
-of tables are grouped in the same way by `rows`.
+`at: NAME` gives a claim the keys of an entry of `settings`, and a row of a table those of an entry of `guarantees`; its
+own keys win. Nothing else is inherited.
 """
 
 from __future__ import annotations
@@ -14,15 +13,16 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
-from dpregret.core.validation import keys, validate
+from dpregret.core.validation import in_order, validate
 from dpregret.core.yaml_source import Expanded, KeyPath, Located, Source, read_source, shown
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, ErrataFile
+from dpregret.paper_figs.judge.claims import ClaimsFile, ErrataFile
 
 RENAMED = {
     "kind": "type", "twin": "counterpart", "predicted": "rate", "statement": "says", "asymptotic_from": "from",
 }  # fmt: skip
 """Keys that had another name -> their name."""
-AT, SETTINGS = "at", "settings"
+AT, SETTINGS, GUARANTEES = "at", "settings", "guarantees"
+"""Key of a claim or row, and the sections that it names an entry of: what claims and what rows share."""
 CHANGES: Final = "changes.yaml"
 """File of a paper's folder: claim -> the commits that changed what it is judged by after its first reference."""
 _ID: Final = r"`?[a-z][\w.]*(?:-\w+)+`?"
@@ -32,7 +32,6 @@ TEXTS: Final = {
     "claims": {"says": "statement", "check": "check"},
 }
 """Kind of entry -> its keys whose text may cite claims, as in `claims thm3-T and thm3-d` -> their name in the model."""
-Inherited = Mapping[str, tuple[object, KeyPath]]
 
 
 class ClaimsError(ConfigError):
@@ -134,8 +133,9 @@ def cited_claims(text: str) -> list[str]:
 
 
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:
-    source = _expanded(_named(path))
-    claims = validate(ClaimsFile, source, RENAMED, {0: (SETTINGS,), 2: (AT,)}, ClaimsError)
+    source = _filled_in(_named(path))
+    further = {0: (SETTINGS, GUARANTEES), 2: (AT,), 4: (AT,)}
+    claims = validate(ClaimsFile, source, RENAMED, further, ClaimsError).with_claims_of_learners()
     _unique(source, ((("claims", place, "id"), claim.id) for place, claim in enumerate(claims.claims)))
     _unique(source, ((("tables", table, "rows", place, "id"), row.id) for table, place, row in _rows(claims)))
     _unique(source, ((("figures", place), figure.name) for place, figure in enumerate(claims.figures)))
@@ -168,83 +168,51 @@ def _named(path: Path) -> Source:
     return Source(source.name, {**source.data, "paper": path.resolve().parent.name}, source.lines)
 
 
-def _expanded(source: Source) -> Expanded:
-    """Claims and rows with all that they inherit, one list of each."""
+def _filled_in(source: Source) -> Expanded:
+    """Every claim with the keys of its setting, every row of a table with those of its guarantee."""
     data: dict[str, Any] = dict(source.data) if isinstance(source.data, dict) else {}
-    places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}
-    settings = data.pop(SETTINGS, {})
-    _check_settings(settings, source)
+    places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # what is inherited, where it stands
+    filled = Expanded(data, places)
     problems: list[str] = []
 
-    def lay_out(entries: object, where: KeyPath, group: str, target: KeyPath) -> object:
-        if not isinstance(entries, list):
-            return entries
-        result: list[Any] = []
-        for entry, start in _entries(entries, where, group, {}, settings, source, problems):
-            here = (*target, len(result))
-            places[here] = (source, start)
+    def fill(holder: object, key: str, where: KeyPath, section: str, shared: Mapping[str, dict[str, Any]]) -> object:
+        """A mapping, the entries of its list `key` with all that they inherit."""
+        if not isinstance(holder, dict) or not isinstance(holder.get(key), list):
+            return holder
+        whole = list(holder[key])
+        for number, entry in enumerate(whole):
             if not isinstance(entry, dict):
-                result.append(entry)
                 continue
-            result.append({key: value for key, (value, _) in entry.items()})
-            places.update({(*here, key): (source, place) for key, (_, place) in entry.items()})
-        return result
+            here, name = (*where, key, number), entry.get(AT)
+            if AT in entry and not (isinstance(name, str) and name in shared):
+                problems.append(f"{source.at((*here, AT))}: {not_allowed(section[:-1], name, shared)}")
+            inherited = shared.get(name, {}) if isinstance(name, str) else {}
+            own = {part: value for part, value in entry.items() if part != AT}
+            places.update({(*here, part): (source, (section, name, part)) for part in inherited if part not in own})
+            whole[number] = {**inherited, **own}
+            empty = [part for part, value in whole[number].items() if value is None]
+            problems.extend(f"{filled.at((*here, part))}: is empty: leave this key out" for part in empty)
+        return {**holder, key: whole}
 
-    if "claims" in data:
-        data["claims"] = lay_out(data["claims"], ("claims",), "claims", ("claims",))
+    settings, guarantees = (_shared(data.pop(section, {}), section, source) for section in (SETTINGS, GUARANTEES))
+    data.update(fill(data, "claims", (), SETTINGS, settings))  # type: ignore[call-overload]
     if isinstance(data.get("tables"), list):
         data["tables"] = [
-            {**table, "rows": lay_out(table["rows"], ("tables", number, "rows"), "rows", ("tables", number, "rows"))}
-            if isinstance(table, dict) and "rows" in table else table
+            fill(table, "rows", ("tables", number), GUARANTEES, guarantees)
             for number, table in enumerate(data["tables"])
-        ]  # fmt: skip
-    _refuse(problems)
-    return Expanded(data, places)
+        ]
+    _refuse(in_order(problems))
+    return filled
 
 
-def _entries(
-    entries: list[Any], where: KeyPath, group: str, inherited: Inherited, settings: Mapping[str, Any], source: Source,
-    problems: list[str],
-) -> Iterator[tuple[Any, KeyPath]]:  # fmt: skip
-    """Every entry below with its keys, each with the place where it stands; what is no mapping as it is."""
-    for number, entry in enumerate(entries):
-        start = (*where, number)
-        if not isinstance(entry, dict):
-            yield entry, start
-            continue
-        own: dict[str, tuple[object, KeyPath]] = {}
-        if AT in entry and group == "claims":
-            name = entry[AT]
-            if not isinstance(name, str) or name not in settings:
-                problems.append(f"{source.at((*start, AT))}: {not_allowed('setting', name, settings)}")
-            else:
-                own = {key: (value, (SETTINGS, name, key)) for key, value in settings[name].items()}
-        here = {key: (value, (*start, key)) for key, value in entry.items()}
-        merged = {**inherited, **own, **{key: each for key, each in here.items() if key not in (AT, group)}}
-        if isinstance(entry.get(group), list):
-            yield from _entries(entry[group], (*start, group), group, merged, settings, source, problems)
-        else:
-            if group in entry:
-                merged[group] = here[group]
-            yield {key: each for key, each in merged.items() if each[0] is not None}, start
-
-
-def _check_settings(settings: object, source: Source) -> None:
-    """Settings are mappings of a claim's keys."""
-    if not isinstance(settings, dict):
-        raise ClaimsError(f"{source.at((SETTINGS,))}: must be a mapping")
-    allowed = [key for key in keys(Claim) if key != "id"]
-    problems = []
-    for name, setting in settings.items():
-        if not isinstance(setting, dict):
-            problems.append(f"{source.at((SETTINGS, name))}: must be a mapping")
-            continue
-        problems += [
-            f"{source.at((SETTINGS, name, key))}: " + (
-                f"is called {RENAMED[key]!r} now" if key in RENAMED else not_allowed("key", key, allowed))
-            for key in setting if key not in allowed
-        ]  # fmt: skip
-    _refuse(problems)
+def _shared(entries: object, section: str, source: Source) -> dict[str, dict[str, Any]]:
+    """A section of mappings of keys, by their names."""
+    if not isinstance(entries, dict):
+        raise ClaimsError(f"{source.at((section,))}: must be a mapping")
+    _refuse(
+        f"{source.at((section, name))}: must be a mapping" for name in entries if not isinstance(entries[name], dict)
+    )
+    return entries
 
 
 def _unique(source: Located, names: Iterable[tuple[KeyPath, str]]) -> None:
