@@ -160,9 +160,6 @@ ifneq (,$(filter results,$(RUNS)))
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
 	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
-	@$(PY) dpregret.paper_figs.winners.page docs/winners.md results/reference
-	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
-	  $(PY) dpregret.paper_figs.report.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
 
 trials: setup ## two hundred odd files at every front door: build/trials.md (minutes)

@@ -66,8 +66,7 @@ MAY_IMPORT = {
             "advice",
             "bench",
             "scripts",
-            "boxes_page",
-            "data_page",
+            "proof_pages",
             "worst",
         )
     },

@@ -129,22 +129,17 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
     assert readme.main([*arguments, "--check"]) == 1
     assert readme.main(arguments) == 0
     assert readme.main([*arguments, "--check"]) == 0
+    page.with_name("unmarked.md").write_text("no mark")
+    assert readme.main([str(page.with_name("unmarked.md")), *arguments[1:]]) == 2
     text = page.read_text()
     assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
 
 
-def test_a_printed_table_takes_the_place_of_the_comparison_table(tmp_path: Path) -> None:
-    (tmp_path / "table_1.csv").write_text(
-        "algorithm,group,delivered eps,errata,saturated cells\na,printed,1,L1,0 of 9\n"
-    )
-    assert readme.table_text(tmp_path / "table_1.csv").splitlines()[0].split("|")[1:-1] == [
-        " algorithm   ", " group   ", " delivered eps   ", " errata   "
-    ]  # fmt: skip
-    (tmp_path / "table_1_all.csv").write_text("")
+def test_a_printed_table_has_what_was_measured_in_short(tmp_path: Path) -> None:
     said = ("as printed,a1,T⁰ ln T,1.00 [0.9; 1.1],linear regret,✗,", "corrected,a2,T⁰ ln T,0.00 [0; 0],reproduced,✓,")
     lines = ["1,who,1,leader,,,,,,,", *(f"1,rate,1,O(ln T),{each}" for each in said)]
     (tmp_path / "table_1.csv").write_text("\n".join([",".join(text.COLUMNS), *lines, ""]))
-    shown = readme.table_text(tmp_path / "table_1.csv").splitlines()
+    shown = readme.printed_table(tmp_path / "table_1.csv").splitlines()
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (shown[0], shown[2])]
     assert cells[0] == ["who", "rate", "as printed", "measured, or corrected"]
     assert cells[1] == ["leader", "O(ln T)", "T⁰ ln T: 1.00 ✗", "T⁰ ln T: 0.00 ✓"]

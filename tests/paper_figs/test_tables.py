@@ -9,11 +9,9 @@ import pytest
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
-from dpregret.paper_figs.report.readme import MARK, compact, main, update_table
 from dpregret.paper_figs.tables.costs import costs_table
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text.formats import number, significant
-from dpregret.paper_figs.text.marked import ReadmeError
 
 FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
          *(f"table_1{end}.{form}" for end in ("", "_all") for form in ("csv", "html", "md", "tex"))]  # fmt: skip
@@ -121,22 +119,3 @@ def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Pa
 def test_numbers_have_no_negative_zero() -> None:
     assert [number(-0.001), number(float("nan")), number(float("inf"))] == ["0.00", "-", "inf"]
     assert [significant(12345.6), significant(0.012345)] == ["12346", "0.0123"]
-
-
-def test_readme_table_is_renewed_and_checked(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    readme, table = tmp_path / "README.md", tables / "table_1_all.csv"
-    readme.write_text(f"before\n<!-- {MARK}:begin -->\nold\n<!-- {MARK}:end -->\nafter\n")
-    assert main([str(readme), str(table), "--check"]) == 1
-    assert "old" in readme.read_text()
-    assert main([str(readme), str(table)]) == 0
-    text = readme.read_text()
-    assert text.startswith("before\n")
-    assert text.endswith(f"<!-- {MARK}:end -->\nafter\n")
-    assert "| WDP-COCOP, Gamma" in text
-    assert update_table(readme, table, check=True)
-    assert main([str(readme), str(table), "--check"]) == 0
-    readme.write_text("no markers")
-    assert main([str(readme), str(table)]) == 2
-    assert "expected one" in capsys.readouterr().err
-    with pytest.raises(ReadmeError, match="lacks columns"):
-        compact(pd.DataFrame({"algorithm": ["x"]}))

@@ -14,8 +14,8 @@ from scipy.special import logsumexp
 
 from dpregret.algorithms.privacy.selection import RANGES, Selection
 from dpregret.numerics.arrays import Array
-from dpregret.workflows.audit import range_page
 from dpregret.workflows.audit.exact_choice import WIDEST, choice_scores, equal_pair_range, largest_range, pair_ranges
+from dpregret.workflows.proof_pages import PAGES
 
 FIVE = np.array([0.0, 0.0, WIDEST, WIDEST, WIDEST])
 
@@ -104,4 +104,4 @@ def test_permute_and_flip_has_the_trivial_range() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert range_page.main(["--check"]) == 0
+    assert PAGES["noisy_min_range"].renew(check=True)

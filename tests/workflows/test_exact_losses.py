@@ -15,13 +15,14 @@ from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import Selection
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.exact_losses import ExactLoss
-from dpregret.workflows.audit import exact_choice, frank_wolfe_page
+from dpregret.workflows.audit import exact_choice
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit import exact_objective as objective
 from dpregret.workflows.audit.erm import AuditedRisk
 from dpregret.workflows.audit.exact_losses import exact_losses
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.profiles import PAPERS, papers
+from dpregret.workflows.proof_pages import PAGES
 
 DELTA = 1e-6
 
@@ -164,7 +165,7 @@ def test_every_exact_loss_that_a_claim_names_is_known_and_refutes() -> None:
 
 
 def test_the_page_is_current() -> None:
-    assert frank_wolfe_page.main(["--check"]) == 0
+    assert PAGES["frank_wolfe_privacy"].renew(check=True)
 
 
 def test_audited_objective_perturbation_knows_its_exact_loss() -> None:

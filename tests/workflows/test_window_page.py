@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dpregret.paper_figs.text.marked import filled
-from dpregret.workflows.mechanisms import window_page
+from dpregret.workflows.proof_pages import PAGES
 
 
-@pytest.fixture(scope="module", autouse=True)
-def once() -> Iterator[None]:
-    """Every part is computed once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window_page, "PARTS", {name: functools.cache(make) for name, make in window_page.PARTS.items()})
-        yield
-
-
-def test_numbers_of_the_page_are_current() -> None:
-    assert window_page.main(["--check"]) == 0
-
-
-def test_a_wrong_number_is_seen_and_renewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = window_page.PAGE.read_text(encoding="utf-8")
-    page = tmp_path / "page.md"
-    monkeypatch.setattr(window_page, "PAGE", page)
-    page.write_text(text.replace("1.943878847", "1.943878848"), encoding="utf-8")
-    assert window_page.main(["--check"]) == 1
-    assert window_page.main([]) == 0
-    assert page.read_text(encoding="utf-8") == text
+def test_the_page_is_current_and_a_wrong_number_is_seen_and_renewed(tmp_path: Path) -> None:
+    shipped = PAGES["window_optimum"]
+    once = {name: functools.cache(make) for name, make in shipped.parts.items()}
+    assert shipped._replace(parts=once).renew(check=True)
+    text = shipped.path.read_text(encoding="utf-8")
+    page = shipped._replace(path=tmp_path / "page.md", parts=once, draw=lambda: None)
+    page.path.write_text(text.replace("1.943878847", "1.943878848"), encoding="utf-8")
+    assert not page.renew(check=True)
+    assert not page.renew()
+    assert page.path.read_text(encoding="utf-8") == text
     with pytest.raises(ValueError, match="expected one <!-- ages:begin -->"):
-        filled(text.replace("<!-- ages:begin -->", ""), window_page.PARTS)
+        filled(text.replace("<!-- ages:begin -->", ""), page.parts)

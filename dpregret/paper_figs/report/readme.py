@@ -1,5 +1,5 @@
 """Keep generated parts of the documents equal to the committed reference: findings, verdicts and a table in README.md,
-table 1 of each paper in its page, the meanings of verdicts in the glossary.
+the meanings of verdicts in the glossary.
 """
 
 from __future__ import annotations
@@ -21,35 +21,20 @@ from dpregret.paper_figs.report.headlines import headlines, markdown
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
-from dpregret.paper_figs.tables.show import COLUMNS
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.marked import ReadmeError, marked, renew
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
-MARK: Final = "table-1"
 FRONT: Final = "lou_cheung_2020"
 """The paper whose table the README shows."""
 ORIGINS: Final = {"derived": "derived here", "baseline": "baselines"}
 """Origins of claims that no paper states, in the order of the table."""
-REQUIRED: Final = ("algorithm", "group", "delivered eps", "errata")
-GROUPS: Final = ("printed", "corrected", "corrected, practical constants", "derived", "previous", "baseline")
-"""Groups of the table that a page shows; the whole table is linked."""
 
 
-def table_text(table_csv: Path) -> str:
-    """The paper's own table beside what was measured, if it was written; else the columns that matter most."""
-    if table_csv.with_name(f"{table_csv.stem}_all.csv").exists():
-        return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
-    return compact(formats.read_csv(table_csv, dtype=str, keep_default_na=False))
-
-
-def compact(table: pd.DataFrame) -> str:
-    """The rows and columns of a comparison table that matter most; raises ReadmeError when a column is missing."""
-    missing = [name for name in REQUIRED if name not in table.columns]
-    if missing:
-        raise ReadmeError(f"the table lacks columns {', '.join(missing)}")
-    return formats.markdown(table.loc[table["group"].isin(GROUPS), [name for name in COLUMNS if name in table.columns]])
+def printed_table(table_csv: Path) -> str:
+    """The paper's own table beside what was measured."""
+    return brief(read_table(table_csv, Form(needed=PRINTED), text=True))
 
 
 def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
@@ -130,7 +115,7 @@ def verdicts(reference: Path, papers: Path) -> str:
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "findings": lambda reference, papers: markdown(headlines(reference, papers, _with_tables(reference, papers))),
-    MARK: lambda reference, _: table_text(reference / FRONT / "table_1.csv"),
+    "table-1": lambda reference, _: printed_table(reference / FRONT / "table_1.csv"),
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
 }
@@ -216,25 +201,16 @@ def meanings() -> str:
     return "\n".join(formats.markdown(table) for table in tables)
 
 
-def update_table(page: Path, table_csv: Path, check: bool = False, mark: str = MARK) -> bool:
-    """Rewrite the table of a paper's page; return whether it was up to date. `check` writes nothing."""
-    return renew(page, lambda text: marked(text, mark, table_text(table_csv)), check)
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Update a document, or with --check exit 1 when its table is stale."""
+    """Update a document, or with --check exit 1 when one of its parts is stale."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.report.readme", description=__doc__)
     parser.add_argument("page", type=Path)
-    parser.add_argument("table", type=Path, help="results/reference/<paper>/table_1.csv, or results/reference")
-    parser.add_argument("--mark", default=MARK, help="name in the two markers")
+    parser.add_argument("reference", type=Path, help="results/reference")
     parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     try:
-        if options.table.is_dir():
-            current = update_page(options.page, options.table, options.papers, options.check)
-        else:
-            current = update_table(options.page, options.table, options.check, options.mark)
+        current = update_page(options.page, options.reference, options.papers, options.check)
     except (ReadmeError, ClaimsError, DamageError, OSError) as fault:
         print(f"readme: {fault}", file=sys.stderr)
         return 2

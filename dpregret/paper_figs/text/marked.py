@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 
@@ -35,20 +34,3 @@ def filled(page: str, parts: Mapping[str, Callable[[], str]]) -> str:
     for mark, make in parts.items():
         page = marked(page, mark, f"{make().strip()}\n")
     return page
-
-
-def renew_parts(
-    program: str,
-    page: Path,
-    parts: Mapping[str, Callable[[], str]],
-    arguments: Sequence[str] | None,
-    draw: Callable[[], None] = lambda: None,
-) -> int:
-    """The command of a page: renew its parts, then draw its figure; with --check only say whether it is current."""
-    parser = argparse.ArgumentParser(prog=f"python -m {program}")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a number differs")
-    check = parser.parse_args(arguments).check
-    current = renew(page, lambda text: filled(text, parts), check)
-    if not check:
-        draw()
-    return int(check and not current)

@@ -1,12 +1,8 @@
-"""The numbers of docs/frank_wolfe_privacy.md: python -m dpregret.workflows.audit.frank_wolfe_page [--check].
-
-Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
-"""
+"""The tables and figure of docs/frank_wolfe_privacy.md, by their marks (`workflows.proof_pages` renews the page)."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -18,7 +14,6 @@ from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import calibrate_selection
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.marked import renew_parts
 from dpregret.workflows.audit import exact_frank_wolfe as exact
 from dpregret.workflows.audit.exact_choice import WIDEST, equal_pair_range, information
 
@@ -126,12 +121,3 @@ def _power(rounds: int) -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {"losses": losses, "edges": edges, "scales": scales, "groups": groups}
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Renew the page and its figure; with --check only say whether the page is current."""
-    return renew_parts("dpregret.workflows.audit.frank_wolfe_page", PAGE, PARTS, arguments, figure)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

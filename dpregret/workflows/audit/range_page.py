@@ -1,12 +1,8 @@
-"""The numbers and the figure of docs/noisy_min_range.md: python -m dpregret.workflows.audit.range_page [--check].
-
-Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
-"""
+"""The tables and the figure of docs/noisy_min_range.md, by their marks (`workflows.proof_pages` renews the page)."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,7 +15,6 @@ from dpregret.algorithms.privacy.selection import RANGES
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.marked import renew_parts
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit.exact_choice import WIDEST, choice_scores, equal_pair_range, pair_ranges
 
@@ -104,12 +99,3 @@ def figure() -> None:
         right.legend(loc="lower right")
         style.save(drawn, PAGE.with_suffix(""), ("png",), "The range of report-noisy-min with Laplace noise")
         plt.close(drawn)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Renew the page and its figure; with --check only say whether the page is current."""
-    return renew_parts("dpregret.workflows.audit.range_page", PAGE, PARTS, arguments, figure)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The figure of docs/own_results.md on windows: python -m dpregret.workflows.mechanisms.window_figure."""
+"""The figure of docs/own_results.md on windows (`workflows.proof_pages` draws it)."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from dpregret.workflows.mechanisms.window_page import later
 STEM = Path(__file__).resolve().parents[3] / "docs" / "own_results_window"
 
 
-def main() -> None:
+def figure() -> None:
     """Mean variance of a window sum by W, in units of (Delta / mu)^2."""
     windows = [2**power for power in range(13)]
     curves = {
@@ -32,7 +32,3 @@ def main() -> None:
         axis.legend(loc="upper left")
         style.save(drawn, STEM, ("png",), "Variance of a window sum by W: binary tree, best decoder, window root")
         plt.close(drawn)
-
-
-if __name__ == "__main__":
-    main()

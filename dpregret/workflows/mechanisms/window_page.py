@@ -1,18 +1,18 @@
-"""The numbers of docs/window_optimum.md: `python -m dpregret.workflows.mechanisms.window_page [--check]`.
-
-Everything between <!-- NAME:begin --> and <!-- NAME:end --> is made here, NAME one of `PARTS`.
-"""
+"""The tables of docs/window_optimum.md, by their marks (`workflows.proof_pages` renews the page)."""
 
 import contextlib
 import io
+import math
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from dpregret.algorithms.bandits.base import BanditProblem
+from dpregret.algorithms.bandits.private_bandit import PrivateBanditGaussian
+from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
@@ -26,9 +26,7 @@ from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, unbiased_lower_bound, window_lower_bound
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.text.marked import renew_parts
-from dpregret.workflows.mechanisms import chapter_page
-from dpregret.workflows.mechanisms.chapter_page import table
+from dpregret.paper_figs.text.formats import read_csv
 from dpregret.workflows.mechanisms.exactness import TABLE
 from dpregret.workflows.mechanisms.own_report import main as audit_command
 
@@ -36,7 +34,15 @@ ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "window_optimum.md"
 WINDOWS = (1, 4, 16, 64, 256, 4096, 65536)
 HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
+GAINS = ROOT / "results" / "reference" / "prefix_sums" / "gains.csv"
+BANDIT_DIMENSION = 4
 EXAMPLE = "docs/examples/my_noise.py:wrong --rounds 128 --participations 4 --separation 8"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
 def later(mechanism: PrefixSums, window: int) -> Array:
@@ -90,20 +96,11 @@ def costs() -> str:
 
 
 def exactness() -> str:
-    """The committed measurement of `exactness.py`."""
+    """What the committed measurement of `exactness.py` says."""
     found = pd.read_csv(TABLE)
-    rows = []
-    for row in found.to_dict("records"):
-        rows.append([
-            row["mechanism"], str(row["window"]), f"{row['epsilon']:g}",
-            str(row["scale"]) + (f" / 2^{row['bits']}" if row["bits"] else ""), f"{row['deviation_ratio']:.3f}",
-            f"{row['regret_floating']:.1f}", f"{row['regret_exact']:.1f}",
-            f"{row['regret_ratio']:.3f} ± {row['half_width']:.3f}", f"{row['cpu_ratio']:.1f}",
-        ])  # fmt: skip
-    head = ["mechanism", "W", "ε", "scale, grid units", "standard deviation, exact / floating", "regret, floating"]
     last, low, high = found.iloc[-1], found.min(numeric_only=True) - 1, found.max(numeric_only=True) - 1
-    return table([*head, "regret, exact", "ratio, 95 % interval", "CPU of the play, ratio"], rows) + (
-        f"\n\nT = {last.horizon}, {last.runs} runs. A release-grade mechanism would pay {low.deviation_ratio:.1%} to "
+    return (
+        f"T = {last.horizon}, {last.runs} runs. A release-grade mechanism would pay {low.deviation_ratio:.1%} to "
         f"{high.deviation_ratio:.1%} in standard deviation and {low.regret_ratio:.1%} to {high.regret_ratio:.1%} "
         f"in regret. A number of exact noise takes {last.number_ns:.0f} ns of CPU, one in floating point "
         f"{last.floating_number_ns:.1f} ns.\n"
@@ -181,16 +178,27 @@ def example() -> str:
     )
 
 
+def bandits() -> str:
+    """The bandit's gain beside the square of its noise, and how far that noise moves its point."""
+    found = read_csv(GAINS, keep_default_na=False, na_values=[""])
+    found = found.loc[(found["learner"] == "private-bandit-gaussian") & (found["with"] == "root")]
+    rows = []
+    for row in found.to_dict("records"):
+        problem = BanditProblem(make_set("ball", BANDIT_DIMENSION), int(row["value"]), 1.0)
+        noise, moved = {}, {}
+        for variant in ("corrected", "root"):
+            learner = PrivateBanditGaussian(problem, [Budget(1.0, 1e-6)], 1, variant)
+            noise[variant] = math.sqrt(float(np.square(learner.plan.expected_norm(learner.batches)).mean()))
+            moved[variant] = learner.eta * noise[variant] / (problem.domain.diameter / 2)
+        ratio = noise["corrected"] / noise["root"]
+        rows.append([f"{row['value']:.0f}", f"{ratio:.2f}", f"{ratio**2:.2f}", f"{row['ratio']:.2f} "
+                     f"[{row['ratio_low']:.2f}, {row['ratio_high']:.2f}]",
+                     *(f"{moved[variant]:.2f}" for variant in moved)])  # fmt: skip
+    head = ["T", "noise, tree / root", "its square", "overhead, tree / root"]
+    return table([*head, "eta × noise over the radius, tree", "the same, root"], rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "windows": windows, "buffers": buffers, "audited": audited, "ages": ages, "unbiased": unbiased,
-    "sequences": sequences, "costs": costs, "exactness": exactness, "example": example, **chapter_page.PARTS,
+    "sequences": sequences, "costs": costs, "exactness": exactness, "bandits": bandits, "example": example,
 }  # fmt: skip
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Renew the page; with --check only say whether it is current."""
-    return renew_parts("dpregret.workflows.mechanisms.window_page", PAGE, PARTS, arguments)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
