@@ -73,10 +73,6 @@ TYPOS = {
     "a range backwards": (config({"horizon": "2^9..2^6"}), "one base and a growing exponent"),
     "extends nothing": (text("profile: mine\nextends: smok\nonly: listed\n"), "did you mean 'smoke'"),
     "extends itself": (text("profile: mine\nextends: ./mine.yaml\n"), "extends itself"),
-    "like nothing": (
-        text("profile: mine\nextends: ci\npapers: {lou_cheung_2020: {experiments: {x: {like: horizn}}}}"),
-        "no experiment 'horizn' stands above; did you mean 'horizon'",
-    ),
     "only nothing": (text("profile: mine\nextends: ci\nonly: [lou]\n"), "unknown name 'lou'"),
     "--config profil=ci": (options(profil="ci"), "unknown key.*did you mean 'profile'"),
     "--config profile=smok": (options(profile="smok"), "unknown profile 'smok'.*did you mean 'smoke'"),

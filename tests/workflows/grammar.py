@@ -115,7 +115,7 @@ def profile(family: str) -> Tree:
 def overlays(draw: st.DrawFn) -> Any:
     """A profile on top of a shipped one."""
     names = ("horizon", "window", "gd-samples", "again", "fw-samples")
-    keys = {"runs": RUNS, "horizon": HORIZON, "title": WORD, "like": one(*names), "window": some(1, 4), "x": ODD}
+    keys = {"runs": RUNS, "horizon": HORIZON, "title": WORD, "window": some(1, 4), "x": ODD}
     change = st.dictionaries(st.sampled_from(list(keys)), st.none(), max_size=3).flatmap(
         lambda found: st.fixed_dictionaries({key: mostly(keys[key], ODD, 8) for key in found})
     )

@@ -283,7 +283,4 @@ def test_schema_is_current_and_describes_what_the_file_may_hold() -> None:
     assert stored == file_schema()
     experiment = stored["$defs"]["OnlineExperiment"]
     assert experiment["additionalProperties"] is False
-    assert set(experiment["properties"]) == {
-        "like",
-        *(each.alias or name for name, each in OnlineExperiment.model_fields.items()),
-    }
+    assert set(experiment["properties"]) == {each.alias or name for name, each in OnlineExperiment.model_fields.items()}

@@ -122,7 +122,7 @@ def overlay() -> Any:
             "defaults": {"epsilon": "2^-1..2^2"},
             "only": ["horizon", "window"],
             "experiments": {
-                "horizon": {**changed, "window": [1]}, "again": {"like": "window", "title": "Again", "runs": 2},
+                "horizon": {**changed, "window": [1]}, "window": {"title": "Again", "runs": 2},
             },
         }},
     }  # fmt: skip

@@ -19,11 +19,10 @@ from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PAPERS, PROFILES, papers, profile_path, short_names
 
 __all__ = [
-    "LIKE", "LISTED", "PAPERS", "PAPER_KEYS", "PROFILES", "TOP_KEYS", "papers", "profile_path", "read_profile",
+    "LISTED", "PAPERS", "PAPER_KEYS", "PROFILES", "TOP_KEYS", "papers", "profile_path", "read_profile",
     "short_names",
 ]  # fmt: skip
 
-LIKE = "like"  # of an experiment: as that one, but for what follows
 ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's folder
 LISTED = "listed"
 TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
@@ -127,13 +126,7 @@ def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> It
             yield f"{source.at((*where, 'defaults'))}: must be a mapping, not {node['defaults']!r}"
     for paper, settings in _at(layer, "papers").items():
         there = _at(known, paper, "experiments")
-        above = list(there)
         for name, experiment in _at(settings, "experiments").items():
-            model = _at(experiment).get(LIKE)
-            if model is not None and model not in above:
-                place = source.at(("papers", paper, "experiments", name, LIKE))
-                yield f"{place}: no experiment {model!r} stands above{nearest(model, map(str, above))}"
-            above.append(name)
             if known and name not in there and not _at(experiment).get("title"):
                 place = source.at(("papers", paper, "experiments", name))
                 yield f"{place}: no such experiment in what this extends, nor a title{nearest(name, there)}"
@@ -202,12 +195,9 @@ def _merge(source: Source, data: dict[str, Any], places: Places) -> None:
             experiment = below.setdefault(name, {})
             if name in changes:
                 places[here] = (source, here)
-            if LIKE in change:
-                _copy(below, change[LIKE], name, places, here[:-1])
-            else:
-                _put(_at(layer, "defaults"), experiment, places, source, here, ("defaults",))
-                _put(_at(settings, "defaults"), experiment, places, source, here, (*start, "defaults"))
-            _put({key: value for key, value in change.items() if key != LIKE}, experiment, places, source, here, here)
+            _put(_at(layer, "defaults"), experiment, places, source, here, ("defaults",))
+            _put(_at(settings, "defaults"), experiment, places, source, here, (*start, "defaults"))
+            _put(change, experiment, places, source, here, here)
 
 
 def _put(
@@ -219,13 +209,6 @@ def _put(
             target.pop(key, None)
         else:
             target[key] = value
-
-
-def _copy(experiments: dict[str, Any], model: str, name: str, places: Places, here: KeyPath) -> None:
-    """Begin an experiment as another one that stands above it."""
-    copied = _at(experiments, model)
-    experiments[name].update(copied)
-    places.update({(*here, name, key): places[*here, model, key] for key in copied})
 
 
 def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.profiles import LIKE, LISTED
+from dpregret.workflows.plan.profiles import LISTED
 
 RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
 WORD: Final = {"type": "string"}
@@ -21,12 +21,9 @@ def file_schema() -> dict[str, Any]:
     schema["required"] = ["profile"]
     for name, model in schema["$defs"].items():
         model.pop("required", None)
-        is_experiment = "title" in model["properties"]
         model["properties"] = {key: _or_null(each) for key, each in model["properties"].items()}
         if name == "Paper":
             model["properties"] |= {"only": ONLY, "defaults": DEFAULTS}
-        elif is_experiment:
-            model["properties"][LIKE] = WORD
     paper = schema["$defs"]["Paper"]["properties"]["experiments"]["anyOf"][0]
     paper["patternProperties"] = {key: {"anyOf": [*each["anyOf"], {"type": "null"}]}
                                   for key, each in paper["patternProperties"].items()}  # fmt: skip
