@@ -184,11 +184,15 @@ def _filled_in(source: Source) -> Expanded:
             if not isinstance(entry, dict):
                 continue
             here, name = (*where, key, number), entry.get(AT)
-            if AT in entry and not (isinstance(name, str) and name in shared):
+            inherited: dict[str, Any] = {}
+            if isinstance(name, str) and name in shared:
+                inherited = shared[name]
+            elif AT in entry:
                 problems.append(f"{source.at((*here, AT))}: {not_allowed(section[:-1], name, shared)}")
-            inherited = shared.get(name, {}) if isinstance(name, str) else {}
             own = {part: value for part, value in entry.items() if part != AT}
-            places.update({(*here, part): (source, (section, name, part)) for part in inherited if part not in own})
+            places.update(
+                {(*here, part): (source, (section, str(name), part)) for part in inherited if part not in own}
+            )
             whole[number] = {**inherited, **own}
             empty = [part for part, value in whole[number].items() if value is None]
             problems.extend(f"{filled.at((*here, part))}: is empty: leave this key out" for part in empty)
