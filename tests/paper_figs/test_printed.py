@@ -65,7 +65,7 @@ def test_a_mistake_is_one_line_with_its_place(folder: Path, right: str, wrong: s
 def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path) -> None:
     path = folder / "claims.yaml"
     content = path.read_text(encoding="utf-8")
-    path.write_text(content.replace(r"'$O\bigl(d\ln^{2.5}T/", r"'$O\bigl(d\ln^{2.5T/", 1), encoding="utf-8")
+    path.write_text(content.replace(r"$O\bigl(d\ln^{2.5}T/", r"$O\bigl(d\ln^{2.5T/", 1), encoding="utf-8")
     assert any("bound_latex" in line and "no formula" in line for line in text_problems(folder, {}))
 
 
