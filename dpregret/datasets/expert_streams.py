@@ -313,7 +313,7 @@ def _halves(experts: int) -> list[int]:
 
 
 class ClippedExperts(ExpertStream):
-    """Another stream, its losses clipped to [0, 1] for learner and comparator: an epsilon that trusts nobody's range."""
+    """Another stream, its losses clipped to [0, 1] for learner and comparator, so that no range is trusted."""
 
     def __init__(self, stream: ExpertStream) -> None:
         self.stream = stream
