@@ -11,6 +11,7 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Rounds
 from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.losses.clipped import Clipped
 from dpregret.numerics.arrays import Array, sum_rows
 from dpregret.numerics.random import Normals
 from dpregret.numerics.sums import vecdot
@@ -75,11 +76,13 @@ class Stream(Source, ABC):
     declares one. Traits: ``smooth``, ``strongly-convex`` (learners are told so), ``quadratic`` (squared losses of a
     linear prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms).
     ``apart``: a run's comparator is the same to the last bit whichever runs are asked for with it.
+    ``clip``: learners see gradients clipped to ``lipschitz``, so that their epsilon needs no trust in it.
     """
 
     traits = frozenset({"smooth", "strongly-convex"})
     best_loss: ClassVar[float | None] = None
     apart: ClassVar[bool] = True
+    clip: bool = False
 
     def __init__(
         self,
@@ -105,7 +108,10 @@ class Stream(Source, ABC):
             raise ValueError("a stream needs at least one generator (one per run)")
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
-        return Rounds(self._losses(generators), horizon)
+        blocks = self._losses(generators)
+        if self.clip:
+            blocks = ([Clipped(each, self.lipschitz) for each in block] for block in blocks)
+        return Rounds(blocks, horizon)
 
     def comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
         """Comparator and stay loss after each checkpoint (rounds, strictly increasing).

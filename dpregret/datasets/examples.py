@@ -45,15 +45,6 @@ def save(path: Path, features: Array, labels: Array) -> None:
         np.savez(file, features=features, labels=labels)
 
 
-def scale_rows(features: Array, where: str) -> Array:
-    """Divide all rows by the largest row norm. Raises ValueError if every feature is 0."""
-    largest = np.sqrt(vecdot(features, features)).max()
-    if largest == 0.0:
-        raise ValueError(f"{where}: every feature is 0")
-    scaled: Array = features / largest
-    return scaled
-
-
 def unit_rows(features: Array, where: str) -> Array:
     """Divide each row by its own norm; a row of zeros stays.
 

@@ -312,6 +312,22 @@ def _halves(experts: int) -> list[int]:
     return [experts >> (phase + 1) for phase in range(experts.bit_length() - 1)] + [1]
 
 
+class ClippedExperts(ExpertStream):
+    """Another stream, its losses clipped to [0, 1] for learner and comparator, so that no range is trusted."""
+
+    def __init__(self, stream: ExpertStream) -> None:
+        self.stream = stream
+        vars(self).update(vars(stream), tight=stream.tight, lower_bound=stream.lower_bound, gap=stream.gap)
+
+    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+        """Those of the stream, clipped."""
+        return map(_clipped, self.stream.blocks(generators))
+
+
+def _clipped(block: ExpertBlock) -> ExpertBlock:
+    return ExpertBlock(np.clip(block.losses, 0.0, 1.0), block.rounds)
+
+
 def make_expert_stream(
     name: str,
     experts: int,
@@ -320,14 +336,16 @@ def make_expert_stream(
     epsilon: float = math.inf,
     best_loss: float | None = None,
     data_dir: str | Path | None = None,
+    clip: bool = False,
     **options: Any,
 ) -> ExpertStream:
     """Build a stream of d experts over T rounds.
 
     epsilon: of the learner that the stream is aimed at; only the lower bound looks at it. best_loss: the public L*:
     part of the stream's definition for the halving streams (None is 0), a declaration for the others. data_dir: the
-    folder of the tables. Raises ValueError for unknown names and options and for values out of range;
-    `catalogue.UnreadDataError` where all fits but a table is needed and `data_dir` was not given.
+    folder of the tables. clip: losses outside [0, 1] are moved there. Raises ValueError for unknown names and options
+    and for values out of range; `catalogue.UnreadDataError` where all fits but a table is needed and `data_dir` was not
+    given.
     """
     if experts < 2:
         raise ValueError(f"experts must be at least 2, got {experts}")
@@ -340,4 +358,4 @@ def make_expert_stream(
         raise ValueError(f"experts must lie between 2 and {most}, got {experts}")
     arguments = (experts, horizon, epsilon, best_loss)
     stream: ExpertStream = build("stream", ExpertStream, name, arguments, options, data_dir)
-    return stream
+    return ClippedExperts(stream) if clip else stream

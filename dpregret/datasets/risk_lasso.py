@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -261,12 +262,11 @@ def growing_dimension(samples: int, scale: float = 4.0, power: float = 2.0 / 3.0
 
 
 class _RealRisk(SquaredRisk):
-    """Squared loss on real data, columns standardised, then all divided so that |x|_inf <= 1; |y| <= 1.
+    """Squared loss on real data, columns in [-1, 1] by public ranges (`bundled`); |y| <= 1.
 
     samples: the size of the set for all of it (shared by all runs), less for a subsample a run without replacement,
-    drawn by the run's generator. scale: what standardised features are divided by; without it the largest magnitude,
-    which is read off the data and, like standardisation, is not private. Raises ValueError naming file, row and
-    column for a value outside the domain, and for more samples than there are.
+    drawn by the run's generator. Raises ValueError naming file, row and column for a value outside the domain, and for
+    more samples than there are.
     """
 
     real = True
@@ -280,7 +280,6 @@ class _RealRisk(SquaredRisk):
         samples: int,
         generators: Generators,
         data_dir: str | Path,
-        scale: float | None = None,
     ) -> None:
         examples = load(self.data, Path(data_dir))
         where = str(Path(data_dir) / f"{self.data}.npz")
@@ -290,7 +289,7 @@ class _RealRisk(SquaredRisk):
         size = len(examples.labels)
         if not 1 <= samples <= size:
             raise ValueError(f"{where} has {size} records; samples must lie in 1..{size}, got {samples}")
-        features, labels = examples.features / self._divisor(examples.features, scale), examples.labels
+        features, labels = examples.features * self._unit(domain.dimension), examples.labels
         check_domain(features, labels, where)
         runs = len(generators)
         if samples == size:
@@ -317,10 +316,9 @@ class _RealRisk(SquaredRisk):
             records=records,
         )
 
-    def _divisor(self, features: Array, scale: float | None) -> float:
-        spread = features.std(axis=0).max()  # every column that is not constant has the same after `load`
-        divisor: float = np.abs(features).max() if scale is None else scale * spread
-        return divisor
+    def _unit(self, columns: int) -> float:
+        """What rows are multiplied by: `bundled.prepare` has divided them by it."""
+        return math.sqrt(columns)
 
 
 class FetchedRisk(_RealRisk):
@@ -334,7 +332,7 @@ class FetchedRisk(_RealRisk):
         self.data = source  # type: ignore[misc]  # of this risk, not of the class
         super().__init__(domain, samples, generators, data_dir)
 
-    def _divisor(self, features: Array, scale: float | None) -> float:
+    def _unit(self, columns: int) -> float:
         return 1.0
 
 

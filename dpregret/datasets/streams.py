@@ -20,13 +20,15 @@ def make_stream(
     *,
     strong_convexity: float = 1.0,
     data_dir: str | Path | None = None,
+    clip: bool = False,
     **options: Any,
 ) -> Stream:
     """Build a stream of losses on a constraint set.
 
     ``strong_convexity`` is mu > 0 of every loss (for the pool-based streams, the weight of the ridge; the realizable
-    ones have none and ignore it). ``data_dir`` is the folder of prepared data, for streams that read some. Options are
-    the parameters of the stream's class after the first two.
+    ones have none and ignore it). ``data_dir`` is the folder of prepared data, for streams that read some. ``clip``:
+    what learners see of a gradient is at most the declared Lipschitz constant long. Options are the parameters of the
+    stream's class after the first two.
 
     Raises ValueError for an unknown name or option, a missing option, a bad value, or a set whose dimension is not
     that of the data; `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
@@ -34,4 +36,5 @@ def make_stream(
     if not (np.isfinite(strong_convexity) and strong_convexity > 0.0):
         raise ValueError(f"strong_convexity must be positive and finite, got {strong_convexity}")
     stream: Stream = build("stream", Stream, name, (domain, strong_convexity), options, data_dir)
+    stream.clip = clip
     return stream

@@ -335,3 +335,23 @@ def test_refusals_are_one_line(name: str, experts: int, horizon: int, arguments:
 def test_a_table_has_so_many_experts(data_dir: Path) -> None:
     with pytest.raises(ValueError, match="experts must lie between 2 and 256, got 257"):
         make_expert_stream("digits-experts", 257, 10, data_dir=data_dir)
+
+
+def test_a_clipped_stream_stays_in_the_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    stretched = expert_streams.NestedHalving.blocks
+
+    def blocks(self: ExpertStream, generators: list[np.random.Generator]) -> Iterator[expert_streams.ExpertBlock]:
+        for block in stretched(self, generators):  # type: ignore[arg-type]
+            yield expert_streams.ExpertBlock(3.0 * block.losses - 1.0, block.rounds)
+
+    monkeypatch.setattr(expert_streams.NestedHalving, "blocks", blocks)
+    free, clipped = (make_expert_stream("halving", 8, 32, clip=clip) for clip in (False, True))
+    seen = np.concatenate([block.losses for block in free.blocks(_generators(0))])
+    assert seen.min() < 0
+    assert seen.max() > 1
+    for rounds in (clipped.blocks, clipped.epochs):
+        np.testing.assert_array_equal(
+            np.concatenate([block.losses for block in rounds(_generators(0))]), np.clip(seen, 0.0, 1.0)
+        )
+    assert clipped.comparator(_generators(0)).best == 0.0
+    assert (clipped.sizes == free.sizes).all()

@@ -307,7 +307,8 @@ def test_real_data(name: str, data_dir: Path) -> None:
     assert isinstance(risk, SquaredRisk)
     assert risk.real
     examples = bundled.load(name.removesuffix("-risk"), data_dir)
-    features = examples.features / np.abs(examples.features).max()
+    features = examples.features * np.sqrt(dimension)
+    assert np.abs(features).max() <= 1.0 + 1e-12
     point = _points(domain, runs=2)
     residuals = point @ features.T - examples.labels
     np.testing.assert_allclose(risk.value(point), 0.5 * (residuals**2).mean(axis=-1), rtol=1e-11)
@@ -325,7 +326,7 @@ def test_subsamples_are_without_replacement_and_a_runs_own(data_dir: Path) -> No
     assert isinstance(risk, SquaredRisk)
     features, labels = _all_records(risk)
     pool = bundled.load("diabetes", data_dir)
-    scaled = pool.features / np.abs(pool.features).max()
+    scaled = pool.features * np.sqrt(10)
     for run in range(3):
         assert len(np.unique(features[run], axis=0)) == 100
         assert {tuple(row) for row in features[run]} <= {tuple(row) for row in scaled}
@@ -337,15 +338,14 @@ def test_subsamples_are_without_replacement_and_a_runs_own(data_dir: Path) -> No
     np.testing.assert_allclose(few.value(_points(domain)[0, :2]), risk.value(_points(domain)[0])[:2])
 
 
-def test_data_outside_the_domain_are_refused(data_dir: Path) -> None:
+def test_data_outside_the_domain_are_refused(data_dir: Path, tmp_path: Path) -> None:
     domain = make_set("l1-ball", 10)
-    pattern = r"diabetes\.npz: feature in row \d+, column \d+ is -?[\d.]+, outside \[-1, 1\]"
+    features, labels = np.zeros((442, 10)), np.zeros(442)
+    features[5, 3] = 0.5  # in a row of norm 1, but of column 3 more than its range
+    np.savez(tmp_path / "diabetes.npz", features=features, labels=labels)
+    pattern = r"diabetes\.npz: feature in row 5, column 3 is 1\.58114, outside \[-1, 1\]"
     with pytest.raises(ValueError, match=pattern):
-        make_risk("diabetes-risk", domain, 442, _rngs(), data_dir=data_dir, scale=2.0)
-    wide = make_risk("diabetes-risk", domain, 442, _rngs(), data_dir=data_dir, scale=10.0)
-    largest = wide.records(np.zeros(RUNS, dtype=int))[0]  # type: ignore[attr-defined]
-    standard = bundled.load("diabetes", data_dir).features[0]
-    np.testing.assert_allclose(largest[0] * 10, standard / bundled.load("diabetes", data_dir).features.std(axis=0))
+        make_risk("diabetes-risk", domain, 442, _rngs(), data_dir=tmp_path)
     with pytest.raises(ValueError, match=r"has 442 records; samples must lie in 1\.\.442, got 443"):
         make_risk("diabetes-risk", domain, 443, _rngs(), data_dir=data_dir)
     with pytest.raises(ValueError, match="has 10 features, the set has dimension 4"):

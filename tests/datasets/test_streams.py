@@ -14,7 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import ConstraintSet, make_set
+from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import Loss
 from dpregret.datasets import base, pool_streams
 from dpregret.datasets.catalogue import sources
@@ -254,6 +257,32 @@ def test_bad_calls_are_refused() -> None:
     for checkpoints in ([], [0, 3], [4, 4], [5, 2]):
         with pytest.raises(ValueError, match="strictly increasing"):
             stream.comparator(_generators(0), checkpoints)
+
+
+def test_a_clipped_stream_shows_no_gradient_longer_than_declared() -> None:
+    domain, points = make_set("ball", 4), np.random.default_rng(3).standard_normal((1, 2, 4))
+    stream = make_stream("norm-kink", domain, clip=True)
+    stream.lipschitz = 0.25  # a promise that the losses break
+    clipped, free = (list(each.rounds(_generators(0, 1), 20)) for each in (stream, _stream("norm-kink")))
+    values, slopes = _evaluate(clipped, points)
+    same, wanted = _evaluate(free, points)
+    lengths = np.linalg.norm(wanted, axis=-1)
+    assert (lengths > 0.25).all()
+    np.testing.assert_array_equal(values, same)
+    np.testing.assert_allclose(np.linalg.norm(slopes, axis=-1), 0.25, rtol=1e-12)
+    np.testing.assert_allclose(slopes, wanted * (0.25 / lengths)[..., None], rtol=1e-12)
+    with pytest.raises(ValueError, match="clip"):
+        clipped[0].prox(points, 1.0)
+
+
+def test_clipping_changes_nothing_where_the_promise_is_kept() -> None:
+    played = []
+    for clip in (False, True):
+        stream = make_stream("norm-kink", make_set("ball", 4), clip=clip)
+        problem = Problem(stream.domain, 64, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+        learner = learners("online")["wdp-cocop-gaussian"](problem, [Setting(16, Budget(1.0, 1e-6))], 2, "corrected")
+        played.append(play(learner, stream.rounds(_generators(0, 1), 64), _generators(5, 6), [64]).losses)
+    np.testing.assert_array_equal(*played)
 
 
 def test_every_stream_says_what_it_is() -> None:

@@ -53,6 +53,14 @@ def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
     assert found.runs == 16
 
 
+def test_why_nothing_decides_stands_beside_an_open_verdict_only() -> None:
+    claim = make_claim(undecided="more runs narrow it on the tolerance")
+    edge = judge(Sweep(lambda checkpoints, value: checkpoints**0.6, scatter=0.5).frame(), claim)
+    assert edge.verdict == "inconclusive"
+    assert edge.reason.endswith(f"; {claim.undecided}")
+    assert claim.undecided not in judge(Sweep(root).frame(), claim).reason
+
+
 def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
     """The last cell lifts the slope to 0.09 above its law, within the tolerance; without the first it is 0.116."""
 

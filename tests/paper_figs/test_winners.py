@@ -268,6 +268,27 @@ def test_nobody_wins_whom_a_constant_point_beats() -> None:
     assert table["verdict"].tolist() == ["useless"]
 
 
+def test_a_win_counts_the_settings_that_were_looked_at_and_the_rivals() -> None:
+    """The same runs in m settings: m times the p of one, and with three learners three times that of two."""
+
+    def table(settings: int, rivals: int) -> pd.DataFrame:
+        others = [(f"bad{rival}.plain", noisy(11.5, seed=1)) for rival in range(rivals)]
+        return winners(measured(*(
+            played(learner, regret, epsilon=float(2**place))
+            for place in range(settings) for learner, regret in [("good.plain", noisy(10.0)), *others]
+        )))  # fmt: skip
+
+    alone = table(1, 1)
+    p, many = float(alone["p"].iloc[0]), table(20, 1)
+    assert alone["p_holm"].iloc[0] == p < 0.05
+    assert alone["verdict"].tolist() == ["wins"]
+    assert many["p"].tolist() == [p] * 20
+    np.testing.assert_allclose(many["p_holm"], min(1.0, 20 * p))
+    assert 20 * p > 0.05
+    assert set(many["verdict"]) == {"leads"}
+    assert table(1, 2)["p"].iloc[0] == pytest.approx(1.5 * p)
+
+
 def test_counts_tell_rivals_from_variants() -> None:
     table = winners(measured(played("a.plain", noisy(1.0)), played("a.other", noisy(2.0)),
                              played("a.plain", noisy(1.0), epsilon=2.0), played("b.plain", noisy(2.0), epsilon=2.0),

@@ -192,6 +192,7 @@ CLAIM_FURTHER = {
     "bound": one("rate", "explicit"),
     "tol": one(0.1, 0.2),
     "tol_reason": WORD,
+    "undecided": WORD,
     "from": FROM,
     "errata": some("E1"),
     "side": one("upper", "lower"),

@@ -24,7 +24,10 @@ GRID = (
 def facts(claims: str, grid: str) -> dict[str, dict[str, object]]:
     grids = claim_history._experiments(grid, "p")
     return {
-        name: {**{key: claim.get(key) for key in claim_history.CLAIM_KEYS}, "grid": grids[claim["experiment"]]}
+        name: {
+            **{key: claim.get(key) for key in ("learner", *claim_history.CLAIM_KEYS)},
+            "grid": grids[claim["experiment"]],
+        }
         for name, claim in claim_history._claims(claims).items()
     }
 
@@ -40,12 +43,34 @@ def facts(claims: str, grid: str) -> dict[str, dict[str, object]]:
         ("2^8..2^10", "2^8..2^11", {"a": ["horizon"], "b": ["horizon"]}),
         ("runs: 16", "runs: 32", {"a": ["runs"], "b": ["runs"]}),
         ("learners: {l: [v]}", "learners: {l: [v], m: [w]}", {}),
+        ("sweep", "renamed", {}),
     ],
 )
 def test_only_what_a_claim_is_judged_by_counts(old: str, new: str, changed: dict[str, list[str]]) -> None:
     before, now = facts(CLAIMS, GRID), facts(CLAIMS.replace(old, new), GRID.replace(old, new))
     found = {claim: claim_history._differences(before[claim], now[claim]) for claim in before}
     assert {claim: what for claim, what in found.items() if what} == changed
+
+
+def test_a_merge_changes_what_differs_from_each_parent() -> None:
+    ours, theirs = facts(CLAIMS, GRID), facts(CLAIMS.replace("tol: 0.2", "tol: 0.3"), GRID)
+    assert claim_history.changes([ours], theirs) == {"b": ["tolerance"]}
+    assert claim_history.changes([ours, theirs], theirs) == {}
+    assert claim_history.changes([ours, ours], theirs) == {"b": ["tolerance"]}
+    assert claim_history.changes([ours], facts(CLAIMS, GRID.replace("runs: 16", "runs: 32"))) == {}  # all of them
+
+
+def test_a_new_id_is_found_where_nothing_else_changed() -> None:
+    before = facts(CLAIMS, GRID)
+    assert claim_history.renamed(before, facts(CLAIMS.replace("id: b", "id: c"), GRID)) == {"b": "c"}
+    assert claim_history.renamed(before, facts(CLAIMS.replace("id: b", "id: c").replace("0.2", "0.3"), GRID)) == {}
+    assert claim_history.renamed(before, before) == {}
+
+
+def test_values_beside_what_a_claim_fixes_are_none_of_its_business() -> None:
+    claims = CLAIMS.replace("stream: s", "stream: s, where: {runs: 16}")
+    before, now = facts(claims, GRID), facts(claims, GRID.replace("runs: 16", "runs: [16, 32]"))
+    assert claim_history._differences(before["a"], now["a"]) == []
 
 
 def test_shipped_changes_are_of_claims_that_exist() -> None:

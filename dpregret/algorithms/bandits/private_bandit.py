@@ -8,7 +8,9 @@ Algorithm   Ene, Nguyen & Vladu 2021, Alg. 1: noisy_leader.py, which has the who
 Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. corrected: a leaf moves by
             (n/zeta) L (D + 2 zeta), see noisy_leader.py. printed: the paper's scales, from a bound on the norm of the
             whole batch: Laplace sqrt(T) n L ln T/eps a coordinate (Lemma 7), Gaussian T^(1/4) sqrt(n) L ln T
-            ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma 10).
+            ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma 10). Laplace noise is
+            drawn coordinate by coordinate in the basis of the set's affine hull, and is not rotation invariant:
+            another basis keeps the same privacy, and has another regret.
 Guarantee   docs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
 Deviations  corrected: the regulariser is centered in the set, and the sign of the linear term is that of NoisyOCO;
             conditional gradient runs to a gap of D^2/T or sqrt(T) calls. paper-tolerance: to 10 D^2/sqrt(T), a

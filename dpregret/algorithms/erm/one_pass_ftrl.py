@@ -10,9 +10,9 @@ Algorithm   Kairouz et al. 2021, Alg. 1, each record a round; the average is the
             line 5  release the average of x_1..x_n
 Privacy     Unit: one record; neighbours: it is replaced by another. Its gradient moves by at most 2 L whatever was
             released before, and enters the mechanism once: exact Gaussian DP of the mechanism.
-Guarantee   With D0 the largest distance of the set to x_0 and V_t = E|b_t|^2, the regret against a fixed point is at
-            most lambda D0^2/2 + n L^2/(2 lambda) + L sum_{t<n} sqrt(V_t)/lambda. x_t does not depend on z_t, so
-            E F(released) - min F is at most the n-th part of that: of the order of
+Guarantee   With D0 the reach, the largest distance of the set to x_0 (not its diameter), and V_t = E|b_t|^2, the
+            regret against a fixed point is at most lambda D0^2/2 + n L^2/(2 lambda) + L sum_{t<n} sqrt(V_t)/lambda.
+            x_t does not depend on z_t, so E F(released) - min F is at most the n-th part of that: of the order of
             sqrt(1/n) + p^(1/4) sqrt(ln n / (mu n)), beside phased SGD's sqrt(1/n) + sqrt(p)/(mu n).
 Deviations  lambda minimises the guarantee. root, buffers: b_t and V_t of that mechanism in place of the tree's.
 """

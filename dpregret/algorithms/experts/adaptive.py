@@ -12,7 +12,7 @@ Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*, which is do
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. cold, warm: all N
             phases may look at all losses, so each gets e = eps/(2 N) for Algorithm 1 and as much for its K releases.
             restart: a phase looks at its own rounds only; phases see different rounds, so each may spend eps/2 and
-            eps/2.
+            eps/2. Pure up to delta = 1e-14, as sparse_vector.py.
 Guarantee   The paper's Thm 2, with constants: the bounds of Algorithm 1 with the guesses g, 2 g, .. up to the first
             that is L* at least, added up. The proof counts the draws of a phase as if its guess were right; where a
             wrong guess is not contradicted (L* above it by less than the slack) nothing bounds them by K. The cost of

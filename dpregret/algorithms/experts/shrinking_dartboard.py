@@ -12,9 +12,9 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             1 + (1 - p)(1 - e^-eta)/p; the larger of both logarithms. It enters all later draws, each eta^2/2-zCDP.
 Guarantee   While the K draws last, x_t has exactly the law P_t of Hedge, so the expected regret is at most
             ln(d)/eta + eta T/8.
-Deviations  The calibration is ours. K is the 1 - 1/T^2 quantile of a binomial(T, p + eta), which dominates the number
-            of draws: running out costs at most 1/T in expectation (T/2^52 beyond 2^26 rounds). (p, eta) minimise the
-            guarantee on a grid of p.
+Deviations  The calibration is ours. K is one more than the 1 - 1/T^2 quantile of a binomial(T, p + eta), which
+            dominates the number of draws: running out costs at most 1/T in expectation (T/2^52 beyond 2^26 rounds).
+            (p, eta) minimise the guarantee on a grid of p.
 """
 
 import bisect

@@ -13,7 +13,8 @@ Algorithm   Asi et al. 2023, Alg. 1; constants in dpregret.algorithms.privacy.sw
             test has a closed form (see algorithms.privacy.above_threshold), so a horizon of 2^22 costs a few dozen
             events a run.
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others. The sequence of played experts
-            is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth).
+            is protected. Threshold tests at eps/2, K draws at eps/2 (starved: nine tenths and one tenth). Pure
+            variants are pure up to delta = 1e-14: tests far below their threshold never halt (above_threshold.py).
 Guarantee   Asi et al. 2023, Thm 1: with probability 1 - 2 beta the loss is at most
             (K + 1) (L* + 4/eta + 2 accuracy + 1).
 Deviations  printed-*: threshold with accuracy 8 B/eps, although the tests have eps/2 only. zcdp: draws priced by zCDP

@@ -119,7 +119,7 @@ class Proved(Unsquared):
 
 
 class Practical(Schedule):
-    """Ours, without a theorem: the alpha of `Proved`, C0 = 1, and of the radius its order, (rho^2 L + N) / (mu t)."""
+    """Ours, without a theorem: the alpha of `Proved`, C0 = 1, the radius in its order, (rho^2 L + N) / (mu (t + 1))."""
 
     text = "corrected step, alpha = 1/(2 rho^2), C0 = 1, radius from the expected drift"
 

@@ -1,7 +1,8 @@
 """DP-FTRL for Lipschitz losses, whatever the comparator: what Alg. 4 of Asi et al. 2023 sets out to improve on.
 
 Algorithm   Kairouz et al. 2021, Alg. 1: the round of dp_ftrl.py with lambda = sqrt(T L (L + 2 sqrt(V))) / D, where
-            sqrt(V) is the mean of sqrt(V_t).
+            sqrt(V) is the mean of sqrt(V_t), and D the diameter of the set (erm/one_pass_ftrl.py has its reach D0,
+            the largest distance to x_0, which is half of it on a ball).
 Privacy     Unit: one loss; neighbours: it is replaced by another. As in dp_ftrl.py.
 Guarantee   lambda D^2/2 + T L^2/(2 lambda) + L sum_t sqrt(V_t) / lambda: FTRL without noise, and the noise moves x_t by
             |b_t| / lambda, of any mechanism.

@@ -39,7 +39,7 @@ class NetExperts(SwitchingLearner):
         title="sparse vector on a net",
         paper="Asi et al. 2023",
         reference="Thm 3",
-        variants={"pure": "pure eps-DP", "zcdp": "draws priced by zCDP"},
+        variants={"pure": "pure eps-DP up to 1e-14", "zcdp": "draws priced by zCDP"},
         anytime=False,
         needs=frozenset({"best-loss"}),
         convex=True,

@@ -12,7 +12,7 @@ Algorithm   Asi et al. 2023, Section 4.1: Algorithm 1 with the points of the set
             `observe` ends a round and asks the test of the next one: lines 7, 4, 6, 5.
 Privacy     Unit: one loss; neighbours: it is replaced by another. Losses are divided by L D, the largest value of an
             L-Lipschitz loss that vanishes somewhere on the set, and clipped to [0, 1]; then that of
-            dpregret.algorithms.privacy.switching.
+            dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (above_threshold.py).
 Guarantee   Asi et al. 2023, Thm 3: L D times that of Algorithm 1; see the learners.
 Deviations  The division by L D is missing in print.
 """

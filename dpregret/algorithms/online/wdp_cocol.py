@@ -26,6 +26,7 @@ Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t
 Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (25 rho^2)^2 is squared needlessly;
             both are corrected but in the variants that say so. C_W of the (eps, delta) option is read as
             2 alpha sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / ((1 - alpha) eps), consistent with Lemma 4.
+            paper: printed constants and, as `printed`, the printed noise (eq. (15), (16)).
             root, buffers (Gaussian), blocks, items (norm-Gamma): as practical, with z_t of that mechanism and N from
             its own noise.
             State lives in the weights of the local oracle (see dpregret.algorithms.geometry).

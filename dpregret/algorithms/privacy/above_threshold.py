@@ -3,7 +3,7 @@
 Algorithm   Dwork & Roth 2014, AboveThreshold: the threshold gets Laplace(2/eps) noise once, every query Laplace(4/eps)
             noise of its own; the first query whose noisy value reaches the noisy threshold ends it.
 Privacy     eps-DP for any number of queries, chosen adaptively, each of which moves by at most 1 when one item is
-            replaced.
+            replaced. The computed law cuts off what is below 5e-27, see FAR: read pure as delta = 1e-14.
 Guarantee   Dwork & Roth 2014, Thm 3.24: see `accuracy`.
 
 Given the noisy threshold, a query halts with a probability that is known in closed form, independently of all others.

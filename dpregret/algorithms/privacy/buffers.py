@@ -96,7 +96,10 @@ class WindowBuffers(Toeplitz):
 
 @dataclass(frozen=True)
 class BufferedToeplitz(OverHorizon):
-    """The buffered linear Toeplitz mechanism over a known horizon: near the root with a few buffers."""
+    """The buffered linear Toeplitz mechanism over a known horizon: near the root with a few buffers.
+
+    Of a horizon T the prefixes 1..T-1 are released, so `nodes_per_item` is what T - 1 outputs cost.
+    """
 
     buffers: int = 4
 

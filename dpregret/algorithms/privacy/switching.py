@@ -38,15 +38,17 @@ class Calibration:
 CALIBRATIONS: Mapping[str, Calibration] = MappingProxyType(
     {
         "printed-pure": Calibration(
-            "eta = eps/(2K), threshold with 8 B/eps as printed", "pure", printed_threshold=True
+            "eta = eps/(2K), threshold with 8 B/eps as printed; pure up to 1e-14", "pure", printed_threshold=True
         ),
         "printed-approximate": Calibration(
             "eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 8 B/eps as printed", "advanced", printed_threshold=True
         ),
-        "pure": Calibration("eta = eps/(2K), threshold with 16 B/eps", "pure"),
+        "pure": Calibration("eta = eps/(2K), threshold with 16 B/eps; pure up to 1e-14", "pure"),
         "approximate": Calibration("eta = eps/(4 sqrt(2 K ln(1/delta))), threshold with 16 B/eps", "advanced"),
         "zcdp": Calibration("eta = sqrt(8 rho/K) by zCDP (more for few K), threshold with 16 B/eps", "zcdp"),
-        "starved-pure": Calibration("a tenth of eps for the draws, beta = 1/2, pure", "pure", 0.1, starved=True),
+        "starved-pure": Calibration(
+            "a tenth of eps for the draws, beta = 1/2, pure up to 1e-14", "pure", 0.1, starved=True
+        ),
         "starved-zcdp": Calibration("a tenth of eps for the draws, beta = 1/2, zCDP", "zcdp", 0.1, starved=True),
         "practical-zcdp": Calibration("tuned: K = 2 log2 d + 4 and 2/eta, zCDP", "zcdp", practical=True),
     }

@@ -100,7 +100,7 @@ class Claim(Strict):
     it is above what is promised there. `check` says why the sentence could not have come out otherwise on its
     experiment; such a line is a consistency check and not a finding. `provenance: reconstructed` marks a sentence whose
     formula was not read in the paper: it appears in no finding. `changed` admits that the setting was chosen after a
-    verdict had been seen.
+    verdict had been seen. `undecided` says why more runs do not decide it; it is shown where the verdict is open.
     """
 
     id: str
@@ -109,6 +109,7 @@ class Claim(Strict):
     origin: Literal["paper", "derived", "baseline"] = "paper"
     provenance: Provenance = "printed"
     changed: str = ""
+    undecided: str = ""
     check: str = ""
     type: ClaimType = "exponent"
     scope: Literal["worst-case", "instance"] = "worst-case"

@@ -22,6 +22,7 @@ from dpregret.paper_figs.judge.vocabulary import (  # fmt: skip
     CHECKS,
     FAILS,
     HOLDS,
+    INCONCLUSIVE,
     NOT_RUN,
     REPRODUCED,
     SEEN_HERE,
@@ -68,6 +69,8 @@ def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss
     if claim.type in ("below", "stated"):
         return _with_level((judge_below if claim.type == "below" else judge_stated)(claim, cells), cells)
     found = _with_level(judge_exponent(runs, claim, cells), cells)
+    if claim.undecided and found.verdict == INCONCLUSIVE:
+        found = replace(found, reason=f"{found.reason}; {claim.undecided}")
     return replace(found, verdict=AS_CHECK.get(found.verdict, FAILS)) if claim.kind == "check" else found
 
 

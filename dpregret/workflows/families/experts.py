@@ -69,7 +69,12 @@ class Cell:
     @property
     def label(self) -> str:
         """What tells the losses of this cell from others, for their random numbers."""
-        return f"experts {self.stream} {self.experts} {dict(self.options)}"
+        return f"experts {self.stream} {self.experts} {self.shape}"
+
+    @property
+    def shape(self) -> dict[str, Any]:
+        """Options that make other losses: clipping keeps them, but for those out of range."""
+        return {name: value for name, value in self.options if name != "clip"}
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
             lower_bound=stream.lower_bound if learner.pure else math.nan,
             delivered_epsilon=ledger.delivered[0],
             seconds=seconds / (cell.horizon * runs),
-            **dict(cell.options),
+            **cell.shape,
         )
 
     def describe(self, cell: Cell) -> str:

@@ -24,17 +24,20 @@ from dpregret.paper_figs.judge.claims_files import AT, CHANGES, RENAMED, SETTING
 from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PAPERS, papers
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT: Final = Path(__file__).resolve().parents[3]
+"""Of the checkout: paths of git are relative to it."""
 CLAIM_KEYS: Final = {
     "tol": "tolerance", "rate": "law", "type": "type", "side": "law", "bound": "law", "from": "cells", "where": "cells",
     "stream": "stream", "experiment": "experiment", "parameter": "parameter", "response": "response",
     "counterpart": "response",
 }  # fmt: skip
 """Key of a claim -> what a change of it is called."""
-BESIDES: Final = ("title", "learners", "like", "sweep", "tight")
-"""Keys of an experiment that do not decide what a claim is judged by."""
+BESIDES: Final = ("title", "learners", "like", "sweep", "tight", "family", "streams", "risks")
+"""Keys of an experiment that do not decide what a claim is judged by; its stream stands in the claim."""
 REFORMAT: Final = 0.5
 """A commit that changes more than this share of a paper's claims rewrites the file, or an experiment's defaults."""
+REFERENCE: Final = ("claims", "checks")
+"""Tables of the reference that have a line for each claim."""
 PLACES: Final = {
     "claims": tuple(f"{folder}.yaml" for folder in (
         "dpregret/workflows/papers/{paper}/claims", "workflows/papers/{paper}/claims", "workflows/claims/{paper}")),
@@ -52,17 +55,40 @@ def git(*arguments: str) -> str:
 
 
 def history(paper: str) -> dict[str, list[dict[str, str]]]:
-    """Claim -> its changes after its first reference, the oldest first. A merge changes nothing by itself."""
+    """Claim -> its changes after its first reference, the oldest first.
+
+    A merge changes what differs from each of its parents. A claim that got another id takes its changes along.
+    """
     after = _after_first_reference(paper)
     found: dict[str, list[dict[str, str]]] = {}
-    for commit, parent, date in _commits(paper):
-        before, now = facts(parent, paper), facts(commit, paper)
-        known = {claim for claim in now if claim in before and commit in after.get(claim, ())}
-        changed = {claim: what for claim in known if (what := _differences(before[claim], now[claim]))}
-        if len(changed) <= REFORMAT * len(now):
-            for claim, what in sorted(changed.items()):
-                found.setdefault(claim, []).append({"commit": commit[:9], "date": date, "what": ", ".join(what)})
-    return {claim: found[claim] for claim in now_claims(paper) if claim in found}
+    for commit, parents, date in _commits(paper):
+        now, before = facts(commit, paper), [facts(parent, paper) for parent in parents]
+        for old, new in renamed(before[0], now).items():
+            after[new] = after.get(new, frozenset()) | after.get(old, frozenset())
+            found[new] = found.pop(old, []) + found.get(new, [])
+        changed = {claim: what for claim, what in changes(before, now).items() if commit in after.get(claim, ())}
+        for claim, what in sorted(changed.items()):
+            found.setdefault(claim, []).append({"commit": commit[:9], "date": date, "what": ", ".join(what)})
+    return {claim: found[claim] for claim in now_claims(paper) if found.get(claim)}
+
+
+def changes(before: Sequence[Mapping[str, Facts]], now: Mapping[str, Facts]) -> dict[str, list[str]]:
+    """Claim -> what differs from its facts in every parent, in words; none where most claims differ: a new grammar."""
+    found = {}
+    for claim in now:
+        each = [_differences(parent[claim], now[claim]) if claim in parent else [] for parent in before]
+        if what := [word for word in each[0] if all(word in words for words in each)]:
+            found[claim] = what
+    return found if len(found) <= REFORMAT * len(now) else {}
+
+
+def renamed(before: Mapping[str, Facts], now: Mapping[str, Facts]) -> dict[str, str]:
+    """Old id -> new id of claims that are judged by the same on the same learner, where no other claim is."""
+    gone = [claim for claim in before if claim not in now]
+    new = [claim for claim in now if claim not in before]
+    pairs = [(old, each) for old in gone for each in new if _plain(before[old]) == _plain(now[each])]
+    olds, news = [old for old, _ in pairs], [each for _, each in pairs]
+    return {old: each for old, each in pairs if olds.count(old) == news.count(each) == 1}
 
 
 def now_claims(paper: str) -> list[str]:
@@ -70,21 +96,23 @@ def now_claims(paper: str) -> list[str]:
     return list(_claims((PAPERS / paper / "claims.yaml").read_text(encoding="utf-8")))
 
 
-def _commits(paper: str) -> list[list[str]]:
-    """Commits that touch the texts of a paper, each with its parent and its day, the oldest first."""
+def _commits(paper: str) -> list[tuple[str, list[str], str]]:
+    """Commits that touch the texts of a paper, each with its parents and its day, the oldest first."""
     paths = [path.format(paper=paper) for each in PLACES.values() for path in each]
-    form = "--format=%H %P %ad"
-    lines = git("log", "--reverse", "--topo-order", "--no-merges", form, "--date=short", "--", *paths).splitlines()
-    return [line.split() for line in lines if len(line.split()) == 3]
+    form = "--format=%H|%P|%ad"
+    lines = git("log", "--reverse", "--topo-order", "--full-history", form, "--date=short", "--", *paths).splitlines()
+    parts = [line.split("|") for line in lines]
+    return [(commit, parents.split(), date) for commit, parents, date in parts if parents]
 
 
 def _after_first_reference(paper: str) -> dict[str, frozenset[str]]:
     """Claim -> the commits that come after the first reference which has it."""
-    path = f"results/reference/{paper}/claims.csv"
+    paths = [f"results/reference/{paper}/{table}.csv" for table in REFERENCE]
     found: dict[str, frozenset[str]] = {}
-    for commit in git("log", "--reverse", "--topo-order", "--format=%H", "--", path).split():
-        text = git("show", f"{commit}:{path}")
-        new = [str(claim) for claim in pd.read_csv(io.StringIO(text))["claim"] if str(claim) not in found]
+    for commit in git("log", "--reverse", "--topo-order", "--format=%H", "--", *paths).split():
+        texts = filter(None, (git("show", f"{commit}:{path}") for path in paths))
+        claims = [str(claim) for text in texts for claim in pd.read_csv(io.StringIO(text))["claim"]]
+        new = [claim for claim in claims if claim not in found]
         if new:
             later = frozenset(git("rev-list", "--ancestry-path", f"{commit}..HEAD").split())
             found.update(dict.fromkeys(new, later))
@@ -108,7 +136,10 @@ def _blob(commit: str, path: str) -> str:
 def _facts(claims: str, experiments: str, paper: str) -> dict[str, Facts]:
     grids = _experiments(git("cat-file", "blob", experiments), paper)
     return {
-        name: {**{key: claim.get(key) for key in CLAIM_KEYS}, "grid": grids.get(str(claim.get("experiment")))}
+        name: {
+            **{key: claim.get(key) for key in ("learner", *CLAIM_KEYS)},
+            "grid": grids.get(str(claim.get("experiment"))),
+        }
         for name, claim in _claims(git("cat-file", "blob", claims)).items()
     }
 
@@ -157,11 +188,18 @@ def _experiments(text: str, paper: str) -> dict[str, Facts]:
 
 
 def _differences(before: Facts, now: Facts) -> list[str]:
-    """What differs, in words."""
-    found = [word for key, word in CLAIM_KEYS.items() if _plain(before[key]) != _plain(now[key])]
+    """What differs, in words.
+
+    An experiment of another name with the same grid is the same. What `where` fixes belongs to the claim: other values
+    beside it in the grid do not.
+    """
     old, new = before["grid"], now["grid"]
+    same = old is not None and _plain(old) == _plain(new)
+    keys = [key for key in CLAIM_KEYS if not (same and key == "experiment")]
+    found = [CLAIM_KEYS[key] for key in keys if _plain(before[key]) != _plain(now[key])]
     if old is not None and new is not None and before["experiment"] == now["experiment"]:
-        found += [key for key in {**old, **new} if _plain(old.get(key)) != _plain(new.get(key))]
+        fixed = before["where"] or {}
+        found += [key for key in {**old, **new} if key not in fixed and _plain(old.get(key)) != _plain(new.get(key))]
     return list(dict.fromkeys(found))
 
 

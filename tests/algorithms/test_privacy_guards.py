@@ -1,0 +1,203 @@
+"""Guards on which a privacy proof rests, where they bind, and settings that a learner is given beside others."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpregret.algorithms.catalogue import learners
+from dpregret.algorithms.erm import frank_wolfe, polytope_frank_wolfe
+from dpregret.algorithms.erm.base import ErmProblem
+from dpregret.algorithms.erm.phased_sgd import PhasedSgd
+from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.geometry import CountedSet, make_set
+from dpregret.algorithms.learner import Problem, Setting
+from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy.convolution import root_convolution
+from dpregret.algorithms.privacy.selection import selection_noise
+from dpregret.algorithms.privacy.series import root_coefficients
+from dpregret.datasets.losses import NormKink
+from dpregret.datasets.risks import make_risk
+from dpregret.workflows.families.checks import told
+
+CLEAN = Setting(64, Budget(math.inf, 1e-6))
+
+
+def _rngs(label: int, runs: int) -> list[np.random.Generator]:
+    return [np.random.default_rng([label, run]) for run in range(runs)]
+
+
+# Steps of at most 2 / beta move no two points apart
+
+
+class Kinks:
+    """Huber's smooth form of |x - a|: L = 1 and beta = 1/radius; records a, (1, runs, n, d)."""
+
+    lipschitz = lipschitz_l1 = 1.0
+    strong_convexity, hessian_rank = 0.0, None
+
+    def __init__(self, samples: int, dimension: int, radius: float):
+        self.samples, self.dimension, self.radius = samples, dimension, radius
+        self.smoothness = self.smoothness_l1 = 1.0 / radius
+
+    def stream(self) -> Any:
+        """No pass is made here."""
+        raise AssertionError
+
+    def gradients(self, points: np.ndarray, records: np.ndarray) -> np.ndarray:
+        apart = points - records
+        length = np.sqrt(np.square(apart).sum(axis=-1, keepdims=True))
+        return np.asarray(apart / np.maximum(length, self.radius))
+
+
+@pytest.mark.parametrize("radius", [0.1, 0.01])
+def test_the_cap_on_the_steps_of_phased_sgd_holds_its_sensitivity(radius: float) -> None:
+    """Losses so smooth that the cap binds: a replaced record moves a phase by 2 L eta at most."""
+    domain, budget, length = make_set("ball", 2), Budget(math.inf), 12
+    learner = PhasedSgd(ErmProblem(CountedSet(domain), Kinks(2 * length, 2, radius)), [budget], 1, "corrected")  # type: ignore[arg-type]
+    start, drift = learner._guarantee(0.0)
+    assert math.sqrt(start / drift) > 8 * radius  # else nothing is tested here
+    assert learner.steps.tolist() == [8 * radius]
+
+    def moved(step: float) -> float:
+        """Largest move of the average, in units of 2 L eta."""
+        random, worst = np.random.default_rng(5), 0.0
+        for place in range(200):
+            records = random.normal(size=(2, length, 2)) * random.choice([0.01, 0.1, 0.3])
+            kept = np.arange(length) != place % length
+            records[1, kept] = records[0, kept]
+            sums = np.zeros((2, 1, 1, 2))
+            for each, own in zip(records, sums, strict=True):
+                learner._descend(each[None, None], np.array([step]), np.zeros((1, 1, 2)), own)
+            worst = max(worst, float(np.linalg.norm(sums[0] - sums[1])) / length)
+        return worst / (2 * step)
+
+    assert 0.2 < moved(0.25 * learner.steps[0]) <= 1 + 1e-9
+
+
+def test_the_delay_of_explicit_pocp_holds_its_sensitivity() -> None:
+    """Smooth kinks of far more curvature than mu: hidden points differ by 2 L / (mu (t + t0)), not without t0."""
+    mu, weight, radius, rounds = 0.5, 1.0, 0.05, 40
+    anchors = np.random.default_rng(4).uniform(-0.3, 0.3, size=(rounds, 2))
+
+    def worst(smoothness: float) -> float:
+        domain = make_set("ball", 2)
+        problem = Problem(domain, rounds, weight + 2 * mu, mu, smoothness)
+        found = 0.0
+        for changed in (1, 3, 10):
+            one, other = (learners("online")["pocp-giga"](problem, [CLEAN], 1, "corrected") for _ in range(2))
+            for now, anchor in enumerate(anchors, 1):
+                for learner, centre in ((one, anchor), (other, -anchor if now == changed else anchor)):
+                    loss = NormKink(centre, weight, mu, radius)
+                    learner.round = now
+                    learner.observe(loss, loss.gradient(learner.point), None)
+                if now >= changed:
+                    hidden = [each.compiled.kept("hidden") for each in (one, other)]
+                    promised = 2 * problem.lipschitz / (mu * (now + math.ceil(smoothness / mu) - 1))
+                    found = max(found, float(np.linalg.norm(hidden[0] - hidden[1])) / promised)
+        return found
+
+    assert worst(mu + weight / radius) <= 1 + 1e-9
+    assert worst(mu) > 0.2  # the promise of losses that bend by mu only, on losses that bend by more
+
+
+# What a learner is given as a setting is what it uses
+
+
+ONLINE = [
+    (name, variant)
+    for name, kind in sorted(learners("online").items())
+    if kind.card.private and not kind.card.needs & {"quadratic", "quadratic-sums"}
+    for variant in kind.card.variants
+]
+
+
+def _made(name: str, variant: str, settings: list[Setting]) -> Any:
+    problem = Problem(CountedSet(make_set("ball", 2)), 64, 1.0, 0.5, 2.0, best_loss=4.0)
+    return learners("online")[name](problem, settings, 2, variant)
+
+
+@pytest.mark.parametrize(("name", "variant"), ONLINE)
+def test_settings_side_by_side_are_those_alone(name: str, variant: str) -> None:
+    """Each with its own window, epsilon and delta; more delta and less window never cost more noise."""
+    windows = (4, 64) if learners("online")[name].card.windowed else (64,)
+    settings = [
+        Setting(window, Budget(epsilon, delta))
+        for window, epsilon, delta in itertools.product(windows, (1.0, 4.0), (1e-9, 1e-3))
+    ]
+    together = told(_made(name, variant, settings))
+    alone = [told(_made(name, variant, [setting])) for setting in settings]
+    np.testing.assert_array_equal(together.scales, [each.scales[0] for each in alone])
+    np.testing.assert_array_equal(together.delivered, [each.delivered[0] for each in alone])
+    scales = dict(zip(settings, together.scales.tolist(), strict=True))
+    pure = _made(name, variant, settings).pure
+    for window, epsilon in itertools.product(windows, (1.0, 4.0)):
+        strict, lax = (scales[Setting(window, Budget(epsilon, delta))] for delta in (1e-9, 1e-3))
+        if not math.isnan(strict):  # no sums, so no scale of their noise
+            assert strict == lax if pure else strict > lax
+    if len(windows) > 1 and variant not in ("items", "printed-noise"):
+        assert all(scales[Setting(4, each.budget)] <= scales[Setting(64, each.budget)] for each in settings)
+
+
+EXPERTS = [
+    (name, variant)
+    for name, kind in sorted(learners("experts").items())
+    if kind.card.private
+    for variant in kind.card.variants
+]
+
+
+@pytest.mark.parametrize(("name", "variant"), EXPERTS)
+def test_an_expert_learner_keeps_its_claim_without_delta_or_refuses(name: str, variant: str) -> None:
+    problem = ExpertProblem(np.ones(8), 4096, 4.0, gap=0.25)
+    kind = learners("experts")[name]
+    try:
+        learner = kind(problem, Budget(1.0, 0.0), 1, variant)
+        delivered = learner.delivered_epsilon()[0]
+    except ValueError:
+        return
+    assert delivered <= 1 + 1e-9
+
+
+# Noise beyond the first block of draws, and streamed products of odd lengths
+
+
+@pytest.mark.parametrize("variant", ["corrected", "gumbel"])
+def test_selection_noise_of_frank_wolfe_beyond_one_block(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of seven draws: the rounds 1..40 get the generators' blocks in turn, all of the learner's scale."""
+    monkeypatch.setattr(CornerFrankWolfe, "MAX_ITERATIONS", 41)
+    monkeypatch.setattr(polytope_frank_wolfe, "BLOCK_DRAWS", 7 * 16)
+    domain = make_set("l1-ball", 8)
+    risk = make_risk("lasso-easy", domain, 512, _rngs(3, 2))
+    learner = CornerFrankWolfe(ErmProblem(domain, risk), [Budget(1.0, 1e-6)], 2, variant)
+    assert frank_wolfe.BLOCK_DRAWS != polytope_frank_wolfe.BLOCK_DRAWS
+    rounds, (scale,) = learner.iterations()[0], learner.scales
+    assert rounds > 15  # two blocks at least
+    found = list(itertools.islice(learner._score_noise(scale, rounds, _rngs(9, 2)), rounds - 1))
+    generators, wanted = _rngs(9, 2), []
+    while len(wanted) < rounds - 1:
+        wanted += [scale * each for each in selection_noise(learner.distribution, generators, 7, 16)]
+    np.testing.assert_array_equal(found, wanted[: rounds - 1])
+    assert len(np.unique(found)) == np.size(found)  # no draw serves twice
+
+
+@pytest.mark.parametrize("length", [65, 77, 101, 127])
+@pytest.mark.parametrize("block", [7, 64])
+@pytest.mark.parametrize("lasting", [False, True])
+def test_streamed_products_of_odd_lengths(length: int, block: int, lasting: bool) -> None:
+    """z_t = sum_{j < length} f_j eps_{t-j}, by the definition."""
+    rounds = length if lasting else 3 * block + 2 * length
+    rounds += -rounds % block
+    units = np.random.default_rng(length).standard_normal((rounds, 1, 2))
+    streamed = root_convolution(length, block, 2, lasting)
+    found = np.concatenate([streamed.next(units[at : at + block]) for at in range(0, rounds, block)])
+    lags = root_coefficients(length)
+    upto = length if lasting else rounds
+    for t in range(upto):
+        wanted = sum(lags[j] * units[t - j] for j in range(min(t + 1, length)))
+        np.testing.assert_allclose(found[t], wanted, rtol=0, atol=1e-12)
