@@ -261,7 +261,7 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
 }
 EXPLAINED = (
     "core.(errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
-    "datasets.*|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
+    "datasets.*|core.minimise|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|experiments|limits|load|number_ranges|paper_names|profiles|sizes)",
