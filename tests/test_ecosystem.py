@@ -14,8 +14,7 @@ import pytest
 import yaml
 
 import dpregret
-from dpregret.paper_figs.compare.reference import PAPER, check
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.compare.gate import Tables
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpregret",)
@@ -106,8 +105,7 @@ GIVEN = {
 
 
 def test_the_example_of_the_action_has_its_reference() -> None:
-    check(EXAMPLE / "reference", PAPER)
-    kept = read_lines(EXAMPLE / "reference")["claim"]
+    kept = Tables.read({"": EXAMPLE / "reference"}).lines["claim"]
     claims = yaml.safe_load((EXAMPLE / "my_descent_2026" / "claims.yaml").read_text(encoding="utf-8"))["claims"]
     assert set(kept) == {each["id"] for each in claims}
 

@@ -23,8 +23,8 @@ TABLES: Final = (
 )  # fmt: skip
 FORMS: Final = ("csv", "md", "tex", "html")
 PAGES: Final = ("csv", "md", "html")
-VALIDATIONS: Final = ("intervals", "verdicts", "resolution", "gate")
-COMPARED: Final = ("SHA256SUMS", "claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
+VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
+COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
 """What a gate reads of a folder of the reference."""
 
 
