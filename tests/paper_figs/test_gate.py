@@ -93,7 +93,7 @@ PLANTED = {
     "a learner renamed": ("jobs.csv", cells("wdp-cocop-gamma", learner="wdp-cocop-gama"), f"{JOB}in the reference"),
     "another interval": (
         "claims.csv",
-        cells(CLAIM, fitted_low=lambda cell: f"{float(cell) - 2:.9g}", fitted_high=lambda cell: f"{float(cell) + 2:.9g}"),
+        cells(CLAIM, fitted_low="-2", fitted_high="2"),
         f"{LINE}log of the error",
     ),
     "another resolution": ("claims.csv", cells(CLAIM, resolution="5"), f"{LINE}log of the resolution"),

@@ -27,7 +27,7 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     NotRun when no claim on the parameter has rows.
     """
     parameter = entry.parameter or "horizon"
-    found = fitted(page, runs, claims, entry.experiment, parameter, entry.responses)
+    found = fitted(runs, claims, entry.experiment, parameter, entry.responses)
     if not found:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
     groups: dict[tuple[str, str, str], list[Fitted]] = {}
@@ -35,7 +35,7 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
         claim = each.claim
         groups.setdefault((claim.response, claim.stream, str(sorted(claim.where.items()))), []).append(each)
     parts = [own[start : start + MOST] for own in groups.values() for start in range(0, len(own), MOST)]
-    across = 1 if page.narrow else min(3, len(parts))
+    across = min(3, len(parts))
     rows = -(-len(parts) // across)
     plate = page.plate(2 * across * rows, across if len(parts) > 1 else 2)
     for number, part in enumerate(parts):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 
@@ -26,7 +24,7 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
     groups = []
     for each in asked:
         alone = claims.model_copy(update={"gains": (each,)})
-        found = page.recall.of(runs, each.model_dump_json(), partial(gains, runs, alone))
+        found = gains(runs, alone)
         where = [f"$\\varepsilon =$ {count(float(value))}" if key == "epsilon" else f"{key} = {value}"
                  for key, value in each.where.items() if not isinstance(value, str)]  # fmt: skip
         for (learner, stream), own in found.groupby(["learner", "stream"], sort=True):
