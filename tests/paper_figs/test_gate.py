@@ -125,6 +125,22 @@ def test_a_planted_change_fails_with_its_line(
     assert any(line.startswith(told) for line in lines), lines
 
 
+@pytest.mark.parametrize(
+    ("word", "end", "code"),
+    [
+        ("inconclusive", 0.05, 0),  # beyond the tolerance of 0.04, where it was within: no further than chance
+        ("inconclusive", 0.03, gate.MOVED),
+        ("violated", 0.05, gate.MOVED),
+        ("below bound", 0.05, gate.MOVED),
+    ],
+)
+def test_a_verdict_moves_to_its_neighbour_with_a_number_that_decides_it(
+    word: str, end: float, code: int, run: Path, reference: Path, capsys: Printed
+) -> None:
+    edited(run / PAPER, "claims.csv", cells(CLAIM, verdict=word, end_high=f"{end}"))
+    assert compared(run, reference, capsys)[0] == code
+
+
 def hashed(tables: gate.Tables) -> dict[tuple[str, ...], tuple[str, str]]:
     """The jobs that a plan names, were it that of these tables."""
     rows = tables.jobs.to_dict("records")

@@ -2,7 +2,7 @@
 
 Words, tolerances and cells are equal, ledgers and scales of noise to 1e-5. A number with an interval may differ by
 chance: Welch's t test of both errors (Welch, Biometrika 34, 1947), at a rate of false alarms that all numbers share.
-A verdict may change only where a number that decides it has crossed its border, by no more than chance.
+A verdict may change to a neighbouring one where a number that decides it has crossed its border, by chance.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.jobs import FILE, HASHES, KEY, read_jobs
 from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
 from dpregret.paper_figs.text.read_table import DamageError
 
 MOVED, INCOMPARABLE = 1, 2
@@ -36,11 +37,11 @@ VIOLATION: Final = 1e-8
 LINE: Final = ("paper", "claim")
 JOB: Final = ("paper", *KEY)
 ABOUT: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance", "cells_used", "resolution_of")
-ESTIMATES: Final = ("fitted", "normalised", "log_level", "level")
+ESTIMATES: Final = ("fitted", "normalised", "late", "bend", "log_level", "level")
 """Numbers of lines and jobs that have an interval."""
 DECIDE: Final = tuple(f"{name}_{end}" for name in ("normalised", "end", "late", "bend") for end in ("low", "high"))
 """What the tolerance of a line, to either side, decides a verdict by."""
-NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "log_level", "runs", "largest_run", "resolution",
+NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "late", "bend", "log_level", "runs", "largest_run", "resolution",
                  "resolution_log")  # fmt: skip
 Row = Mapping[Hashable, Any]
 Hashed = Mapping[tuple[str, ...], tuple[str, str]]
@@ -143,8 +144,10 @@ def moved(now: Row, before: Row, level: float) -> Iterator[str]:
 
 def _line(now: Row, before: Row) -> Iterator[str]:
     yield from (f"{name} was {before[name]!r}, is {now[name]!r}" for name in ABOUT if before[name] != now[name])
-    if before["verdict"] != now["verdict"] and not np.any(sides(now) != sides(before)):
-        yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}, and nothing that decides it crossed a border"
+    words = {before["verdict"], now["verdict"]}
+    near = INCONCLUSIVE in words or words == {REPRODUCED, UP_TO_LOGS}  # between any other two an interval straddles
+    if len(words) > 1 and not (near and np.any(sides(now) != sides(before))):
+        yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}, not by a number that crossed its border"
 
 
 def sides(row: Row) -> np.ndarray[Any, Any]:
