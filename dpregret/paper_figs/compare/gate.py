@@ -41,8 +41,8 @@ ESTIMATES: Final = ("fitted", "normalised", "late", "bend", "log_level", "level"
 """Numbers of lines and jobs that have an interval."""
 DECIDE: Final = tuple(f"{name}_{end}" for name in ("normalised", "end", "late", "bend") for end in ("low", "high"))
 """What the tolerance of a line, to either side, decides a verdict by."""
-NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "late", "bend", "log_level", "runs", "largest_run", "resolution",
-                 "resolution_log")  # fmt: skip
+NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "late", "bend", "log_level", "runs", "largest_run",
+                 "resolution", "resolution_log")  # fmt: skip
 Row = Mapping[Hashable, Any]
 Hashed = Mapping[tuple[str, ...], tuple[str, str]]
 """(paper, experiment, learner, variant) -> hashes of configuration and code, of all jobs of a plan."""
