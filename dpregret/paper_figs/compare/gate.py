@@ -104,11 +104,11 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
     return found, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
 
 
-def numbers(row: Row) -> dict[str, tuple[float, float]]:
+def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
     """Numbers of a line or job with their standard errors over runs, those that it has.
 
-    An error that itself is found from n runs has a relative error of 1 / sqrt(2 (n - 1)); the resolution is a multiple
-    of it beside the offset of the slope. Both are compared as logarithms, and not at all where rare runs rule.
+    lengths: an error that itself is found from n runs has a relative error of 1 / sqrt(2 (n - 1)); the resolution is a
+    multiple of it beside the offset of the slope. Both are compared as logarithms.
     """
     free = row["runs"] - 1
     found = {
@@ -116,7 +116,7 @@ def numbers(row: Row) -> dict[str, tuple[float, float]]:
         for name in ESTIMATES if np.isfinite(row.get(name, np.nan))
     }  # fmt: skip
     found = {name: (value, np.hypot(error, ROUNDING * max(1.0, abs(value)))) for name, (value, error) in found.items()}
-    if row.get("resolution_of") == POWER and row["largest_run"] <= fits.RARE and "fitted" in found:
+    if lengths and row.get("resolution_of") == POWER and "fitted" in found:
         own = 1 / np.sqrt(2 * free)
         found["log of the error"] = np.log(found["fitted"][1]), own
         found["log of the resolution"] = (
@@ -127,8 +127,9 @@ def numbers(row: Row) -> dict[str, tuple[float, float]]:
 
 
 def moved(now: Row, before: Row, level: float) -> Iterator[str]:
-    """Numbers further apart than by chance, by Welch's t test at a level."""
-    new, old = numbers(now), numbers(before)
+    """Numbers further apart than by chance, by Welch's t test at a level; no lengths where rare runs rule a side."""
+    common = not any(side.get("largest_run", 0.0) > fits.RARE for side in (now, before))
+    new, old = numbers(now, common), numbers(before, common)
     for name in dict.fromkeys((*old, *new)):
         if name not in old or name not in new:
             yield f"{name} was {old.get(name, ('none',))[0]}, is {new.get(name, ('none',))[0]}"
