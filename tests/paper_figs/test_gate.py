@@ -141,6 +141,28 @@ def test_a_verdict_moves_to_its_neighbour_with_a_number_that_decides_it(
     assert compared(run, reference, capsys)[0] == code
 
 
+def test_a_bound_may_be_undecided_where_its_level_moved(run: Path, reference: Path, capsys: Printed) -> None:
+    edited(run / PAPER, "checks.csv", cells(BOUND, verdict="inconclusive"))
+    assert compared(run, reference, capsys)[0] == gate.MOVED
+    edited(run / PAPER, "checks.csv", cells(BOUND, **shifted("log_level", by=1e-3)))
+    assert compared(run, reference, capsys)[0] == 0
+    edited(run / PAPER, "checks.csv", cells(BOUND, verdict="fails"))
+    assert compared(run, reference, capsys)[0] == gate.MOVED
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6])
+def test_lengths_are_compared_where_runs_are_like_normal_ones(share: float) -> None:
+    line = {
+        "resolution_of": "power",
+        "resolution": 0.1,
+        "normalised": 0.0,
+        "normalised_low": -0.1,
+        "normalised_high": 0.1,
+    }
+    now, before = ({**row(0.5, half), **line, "largest_run": share} for half in (0.1, 0.001))
+    assert [told.partition(" was")[0] for told in gate.moved(now, before, 1e-5)] == ["log of the error"] * (share < 0.5)
+
+
 def hashed(tables: gate.Tables) -> dict[tuple[str, ...], tuple[str, str]]:
     """The jobs that a plan names, were it that of these tables."""
     rows = tables.jobs.to_dict("records")

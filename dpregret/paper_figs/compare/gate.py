@@ -32,6 +32,8 @@ ROUNDING: Final = 1e-6
 """Standard error of what is written with six digits: of 1, or of a larger number itself."""
 LEDGER: Final = 1e-5
 """Relative slack of numbers that no random number enters."""
+NORMAL: Final = 0.5
+"""Of 16 normal runs none makes more of a cell's spread; where one does, the length of an interval can be any."""
 VIOLATION: Final = 1e-8
 """A point outside its set by less is rounding."""
 LINE: Final = ("paper", "claim")
@@ -127,9 +129,9 @@ def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
 
 
 def moved(now: Row, before: Row, level: float) -> Iterator[str]:
-    """Numbers further apart than by chance, by Welch's t test at a level; no lengths where rare runs rule a side."""
-    common = not any(side.get("largest_run", 0.0) > fits.RARE for side in (now, before))
-    new, old = numbers(now, common), numbers(before, common)
+    """Numbers further apart than by chance, by Welch's t test at a level; lengths where runs are like normal ones."""
+    normal = not any(side.get("largest_run", 0.0) > NORMAL for side in (now, before))
+    new, old = numbers(now, normal), numbers(before, normal)
     for name in dict.fromkeys((*old, *new)):
         if name not in old or name not in new:
             yield f"{name} was {old.get(name, ('none',))[0]}, is {new.get(name, ('none',))[0]}"
@@ -147,14 +149,18 @@ def _line(now: Row, before: Row) -> Iterator[str]:
     yield from (f"{name} was {before[name]!r}, is {now[name]!r}" for name in ABOUT if before[name] != now[name])
     words = {before["verdict"], now["verdict"]}
     near = INCONCLUSIVE in words or words == {REPRODUCED, UP_TO_LOGS}  # between any other two an interval straddles
-    if len(words) > 1 and not (near and np.any(sides(now) != sides(before))):
-        yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}, not by a number that crossed its border"
+    if len(words) > 1 and not (near and crossed(now, before)):
+        yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}, and no number crossed its border"
 
 
-def sides(row: Row) -> np.ndarray[Any, Any]:
-    """On which side of their borders the numbers stand that decide a verdict."""
-    borders = [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]
-    return np.array([*borders, row["resolution_log"] > 1])
+def crossed(now: Row, before: Row) -> bool:
+    """Whether a number that decides a verdict has changed sides. Where it stands in no table, which is how near a mean
+    is to its explicit bound, whether the level has moved: equal runs have equal verdicts."""
+    sides = [
+        [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]
+        + [row["resolution_log"] > 1] for row in (now, before)
+    ]  # fmt: skip
+    return sides[0] != sides[1] or (now["type"] in ("below", "stated") and now["log_level"] != before["log_level"])
 
 
 def _job(now: Row, before: Row) -> Iterator[str]:
