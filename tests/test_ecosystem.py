@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,7 @@ import pytest
 import yaml
 
 import dpregret
-from dpregret.paper_figs.compare.reference import PAPER, check
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.compare.gate import Tables
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpregret",)
@@ -98,6 +99,59 @@ def test_the_container_stands_on_one_digest_and_runs_without_rights() -> None:
     assert {line.removeprefix("**/").rstrip("/") for line in kept} >= {*ignored, ".git"}
 
 
+USED = {
+    "numpy": {"dpregret/paper_figs/judge/fits.py": "default_rng"},
+    "scipy": {"dpregret/paper_figs/judge/fits.py": "least_squares", "dpregret/paper_figs/compare/gate.py": "ppf"},
+    "cvxpy": {"dpregret/algorithms/geometry/reference.py": "Problem"},
+    "pandas": {"dpregret/paper_figs/judge/verdicts.py": "DataFrame"},
+    "matplotlib": {"dpregret/paper_figs/figures/layout.py": "Figure"},
+    "seaborn": {
+        "dpregret/paper_figs/figures/layout.py": "lineplot", "dpregret/paper_figs/winners/profiles.py": "ecdfplot",
+        "dpregret/paper_figs/figures/compare.py": "heatmap",
+    },
+}  # fmt: skip
+"""Library -> where it does what it is best at: a file, and what is called there."""
+
+
+def calls(text: str, library: str) -> set[str]:
+    """Last names of what a text calls of a library, or of names that it imports from there."""
+    tree, own = ast.parse(text), set()
+    for each in ast.walk(tree):
+        if isinstance(each, ast.Import):
+            own |= {
+                (name.asname or name.name).split(".")[0] for name in each.names if name.name.split(".")[0] == library
+            }
+        elif isinstance(each, ast.ImportFrom) and (each.module or "").split(".")[0] == library:
+            own |= {name.asname or name.name for name in each.names}
+    called = [ast.unparse(each.func) for each in ast.walk(tree) if isinstance(each, ast.Call)]
+    return {name.split(".")[-1] for name in called if name.split(".")[0] in own}
+
+
+@pytest.mark.parametrize("library", USED)
+def test_a_library_that_is_asked_for_does_its_work(library: str) -> None:
+    project = read("pyproject.toml")["project"]
+    assert library in names(project["dependencies"])
+    for file, wanted in USED[library].items():
+        found = calls((ROOT / file).read_text(encoding="utf-8"), library)
+        assert wanted in found, file
+
+
+def test_snakemake_plays_and_pytest_benchmark_times() -> None:
+    rules = [*(ROOT / "workflows" / "rules").glob("*.smk"), ROOT / "Snakefile"]
+    assert sum(len(re.findall(r"^rule \w+:", file.read_text(), re.M)) for file in rules) > 10
+    timed = [file.name for file in (ROOT / "tests" / "benchmarks").glob("*.py") if "benchmark" in file.read_text()]
+    assert timed
+    assert "--benchmark-only" in (ROOT / "Makefile").read_text()
+
+
+def test_nothing_that_plans_or_plays_loads_what_draws() -> None:
+    modules = "dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job"
+    told = "print([each for each in ('seaborn', 'matplotlib', 'cvxpy') if each in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", f"import sys, {modules}; {told}"], cwd=ROOT, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert done.stdout == "[]\n"
+
+
 EXAMPLE = ROOT / "docs" / "examples" / "gate"
 GIVEN = {
     "DPREGRET_ALGORITHM": f"\n  {EXAMPLE}/my_descent.py\n", "DPREGRET_PAPER": f"{EXAMPLE}/my_descent_2026",
@@ -106,8 +160,7 @@ GIVEN = {
 
 
 def test_the_example_of_the_action_has_its_reference() -> None:
-    check(EXAMPLE / "reference", PAPER)
-    kept = read_lines(EXAMPLE / "reference")["claim"]
+    kept = Tables.read({"": EXAMPLE / "reference"}).lines["claim"]
     claims = yaml.safe_load((EXAMPLE / "my_descent_2026" / "claims.yaml").read_text(encoding="utf-8"))["claims"]
     assert set(kept) == {each["id"] for each in claims}
 

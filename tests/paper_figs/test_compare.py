@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.compare import compare
-from dpregret.paper_figs.compare.gate import SLACK
 from dpregret.paper_figs.tables import show
 
 NAN = float("nan")
@@ -41,7 +40,7 @@ def test_equal_folders_differ_in_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "moved"), [(0.05, True), (0.05 - 1e-3, False), (-0.06, True)])
 def test_the_line_is_the_interval_of_the_difference(tmp_path: Path, change: float, moved: bool) -> None:
     """Half widths 0.04 and 0.03: sqrt(0.04^2 + 0.03^2) = 0.05."""
-    value = 0.5 + change + 2 * SLACK
+    value = 0.5 + change + 2 * compare.SLACK
     other = claims(fitted=value, fitted_low=value - 0.03, fitted_high=value + 0.03)
     found = differences(tmp_path, [claims()], [other])
     assert list(found["what"]) == ([compare.BEYOND] if moved else [])

@@ -15,7 +15,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import compare, sweep
 from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.judge.best_regularisation import best_regularisation
-from dpregret.paper_figs.judge.cells import EDGE, NotRun, collect_cells
+from dpregret.paper_figs.judge.cells import EDGE, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.verdicts import judge
@@ -179,24 +179,6 @@ def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Pat
     plate = sweep.sweep(Page(), pd.concat([*windows, whole], ignore_index=True), asi(repository), entry)
     assert drawn(plate, "sparse vector, zcdp") == pytest.approx(16000.0, rel=0.05)
     assert drawn(plate, "whole, zcdp") == pytest.approx(7.0)
-
-
-@pytest.mark.parametrize(("parameter", "lines"), [("horizon", 2), ("epsilon", 1)])
-def test_overhead_is_the_difference_run_by_run(expert_runs: Path, repository: Path, parameter: str, lines: int) -> None:
-    from dpregret.paper_figs.judge.runs import read_runs
-
-    runs = read_runs(expert_runs)
-    free = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")].assign(epsilon=np.inf)
-    free = free.loc[free["learner"] == "sparse-vector"]
-    noisy = [free.assign(epsilon=epsilon, regret=free["regret"] + 80 / epsilon) for epsilon in (1.0, 4.0)]
-    entry = FigureEntry(type="overhead", experiment="experts-horizon", parameter=parameter)
-    plate = compare.overhead(Page(), pd.concat([free, *noisy], ignore_index=True), asi(repository), entry)
-    found = [own["y"].to_numpy() for _, own in plate.data().groupby("series", sort=False)]
-    assert len(found) == lines
-    assert found[0] == pytest.approx(80.0 if lines == 2 else [80.0, 20.0])
-    assert found[-1] == pytest.approx(20.0 if lines == 2 else [80.0, 20.0])
-    with pytest.raises(NotRun, match="no learner of experts-horizon has a non-private counterpart"):
-        compare.overhead(Page(), pd.concat(noisy), asi(repository), entry)
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:

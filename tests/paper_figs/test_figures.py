@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +11,6 @@ from few_forms import only
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures import costs as cost_figures
-from dpregret.paper_figs.figures import reuse
 from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.layout import MOST, Page
 from dpregret.paper_figs.figures.markers import GREY, Look, Looks, hue_of
@@ -38,17 +36,10 @@ def costs() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["set", "dimension", "operation", "seconds", "calls"])
 
 
-def ages() -> pd.DataFrame:
-    rows = [(window, age, np.sqrt(1 + age / window)) for window in (1, 4) for age in range(8 * window)]
-    return pd.DataFrame(rows, columns=["window", "age", "mu_gdp"])
-
-
 def draw(runs: Path, repository: Path, out: Path) -> list[Path]:
     parquet.write(costs(), out / "costs.parquet", parquet.Stamp("", ""))
-    parquet.write(ages(), out / "expiry.parquet", parquet.Stamp("", ""))
     paper = repository / "workflows/papers/lou_cheung_2020"
-    files = out / "costs.parquet", out / "expiry.parquet"
-    return figures.write_figures(runs, paper, out / "figures", *files, names=NAMES)
+    return figures.write_figures(runs, paper, out / "figures", out / "costs.parquet", names=NAMES)
 
 
 def test_every_figure_is_written_with_its_data(
@@ -59,37 +50,24 @@ def test_every_figure_is_written_with_its_data(
     paths = draw(paper_runs, repository, tmp_path)
     assert dict(mpl.rcParams) == before
     assert {path.stem for path in paths if path.suffix == ".png"} == {
-        "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs", "loss_by_age",
+        "regret_horizon", "exponent_dimension", "exponent_epsilon", "printed_errata", "oracle_costs",
     }  # fmt: skip
     assert {path.suffix for path in paths if path.stem == "exponent_dimension"} == {".pdf", ".png", ".svg", ".csv"}
-    assert (tmp_path / "figures" / "one_column" / "exponent_dimension.pdf") in paths
     data = read_csv(tmp_path / "figures" / "exponent_dimension.csv")
     assert set(data["series"]) >= {"WDP-COCOP (Gamma), corrected", "predicted law"}
     assert not data["series"].str.contains("wdp-cocop").any()
 
 
 def test_files_have_the_same_bytes_every_time(tmp_path: Path) -> None:
-    first, second = (cost_figures.ages(Page(), ages()).save(tmp_path / name / "age") for name in ("one", "two"))
+    first, second = (cost_figures.costs(Page(), costs()).save(tmp_path / name / "costs") for name in ("one", "two"))
     assert [path.suffix for path in first] == [".pdf", ".png", ".svg", ".csv"]
     for one, two in zip(first, second, strict=True):
         assert one.read_bytes() == two.read_bytes()
     assert b"CreationDate" not in first[0].read_bytes()
     assert b"/FontFile2" in first[0].read_bytes()  # TrueType, embedded
-    (axis,) = cost_figures.ages(Page(), ages()).finish().axes
+    axis = cost_figures.costs(Page(), costs()).finish().axes[0]
     corner = axis.get_position(original=True).min
     assert corner.tolist() == corner.round(9).tolist()  # else they are so mostly: the layout's last bits are not
-
-
-def test_files_have_the_same_bytes_whatever_was_drawn_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def drawn(folder: str) -> list[bytes]:
-        plate = cost_figures.ages(Page(), ages())
-        plate.finding = "The first fits: $\\varepsilon = 2^{10}$"  # fi and fits have signs of their own
-        return [path.read_bytes() for path in plate.save(tmp_path / folder / "age")]
-
-    with_memory = [drawn(folder) for folder in ("one", "two")]
-    assert reuse._cut_once.cache_info().hits
-    monkeypatch.setattr(reuse, "kept", nullcontext)
-    assert with_memory == [drawn("plain")] * 2
 
 
 def test_local_slopes_of_a_planted_power_lie_on_zero(paper_runs: Path, repository: Path) -> None:

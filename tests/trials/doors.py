@@ -148,7 +148,7 @@ def gated(change: Change, main: Callable[[list[str]], int] = gate.main, which: s
             damaged.shortened(folder / name / damaged.KEPT.name)
         change(folder / which / damaged.KEPT.name)
         words: dict[Any, tuple[object, ...]] = {
-            gate.main: ("compare", folder / "now", folder / "kept"),
+            gate.main: (folder / "now", folder / "kept"),
             show.main: (damaged.KEPT.name, "--results", folder / which, "--lines", "claim"),
         }
         return command(main, *words.get(main, (folder / "now", folder / "kept")))

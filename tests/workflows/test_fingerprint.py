@@ -49,7 +49,6 @@ def fingerprints() -> dict[str, str]:
         "tables": fingerprint.page_files("tables", "lou_cheung_2020"),
         "page": fingerprint.page_files("html_report", "lou_cheung_2020", "talwar_2015"),
         "audit": fingerprint.audit_files(),
-        "expiry": fingerprint.module_files("dpregret.workflows.mechanisms.expiry", "expiry"),
     }
     return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
@@ -62,7 +61,7 @@ def fingerprints() -> dict[str, str]:
         ("algorithms/online/pocp.py", {"pocp", "audit"}),
         ("algorithms/online/noise.py", {"cocop", "audit"}),
         ("algorithms/learner.py", {"cocop", "pocp", "audit"}),
-        ("algorithms/privacy/noise.py", {"cocop", "pocp", "audit", "expiry"}),
+        ("algorithms/privacy/noise.py", {"cocop", "pocp", "audit"}),
         ("algorithms/privacy/buffers.json", {"cocop", "pocp", "audit"}),
         ("datasets/bundled.py", {"cocop", "pocp", "data"}),
         ("datasets/synthetic.py", {"cocop", "pocp"}),
@@ -78,8 +77,7 @@ def fingerprints() -> dict[str, str]:
         ("workflows/scripts/play.py", set()),
         ("workflows/run/job.py", set()),
         ("workflows/audit/settings.yaml", {"audit"}),
-        ("dpregret/numerics/random.py", {"cocop", "pocp", "audit", "expiry"}),
-        ("workflows/mechanisms/expiry.py", {"expiry"}),
+        ("dpregret/numerics/random.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/fields.py", {"cocop", "pocp", "audit"}),
         ("workflows/scripts/tables.py", {"tables"}),
         ("paper_figs/judge/fits.py", {"tables", "page"}),

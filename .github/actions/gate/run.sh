@@ -84,15 +84,13 @@ results="results/$name"
 
 mkdir -p "$output/reference"
 cp "$results/$paper"/{claims,checks,jobs}.csv "$output/reference"
-"$python" -m dpregret.paper_figs.gate keep "$output/reference" >/dev/null
 cp "$results/$paper"/table_*.md "$output"
 [ ! -f "$results/report.html" ] || cp "$results/report.html" "$output"
 [ "$played" -ne 0 ] || "$python" -m dpregret.workflows.run.archive "$results" "$output/run.tar.gz" >&2
 
 code=0
 if [ -n "$reference" ]; then
-  "$python" -m dpregret.paper_figs.gate compare "$results/$paper" "$reference" >gate.txt 2>&1 || code=$?
-  sed -i '/^to play again: /d; /^to see what differs: /d; /^if it is meant: /d' gate.txt
+  "$python" -m dpregret.paper_figs.compare.gate "$results/$paper" "$reference" >gate.txt 2>&1 || code=$?
   [ "$code" -ne 1 ] || echo "if it is meant: commit the files of 'reference' in the results in place of yours" >>gate.txt
 else
   echo "gate: no reference yet: look at the report, and commit the files of 'reference' in the results" >gate.txt
@@ -100,7 +98,7 @@ else
 fi
 unproved=0
 if [ "$audit" = true ]; then
-  "$python" -m dpregret.workflows.own_audit "${names[@]}" >>gate.txt 2>&1 || unproved=1
+  "$python" -m dpregret.workflows.audit.own "${names[@]}" >>gate.txt 2>&1 || unproved=1
 fi
 cp gate.txt "$output"
 cat gate.txt

@@ -12,7 +12,6 @@ import pandas as pd
 
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
-from dpregret.paper_figs.compare.gate import SLACK
 from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
@@ -22,6 +21,8 @@ from dpregret.paper_figs.text.read_table import DamageError
 BEYOND, VERDICT, ONLY_A, ONLY_B, OTHER, NOTHING = (
     "exponent moved beyond its interval", "verdict", "only in A", "only in B", "another measurement", "nothing",
 )  # fmt: skip
+SLACK = 2e-5
+"""Numbers without noise, written with six digits, differ by less."""
 
 
 class CompareError(ValueError):

@@ -1,290 +1,225 @@
-"""The gate: is everything in the tables of a run still as in the committed reference? What cannot be compared fails.
+"""The gate: do the tables of a run still say what the committed reference says? What cannot be compared fails.
 
-Compared are all lines of claims and checks (verdict, exponent, level) and all jobs (status, violation, ledger, scale of
-the noise, mean regret), each in both directions: what only one side has fails too. Exponents and levels may move by
-q * sqrt(2) * s, where s is the standard error of the reference and q the t quantile that spreads the stated
-false-alarm rate evenly over all numbers of one comparison. sqrt(2) allows for a change that draws other random numbers;
-with unchanged ones the two sides agree to rounding. Where rare runs rule, s is the larger one of both sides. The
-lengths of intervals of exponents, and the resolutions that follow from them, may differ by the ratio of two standard
-errors at that rate (an F quantile), except where rare runs rule.
+Words, tolerances and cells are equal, ledgers and scales of noise to 1e-5. A number with an interval may differ by
+chance: Welch's t test of both errors (Welch, Biometrika 34, 1947), at a rate of false alarms that all numbers share.
+A verdict may change to a neighbouring one where a number that decides it has crossed its border, by chance.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from dpregret.paper_figs.compare.gate_report import INCOMPARABLE, MOVED, Finding, GateError, report
-from dpregret.paper_figs.compare.reference import PAPER, RENEW, check, keep_all, papers
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
-from dpregret.paper_figs.judge.jobs import HASHES, KEY, read_jobs
+from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, SAME, read_lines
+from dpregret.paper_figs.judge.jobs import FILE, HASHES, KEY, read_jobs
+from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
 from dpregret.paper_figs.text.read_table import DamageError
 
+MOVED, INCOMPARABLE = 1, 2
+"""Exit codes: something left its reference; there is nothing to compare with."""
 FALSE_ALARM: Final = 0.01
-SLACK: Final = 2e-5
-"""Slack for numbers without noise, written with six significant digits: of 1, or of a larger number itself."""
-TOLERANCE: Final = 1e-5
-"""Relative slack of ledgers and scales, which no random number enters."""
+"""How often a comparison may fail although nothing but the random numbers changed."""
+ROUNDING: Final = 1e-6
+"""Standard error of what is written with six digits: of 1, or of a larger number itself."""
+LEDGER: Final = 1e-5
+"""Relative slack of numbers that no random number enters."""
+NORMAL: Final = 0.5
+"""Of 16 normal runs none makes more of a cell's spread; where one does, the length of an interval can be any."""
 VIOLATION: Final = 1e-8
 """A point outside its set by less is rounding."""
-MEASURED: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance")
-"""Columns that say what a line is about."""
-INTERVALS: Final = tuple(f"{name}{end}" for name in ("normalised", "log_level") for end in ("", "_low", "_high"))
-NEEDED: Final = (*MEASURED[1:], *FITTED, *INTERVALS, "runs", "largest_run", "resolution")
-LINE_NUMBERS: Final = {"fitted": "exponent", "log_level": "level"}
-JOB_NUMBERS: Final = {"level": "regret over the trivial one"}
-LEDGER: Final = {"delivered": "delivered over claimed eps", "noise_scale": "scale of the noise"}
+LINE: Final = ("paper", "claim")
+JOB: Final = ("paper", *KEY)
+ABOUT: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance", "cells_used", "resolution_of")
+ESTIMATES: Final = ("fitted", "normalised", "late", "bend", "log_level", "level")
+"""Numbers of lines and jobs that have an interval."""
+DECIDE: Final = tuple(f"{name}_{end}" for name in ("normalised", "end", "late", "bend") for end in ("low", "high"))
+"""What the tolerance of a line, to either side, decides a verdict by."""
+NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "late", "bend", "log_level", "runs", "largest_run",
+                 "resolution", "resolution_log")  # fmt: skip
 Row = Mapping[Hashable, Any]
+Hashed = Mapping[tuple[str, ...], tuple[str, str]]
+"""(paper, experiment, learner, variant) -> hashes of configuration and code, of all jobs of a plan."""
 
 
-@dataclass(frozen=True)
-class Tables:
+class GateError(ValueError):
+    """Tables that cannot be compared; the message is one line."""
+
+
+class Tables(NamedTuple):
     """Lines and jobs of some papers, each with the column `paper`."""
 
     lines: pd.DataFrame
     jobs: pd.DataFrame
 
     @classmethod
-    def read(cls, folder: Path, reference: bool = False, names: Sequence[str] | None = None) -> Tables:
-        """All papers of a folder, or those of `names`; those of a reference are checked against their checksums.
-
-        Raises GateError, DamageError, OSError.
-        """
-        found = {name: folder / name for name in names} if names else papers(folder)
-        if not found:
-            raise GateError(f"{folder}: no tables of a paper here; {RENEW if reference else 'run it first'}")
+    def read(cls, papers: Mapping[str, Path]) -> Tables:
+        """The tables of papers in their folders; raises GateError and DamageError where one is not there, or empty."""
         lines, jobs = [], []
-        for name, paper in found.items():
-            if reference:
-                check(paper, PAPER)
-            lines.append(read_lines(paper, needed=NEEDED).assign(paper=name))
-            jobs.append(read_jobs(paper).assign(paper=name))
+        for paper, folder in papers.items():
+            if missing := [name for name in (*FILES.values(), FILE) if not (folder / name).is_file()]:
+                raise GateError(f"{folder / missing[0]}: not there")
+            lines.append(read_lines(folder, needed=NEEDED).assign(paper=paper))
+            jobs.append(read_jobs(folder).assign(paper=paper))
+            if jobs[-1].empty or not (lines[-1]["kind"] == "claim").any():
+                raise GateError(f"{folder}: a table without rows")
+        if not papers:
+            raise GateError("no tables of a paper")
         return cls(pd.concat(lines, ignore_index=True), pd.concat(jobs, ignore_index=True))
 
-    @property
-    def numbers(self) -> int:
-        """How many numbers with an interval there are."""
-        parts = self.lines[[*LINE_NUMBERS, "resolution"]], self.jobs[list(JOB_NUMBERS)]
-        return sum(int(part.notna().sum().sum()) for part in parts)
 
-    @property
-    def profile(self) -> str:
-        """The one profile that all jobs are of; raises GateError."""
-        found = sorted(set(self.jobs["profile"]))
-        if len(found) != 1:
-            raise GateError(f"jobs of several profiles: {', '.join(map(repr, found)) or 'none'}")
-        return str(found[0])
+def papers(folder: Path) -> dict[str, Path]:
+    """Folders of papers below a folder of results, by name; the folder itself where it is that of a paper."""
+    found = [
+        path for path in sorted(folder.glob("*")) if any((path / name).exists() for name in (*FILES.values(), FILE))
+    ]
+    return {path.name: path for path in found} if found else {"": folder}
 
 
-class Gate:
-    """One comparison."""
+def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple[list[str], str]:
+    """One line for whatever left the reference, with its name; and in words what was compared.
 
-    def __init__(self, now: Tables, before: Tables, false_alarm: float = FALSE_ALARM) -> None:
-        if now.profile != before.profile:
-            raise GateError(f"results are of profile {now.profile!r}, the reference of {before.profile!r}")
-        if not before.numbers:
-            raise GateError("the reference holds no number to compare with")
-        if now.lines["paper"].nunique() == before.lines["paper"].nunique() == 1:  # folders of any name
-            name = now.lines["paper"].iloc[0]
-            before = Tables(*(frame.assign(paper=name) for frame in (before.lines, before.jobs)))
-        self.now, self.before = now, before
-        self.level = false_alarm / (2 * before.numbers)
-
-    def findings(self) -> list[Finding]:
-        """Everything that left the reference."""
-        sides = [set(tables.lines["paper"]) for tables in (self.now, self.before)]
-        found = [Finding(name, _only(name in sides[1])) for name in sorted(sides[0] ^ sides[1])]
-        both = sides[0] & sides[1]
-        for judge, kind, key in ((self._line, "lines", ("paper", "claim")), (self._job, "jobs", ("paper", *KEY))):
-            now, before = (getattr(tables, kind) for tables in (self.now, self.before))
-            found += [judge(*pair) for pair in _pairs(now, before, key) if (pair[0] or pair[1] or {})["paper"] in both]
-        return [finding for finding in found if finding.what]
-
-    @property
-    def counted(self) -> str:
-        """What was compared, in words."""
-        lines, jobs = self.before.lines, self.before.jobs
-        rare = sum(int((frame["largest_run"] > fits.RARE).sum()) for frame in (self.now.lines, self.now.jobs))
-        text = f"gate: {len(lines)} lines and {len(jobs)} jobs of {lines['paper'].nunique()} papers"
-        return f"{text}, {self.before.numbers} numbers" + (f", {rare} of rare runs" if rare else "")
-
-    def _line(self, now: Row | None, before: Row | None) -> Finding:
-        one = now or before or {}
-        where = f"{one['paper']} {one['claim']}, {one['learner']}.{one['variant']} in {one['experiment']}"
-        if now is None or before is None:
-            return Finding(where, _only(before is not None))
-        parts = [
-            (f"{name} was {before[name]!r}, is {now[name]!r}", np.inf) for name in MEASURED if before[name] != now[name]
-        ]
-        if before["verdict"] != now["verdict"]:
-            parts.append((f"verdict was {before['verdict']}, is {now['verdict']}{_distance(now)}", np.inf))
-        for name, word in LINE_NUMBERS.items():
-            parts += self._moved(now, before, name, word)
-        parts += self._resolved(now, before)
-        if before["cells_used"] != now["cells_used"]:
-            parts.append((f"fitted cells were {before['cells_used']}, are {now['cells_used']}", np.inf))
-        return self._joined(where, parts, one)
-
-    def _job(self, now: Row | None, before: Row | None) -> Finding:
-        one = now or before or {}
-        where = f"{one['paper']} {one['experiment']}, {one['learner']}.{one['variant']}"
-        if now is None or before is None:
-            return Finding(where, _only(before is not None))
-        parts = []
-        if before["status"] != now["status"]:
-            parts.append((f"status was {before['status']}, is {now['status']}", np.inf))
-        if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
-            parts.append((f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}", np.inf))
-        for name, word in LEDGER.items():
-            if not np.isclose(now[name], before[name], rtol=TOLERANCE, atol=0, equal_nan=True):
-                parts.append((f"{word} was {before[name]:.6g}, is {now[name]:.6g}", np.inf))
-        for name, word in JOB_NUMBERS.items():
-            parts += self._moved(now, before, name, word)
-        return self._joined(where, parts, one)
-
-    def _moved(self, now: Row, before: Row, name: str, word: str) -> list[tuple[str, float]]:
-        """What is to be said of one number: how far it went, in units of what is allowed."""
-        old, new = before[name], now[name]
-        if np.isnan(old) and np.isnan(new):
-            return []
-        shown = [_shown(value, name) for value in (old, new)]
-        text = f"{word} was {shown[0]}, is {shown[1]}"
-        allowed = allowance(before, now, name, self.level)
-        if np.isnan(old) or np.isnan(new) or not np.isfinite(allowed):
-            return [(text, np.inf)]
-        times = abs(new - old) / allowed
-        rare = ", ruled by rare runs" if _rare(before, now) else ""
-        if times <= 1:
-            return []
-        return [
-            (
-                f"{text}, {times:.3g} times what is allowed ({allowed:.2g}{' in ln' * (name == 'log_level')}){rare}",
-                times,
-            )
-        ]
-
-    def _resolved(self, now: Row, before: Row) -> list[tuple[str, float]]:
-        """What is to be said of the interval of an exponent, and of its resolution."""
-        if _rare(before, now) or np.isnan(before["fitted"]) or np.isnan(now["fitted"]):
-            return []
-        old, new = (_error(side, "fitted") for side in (before, now))
-        least = SLACK * max(1.0, abs(before["fitted"]))
-        factor = np.sqrt(stats.f.ppf(1 - self.level, now["runs"] - 1, before["runs"] - 1))
-        found = []
-        if max(old, new) > least and not 1 <= factor * (new + least) / (old + least) <= factor**2:
-            found.append((f"standard error of the exponent was {old:.2g}, is {new:.2g}", np.inf))
-        allowed = allowance(before, now, "normalised", self.level) + (factor - 1) * before["resolution"]
-        if not abs(now["resolution"] - before["resolution"]) <= allowed + SLACK:
-            found.append((f"resolution was {before['resolution']:.3g}, is {now['resolution']:.3g}", np.inf))
-        return found
-
-    def _joined(self, where: str, parts: Sequence[tuple[str, float]], row: Row) -> Finding:
-        if not parts:
-            return Finding(where, "")
-        return Finding(
-            where, "; ".join(text for text, _ in parts), max(times for _, times in parts), self._computed(row)
-        )
-
-    def _computed(self, row: Row) -> str:
-        """What the jobs behind a row differ in."""
-        sides = [_jobs_of(tables.jobs, row) for tables in (self.before, self.now)]
-        said = []
-        for word, column in HASHES.items():
-            old, new = (" ".join(dict.fromkeys(side[column])) or "none" for side in sides)
-            said.append(f"same {word} {new}" if old == new else f"{word} was {old}, is {new}")
-        runs = [f"{side['runs'].max():.0f}" if len(side) else "0" for side in sides]
-        if runs[0] != runs[1]:
-            said.append(f"{runs[0]} runs, now {runs[1]}")
-        return ", ".join(said) if len(sides[0]) or len(sides[1]) else ""
-
-
-def allowance(before: Row, now: Row, name: str, level: float) -> Any:
-    """How far a number may move from the reference, float or array; NaN where its interval tells nothing.
-
-    level: probability of a false alarm at either end, of this number.
+    planned: the jobs that the plan of now names; a table of others is stale. Raises GateError where the two are of
+    different profiles, or the reference holds no number.
     """
-    error = _error(before, name)
-    if _rare(before, now):
-        error = np.maximum(error, _error(now, name))
-    quantile = stats.t.ppf(1 - level, before["runs"] - 1)
-    return np.sqrt(2.0) * error * quantile + SLACK * np.maximum(1.0, np.abs(before[name]))
+    profiles = [sorted(set(side.jobs["profile"])) for side in (now, before)]
+    if profiles[0] != profiles[1] or len(profiles[0]) != 1:
+        raise GateError(f"results are of profile {profiles[0]}, the reference of {profiles[1]}")
+    pairs = [*_pairs(now.lines, before.lines, LINE), *_pairs(now.jobs, before.jobs, JOB)]
+    count = sum(len(numbers(old)) for _, _, old in pairs if old)
+    if not count:
+        raise GateError("the reference holds no number to compare with")
+    found = [] if planned is None else _stale(now.jobs, planned)
+    for name, new, old in pairs:
+        if new is None or old is None:
+            found.append(f"{name}: {'in the reference only' if new is None else 'new, without a reference'}")
+        elif said := [*(_line if "claim" in new else _job)(new, old), *moved(new, old, FALSE_ALARM / count)]:
+            found.append(f"{name}: {'; '.join(said)}")
+    return found, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
 
 
-def _error(side: Row, name: str) -> Any:
-    """Standard error of a number with a 95 % t interval."""
-    half = (side[f"{name}_high"] - side[f"{name}_low"]) / 2
-    return half / stats.t.ppf(0.5 + fits.LEVEL / 2, side["runs"] - 1)
+def numbers(row: Row, lengths: bool = True) -> dict[str, tuple[float, float]]:
+    """Numbers of a line or job with their standard errors over runs, those that it has.
+
+    lengths: an error that itself is found from n runs has a relative error of 1 / sqrt(2 (n - 1)); the resolution is a
+    multiple of it beside the offset of the slope. Both are compared as logarithms.
+    """
+    free = row["runs"] - 1
+    found = {
+        name: (row[name], (row[f"{name}_high"] - row[f"{name}_low"]) / 2 / stats.t.ppf(0.5 + fits.LEVEL / 2, free))
+        for name in ESTIMATES if np.isfinite(row.get(name, np.nan))
+    }  # fmt: skip
+    found = {name: (value, np.hypot(error, ROUNDING * max(1.0, abs(value)))) for name, (value, error) in found.items()}
+    if lengths and row.get("resolution_of") == POWER and "fitted" in found:
+        own = 1 / np.sqrt(2 * free)
+        found["log of the error"] = np.log(found["fitted"][1]), own
+        found["log of the resolution"] = (
+            np.log(row["resolution"]),
+            np.hypot(own, found["normalised"][1] / row["resolution"]),
+        )
+    return found
 
 
-def _rare(*sides: Row) -> bool:
-    return any(side["largest_run"] > fits.RARE for side in sides)
+def moved(now: Row, before: Row, level: float) -> Iterator[str]:
+    """Numbers further apart than by chance, by Welch's t test at a level; lengths where runs are like normal ones."""
+    normal = not any(side.get("largest_run", 0.0) > NORMAL for side in (now, before))
+    new, old = numbers(now, normal), numbers(before, normal)
+    for name in dict.fromkeys((*old, *new)):
+        if name not in old or name not in new:
+            yield f"{name} was {old.get(name, ('none',))[0]}, is {new.get(name, ('none',))[0]}"
+            continue
+        (value, error), (was, of_it) = new[name], old[name]
+        runs = now["runs"], before["runs"]
+        chance = stats.ttest_ind_from_stats(value, error * runs[0]**0.5, runs[0], was, of_it * runs[1]**0.5, runs[1],
+                                            equal_var=False).pvalue  # fmt: skip
+        if not chance >= level:
+            apart = abs(value - was) / np.hypot(error, of_it)
+            yield f"{name} was {was:.4g}, is {value:.4g}: {apart:.3g} standard errors apart"
 
 
-def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> list[tuple[Row | None, Row | None]]:
-    """Rows of equal key, in the order of the reference, None where a side has none; what is new comes last."""
-    sides = [{tuple(row[name] for name in key): row for row in frame.to_dict("records")} for frame in (now, before)]
-    return [(sides[0].get(name), sides[1].get(name)) for name in {**sides[1], **sides[0]}]
+def _line(now: Row, before: Row) -> Iterator[str]:
+    yield from (f"{name} was {before[name]!r}, is {now[name]!r}" for name in ABOUT if before[name] != now[name])
+    words = {before["verdict"], now["verdict"]}
+    near = INCONCLUSIVE in words or words == {REPRODUCED, UP_TO_LOGS}  # between any other two an interval straddles
+    if len(words) > 1 and not (near and crossed(now, before)):
+        yield f"verdict was {before['verdict']!r}, is {now['verdict']!r}, and no number crossed its border"
 
 
-def _only(kept: bool) -> str:
-    return "in the reference only" if kept else "new, without a reference"
+def crossed(now: Row, before: Row) -> bool:
+    """Whether a number that decides a verdict has changed sides. Where it stands in no table, which is how near a mean
+    is to its explicit bound, whether the level has moved: equal runs have equal verdicts."""
+    sides = [
+        [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]
+        + [row["resolution_log"] > 1] for row in (now, before)
+    ]  # fmt: skip
+    return sides[0] != sides[1] or (now["type"] in ("below", "stated") and now["log_level"] != before["log_level"])
 
 
-def _distance(now: Row) -> str:
-    """How near the decision was: from the ends of the interval to the tolerance."""
-    ends = [abs(abs(now[f"normalised_{end}"]) - now["tolerance"]) for end in ("low", "high")]
-    return f" (an end of its interval {min(ends):.2g} from the tolerance)" if np.isfinite(ends).all() else ""
+def _job(now: Row, before: Row) -> Iterator[str]:
+    if before["status"] != now["status"]:
+        yield f"status was {before['status']}, is {now['status']}"
+    if not (now["violation"] <= 10 * max(before["violation"], VIOLATION) or np.isnan(before["violation"])):
+        yield f"violation of the set was {before['violation']:.2g}, is {now['violation']:.2g}"
+    for name, words in (("delivered", "delivered over claimed eps"), ("noise_scale", "scale of the noise")):
+        if not np.isclose(now[name], before[name], rtol=LEDGER, atol=0, equal_nan=True):
+            yield f"{words} was {before[name]:.6g}, is {now[name]:.6g}"
 
 
-def _shown(value: float, name: str) -> str:
-    if np.isnan(value):
-        return "none"
-    return f"{np.exp(value):.4g}" if name == "log_level" else f"{value:.4g}"
+def _stale(jobs: pd.DataFrame, planned: Hashed) -> list[str]:
+    """Jobs that the plan of now does not name so, by their hashes, and those that it names and are not there."""
+    there = {tuple(row[name] for name in JOB): tuple(row[name] for name in HASHES.values())
+             for row in jobs.to_dict("records")}  # fmt: skip
+    return [
+        f"{_named(dict(zip(JOB, key, strict=True)))}: stale, the plan of now has {planned.get(key, 'no such job')}"
+        for key in {**there, **planned} if there.get(key) != planned.get(key)
+    ]  # fmt: skip
 
 
-def _jobs_of(jobs: pd.DataFrame, row: Row) -> pd.DataFrame:
-    """The jobs that a line or a job is about; the variant of a line may be a pattern."""
-    own = jobs
-    for name in ("paper", "experiment", "learner"):
-        own = own.loc[own[name] == row[name]]
-    return own.loc[[fnmatchcase(variant, row["variant"]) for variant in own["variant"]]]
+def _pairs(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str]) -> Iterator[tuple[str, Row | None, Row | None]]:
+    """Rows of equal key with their name, in the order of the reference; None where a side has none."""
+    new, old = ({tuple(row[name] for name in key): row for row in side.to_dict("records")} for side in (now, before))
+    for each in {**old, **new}:
+        yield _named(old.get(each) or new[each]), new.get(each), old.get(each)
+
+
+def _named(row: Row) -> str:
+    where = f"{row['learner']}.{row['variant']} in {row['experiment']}"
+    return f"{row['paper']} {row['claim']}, {where}" if "claim" in row else f"{row['paper']} {where}"
+
+
+def report(findings: Sequence[str], counted: str, results: str = "") -> str:
+    """What a gate says: one line a finding, what to do about it for a folder of results, and last what was counted."""
+    if not findings:
+        return f"{counted}: all as in the reference\n"
+    kept = results.replace("results", "results/reference", 1)
+    hints = [f"to see what differs: .venv/bin/dpregret compare {kept} {results}",
+             f"if it is meant: make reference RUNS={results}"] if results else []  # fmt: skip
+    return "\n".join([*findings, *hints, f"{counted}: {len(findings)} left the reference", ""])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare two folders; exit code 1 when something left its reference, 2 when they cannot be compared."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.compare.gate", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    compare = commands.add_parser("compare", help="fail when something left its reference")
-    compare.add_argument("current", type=Path, help="results of a run, or of one paper of it")
-    compare.add_argument("reference", type=Path, help="those that were kept")
-    compare.add_argument("--papers", nargs="+", help="papers of the run; all that lie there by default")
-    compare.add_argument("--false-alarm", type=float, default=FALSE_ALARM)
-    keep = commands.add_parser("keep", help="write the checksums of a reference")
-    keep.add_argument("folders", type=Path, nargs="+", help="such as results/reference")
+    parser.add_argument("current", type=Path, help="results of a run, or of one paper of it")
+    parser.add_argument("reference", type=Path, help="those that were kept")
     options = parser.parse_args(arguments)
     try:
-        if options.command == "keep":
-            for folder in options.folders:
-                print("\n".join(str(kept) for kept in keep_all(folder)))
-            return 0
-        before = Tables.read(options.reference, reference=True)
-        now = Tables.read(options.current, names=options.papers)
-        gate = Gate(now, before, options.false_alarm)
-        found = gate.findings()
+        now, before = (papers(folder) for folder in (options.current, options.reference))
+        if len(now) == len(before) == 1:  # folders of any name
+            before = dict(zip(now, before.values(), strict=True))
+        found, counted = compare(Tables.read(now), Tables.read(before))
     except (GateError, DamageError, OSError) as fault:
         print(f"gate: cannot compare: {fault}", file=sys.stderr)
         return INCOMPARABLE
-    print(report(found, gate.counted, "all as in the reference", now.profile), end="")
+    print(report(found, counted), end="")
     return MOVED if found else 0
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any, Final
+
 import numpy as np
 import pandas as pd
+import seaborn
+from matplotlib.colors import ListedColormap
 
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.fitted import Fitted, fitted, verdict_sentence
 from dpregret.paper_figs.figures.layout import MOST, Page, Plate
 from dpregret.paper_figs.figures.markers import MARKERS, Look
-from dpregret.paper_figs.figures.series import cell_means, learners_of, means_of, number_of, rows_of, series_of
+from dpregret.paper_figs.figures.series import (
+    cell_means,
+    interval_of,
+    means_of,
+    number_of,
+    rows_of,
+    series_of,
+)
 from dpregret.paper_figs.figures.style import DASHED, GUIDE, PALETTE, shaded
 from dpregret.paper_figs.figures.sweep import TRIVIAL, value_axis
 from dpregret.paper_figs.figures.symbols import (
@@ -22,13 +33,12 @@ from dpregret.paper_figs.figures.symbols import (
     rounded,
     run_count,
     setting,
-    share,
 )
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
 from dpregret.paper_figs.judge.labels import VALUE_COLUMN
 
-STEPS = ("blue", "vermilion", "green", "purple", "orange", "sky")
+STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
 """Colours of values of a parameter, which are no algorithms: their markers are open."""
 
 
@@ -53,32 +63,31 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     won: list[str] = []
     for index, stream in enumerate(streams):
         axis = plate.axes[index]
-        means = rows.loc[rows["stream"] == stream].groupby(["horizon", "dimension", "name"])[
+        means = rows.loc[rows["stream"] == stream].groupby(["dimension", "horizon", "name"])[
             ["regret", "trivial_regret"]
         ].mean()  # fmt: skip
-        for (horizon, size), cell in means.groupby(level=["horizon", "dimension"]):
-            winner = str(cell["regret"].idxmin()[2])
-            part = float(cell["regret"].min() / cell["trivial_regret"].mean())
+        cells = means.loc[means.groupby(level=[0, 1])["regret"].idxmin()].reset_index("name")
+        cells = cells.assign(share=cells["regret"] / means["trivial_regret"].groupby(level=[0, 1]).mean())
+        names = sorted(set(cells["name"]))
+        grid = {name: cells[name].unstack().reindex(index=sizes[::-1], columns=horizons) for name in ("name", "share")}
+        seaborn.heatmap(
+            grid["name"].map(names.index, na_action="ignore").astype(float), ax=axis, cbar=False,
+            annot=grid["share"].map(lambda part: f"{part:.2f}" if part >= 0.005 else "< .01"), fmt="", vmin=-0.5,
+            vmax=len(names) - 0.5, cmap=ListedColormap([shaded(page.looks.at(name).colour, 0.55) for name in names]),
+            linewidths=0.6, linecolor="white",
+            annot_kws={"fontsize": style.SMALL, "color": style.INK, "va": "top"},
+            xticklabels=[power_of_two(each) for each in horizons],
+            yticklabels=[power_of_two(each) for each in sizes[::-1]],
+        )  # fmt: skip
+        for (size, horizon), cell in cells.iterrows():
+            look, winner = page.looks.at(cell["name"]), str(cell["name"])
+            axis.plot([horizons.index(horizon) + 0.5], [sizes[::-1].index(size) + 0.3], color=look.colour,
+                      marker=look.marker, markersize=3.0)  # fmt: skip
             won.append(winner)
-            across, up = horizons.index(horizon), sizes.index(size)
-            look = page.looks.at(winner)
-            axis.fill_between([across - 0.47, across + 0.47], up - 0.47, up + 0.47, linewidth=0,
-                              color=shaded(look.colour, 0.55))  # fmt: skip
-            axis.plot([across - 0.3], [up + 0.28], color=look.colour, marker=look.marker, markersize=3.0)
-            axis.text(
-                across,
-                up - 0.1,
-                f"{part:.2f}" if part >= 0.005 else "< .01",
-                ha="center",
-                va="center",
-                fontsize=style.SMALL,
-            )
-            plate.keep(index, page.name(winner), [f"T = {horizon}, d = {size}"], [part], what="share of the trivial")
-        axis.set_xticks(range(len(horizons)), [power_of_two(each) for each in horizons])
-        axis.set_yticks(range(len(sizes)), [power_of_two(each) for each in sizes])
-        axis.set_xlabel(AXES["horizon"])
-        axis.set_ylabel(AXES["experts"])
-        axis.grid(visible=False)
+            told = [f"T = {horizon}, d = {size}"]
+            plate.keep(index, page.name(winner), told, [cell["share"]], what="share of the trivial")
+        axis.set(xlabel=AXES["horizon"], ylabel=AXES["experts"])
+        axis.tick_params(length=0, labelrotation=0)
     for winner in sorted(set(won), key=lambda name: (-won.count(name), name)):
         look = page.looks.at(winner)
         plate.key(page.name(winner), color=look.colour, marker=look.marker, linestyle="none")
@@ -86,54 +95,6 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
     plate.finding = f"{page.said(best)} has the least regret in {won.count(best)} of {len(won)} settings"
     plate.setting = (f"{run_count(rows)}. A number: least regret over that of the {TRIVIAL['regret']}. "
                      f"{setting(rows, page.names, ('horizon', 'dimension'))}")  # fmt: skip
-    return plate
-
-
-def overhead(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
-    """What privacy adds to the regret of the same learner without noise, run by run, a panel a learner; raises NotRun.
-
-    A curve a privacy budget; against eps there is one.
-    """
-    parameter = entry.parameter or "horizon"
-    rows, column = rows_of(runs, entry.experiment), VALUE_COLUMN[parameter]
-    keys = ["learner", "variant", "set", "stream", "dimension", "horizon", "run"]
-    free = rows.loc[np.isinf(rows["epsilon"]), [*keys, "regret"]].rename(columns={"regret": "free"})
-    pairs = rows.loc[np.isfinite(rows["epsilon"])].merge(free, on=keys, validate="many_to_one")
-    if pairs.empty:
-        raise NotRun(f"no learner of {entry.experiment} has a non-private counterpart")
-    pairs["overhead"] = pairs["regret"] - pairs["free"]
-    learners = list(pairs.groupby(["learner", "variant"], sort=True))
-    plate = page.plate(len(learners), 3 if len(learners) != 4 else 2, height=1.9)
-    found = fitted(page, runs, claims, entry.experiment, parameter, ("overhead",))
-    told: list[Fitted] = []
-    for index, ((learner, variant), own) in enumerate(learners):
-        axis = plate.axes[index]
-        value_axis(axis, parameter, pairs[column].to_numpy(dtype=float))
-        axis.set_yscale("log")
-        budgets = [None] if parameter == "epsilon" else sorted(set(own["epsilon"]))
-        for number, budget in enumerate(budgets):
-            part = own if budget is None else own.loc[own["epsilon"] == budget]
-            drawn = cell_means([(number_of(value), cell["overhead"].to_numpy(float))
-                                for value, cell in part.groupby(column, sort=True)])  # fmt: skip
-            look = page.looks.of(str(learner), str(variant)) if budget is None else stepped(number)
-            label = "" if budget is None else f"$\\varepsilon =$ {count(budget)}"
-            plate.curve(index, label or page.name(f"{learner}.{variant}"), drawn.values, drawn.means, look, drawn.reach,
-                        band=False, what="added by privacy", legend=label)  # fmt: skip
-        mine = [each for each in found if (each.claim.learner, each.claim.variant) == (learner, variant)]
-        for each in mine[:1]:
-            told.append(each)
-            _slope(plate, index, each)
-            plate.text(index, (float(each.cells.values[-1]), float(each.cells.responses.mean(axis=0)[-1])),
-                       f"fit {each.exponent}" if each.exponent else "", "right", "top")  # fmt: skip
-        axis.set_xlabel(axis_label(parameter, "regret"))
-        axis.set_ylabel(RESPONSES["overhead"])
-        axis.set_title(page.name(f"{learner}.{variant}"), fontsize=style.SMALL)
-        style.readable_log(axis)
-    shares = pairs.groupby(["learner", "variant", column, "epsilon"])[["overhead", "free"]].mean()
-    most = (shares["overhead"] / shares["free"]).replace([np.inf, -np.inf], np.nan).max()
-    plate.finding = verdict_sentence(told) or (
-        f"Privacy adds at most {share(float(most))} times the regret of the same learner without noise")  # fmt: skip
-    plate.setting = f"{run_count(pairs)}, 95 % intervals. {setting(pairs, page.names, (parameter,))}"
     return plate
 
 
@@ -155,7 +116,7 @@ def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     The second panel has the best regularisation beside that of other variants of the learner (dashed).
     """
     parameter = entry.parameter or "horizon"
-    found = fitted(page, runs, claims, entry.experiment, parameter, ("optimum",))
+    found = fitted(runs, claims, entry.experiment, parameter, ("optimum",))
     if not found:
         raise NotRun(f"no claim on the best regularisation in {entry.experiment}")
     claim, cells = found[0].claim, found[0].cells
@@ -213,28 +174,33 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
     names = [each.name(page) for each in series_of(rows, entry.experiment)]
     names = list(dict.fromkeys(name.partition(", $W")[0] for name in names))
     budgets = sorted(float(value) for value in set(rows["epsilon"]) if np.isfinite(value))
-    tall = 0.75 + 0.17 * len(names)
-    plate = page.plate(len(streams), height=tall, wide=True)
+    rows = rows.assign(name=_names(page, rows, entry.experiment), epsilon=rows["epsilon"].astype(float))
+    plate = page.plate(len(streams), height=0.75 + 0.17 * len(names), wide=True)
     least: tuple[float, str, float] | None = None
+    looks = {budget: stepped(number) for number, budget in enumerate(budgets)}
     for index, stream in enumerate(streams):
         axis, own = plate.axes[index], rows.loc[rows["stream"] == stream]
-        trivial = float(own["trivial_regret"].mean())
-        for series, group in learners_of(own, entry.experiment):
-            name = series.name(page).partition(", $W")[0]
-            for epsilon, cell in group.groupby("epsilon", sort=True):
-                budget = number_of(epsilon)
-                means, reach = means_of(cell["regret"].to_numpy(dtype=float)[:, None] / trivial)
-                free = not np.isfinite(budget)
-                look = Look(GUIDE, "|") if free else stepped(budgets.index(budget))
-                up = names.index(name) + (0.0 if free else 0.5 * ((budgets.index(budget) + 0.5) / len(budgets) - 0.5))
-                axis.errorbar(means, [up], xerr=reach, fmt=look.marker, color=look.colour, linewidth=0.8,
-                              markersize=6 if free else 3.4)  # fmt: skip
-                plate.keep(index, name, [f"eps = {budget:g}"], means, means - reach, means + reach, "share of trivial")
-                if budgets and budget == budgets[-1] and (least is None or means[0] < least[0]):
-                    least = (float(means[0]), name, budget)
+        own = own.assign(share=own["regret"] / float(own["trivial_regret"].mean()))
+        shown: dict[str, Any] = {
+            "x": "share", "y": "name", "order": names, "errorbar": interval_of, "linestyle": "none", "ax": axis,
+            "legend": False, "markersize": 3.4, "err_kws": {"linewidth": 0.8}, "markeredgewidth": 0.7,
+        }  # fmt: skip
+        private, free = own.loc[np.isfinite(own["epsilon"])], own.loc[np.isinf(own["epsilon"])]
+        if len(private):
+            seaborn.pointplot(private, hue="epsilon", hue_order=budgets, dodge=0.4 if len(budgets) > 1 else False,
+                              palette=[look.colour for look in looks.values()],
+                              markers=[look.marker for look in looks.values()], **shown)  # fmt: skip
+        if len(free):
+            seaborn.pointplot(free, color=GUIDE, markers="|", **{**shown, "markersize": 6})
+        for (name, budget), cell in own.groupby(["name", "epsilon"], sort=True):
+            mean, (low, high) = float(cell["share"].mean()), interval_of(cell["share"])
+            plate.keep(index, str(name), [f"eps = {budget:g}"], [mean], [low], [high], "share of trivial")
+            if budgets and budget == budgets[-1] and (least is None or mean < least[0]):
+                least = (mean, str(name), number_of(budget))
         axis.axvline(1.0, linestyle=":", color=style.INK, linewidth=0.8)
         axis.set_yticks(range(len(names)), names if index % (len(plate.axes) // plate.down) == 0 else [])
-        axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=_share(response))
+        axis.set(ylim=(len(names) - 0.5, -0.5), xlabel=_share(response), ylabel="")
+        axis.grid(visible=True, axis="y")
         if len(streams) > 1:
             axis.set_title(page.name(f"stream:{stream}"))
     for number, budget in enumerate(budgets):
@@ -248,6 +214,12 @@ def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: Figu
         plate.finding = f"At $\\varepsilon =$ {count(least[2])} the best is {least[1]}: {share_of}"
     plate.setting = f"{run_count(rows)}, bars 95 %. {setting(rows, page.names, ('epsilon',))}"
     return plate
+
+
+def _names(page: Page, rows: pd.DataFrame, experiment: str) -> pd.Series:
+    """The name of the learner of each row, without its window."""
+    found = {(each.learner, each.variant): each.name(page).partition(", $W")[0] for each in series_of(rows, experiment)}
+    return pd.Series([found[key] for key in zip(rows["learner"], rows["variant"], strict=True)], index=rows.index)
 
 
 def _share(response: str) -> str:

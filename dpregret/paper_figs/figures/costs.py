@@ -62,26 +62,3 @@ def costs(page: Page, table: pd.DataFrame) -> Plate:
                          f"({where}, $d =$ {count(size)})")  # fmt: skip
     plate.setting = "CPU time of one call on one core; right of a panel the fitted powers of $d$."
     return plate
-
-
-def ages(page: Page, table: pd.DataFrame) -> Plate:
-    """Exact privacy loss of an item against its age in windows: what the window guarantee leaves open."""
-    windows = sorted(set(table["window"]))
-    plate = page.plate(1, height=2.2)
-    axis = plate.axes[0]
-    last = []
-    for number, window in enumerate(windows[:6]):
-        rows = table.loc[table["window"] == window].sort_values("age")
-        every = max(1, len(rows) // 16)
-        kept = rows.iloc[::every]
-        x, y = kept["age"].to_numpy(dtype=float) / window, kept["mu_gdp"].to_numpy(dtype=float)
-        plate.curve(0, f"$W =$ {count(float(window))}", x, y, stepped(number), what="exact Gaussian-DP parameter")
-        within = rows.loc[rows["age"] < window, "mu_gdp"].max()
-        last.append((float(rows["mu_gdp"].iloc[-1] / within), float(rows["age"].iloc[-1] / window)))
-    axis.axvline(1.0, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
-    axis.set_xlabel("age of the item, in windows")
-    axis.set_ylabel(AXES["mu"])
-    factor, age = max(last)
-    plate.finding = f"{age:.0f} windows on, an item has lost {share(factor)} times what the window promises"
-    plate.setting = "Exact Gaussian-DP parameter of one item in all that was released up to its age; dashed: expiry."
-    return plate

@@ -17,7 +17,7 @@ from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
 
 ABOVE: Final = 2.6
-"""How far above a curve its predicted law is drawn: a factor."""
+"""How far above a curve its predicted law is drawn, and one law above the other: a factor."""
 
 
 def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -27,7 +27,7 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
     NotRun when no claim on the parameter has rows.
     """
     parameter = entry.parameter or "horizon"
-    found = fitted(page, runs, claims, entry.experiment, parameter, entry.responses)
+    found = fitted(runs, claims, entry.experiment, parameter, entry.responses)
     if not found:
         raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
     groups: dict[tuple[str, str, str], list[Fitted]] = {}
@@ -35,7 +35,7 @@ def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEn
         claim = each.claim
         groups.setdefault((claim.response, claim.stream, str(sorted(claim.where.items()))), []).append(each)
     parts = [own[start : start + MOST] for own in groups.values() for start in range(0, len(own), MOST)]
-    across = 1 if page.narrow else min(3, len(parts))
+    across = min(3, len(parts))
     rows = -(-len(parts) // across)
     plate = page.plate(2 * across * rows, across if len(parts) > 1 else 2)
     for number, part in enumerate(parts):
@@ -76,7 +76,7 @@ def _group(plate: Plate, page: Page, part: list[Fitted], places: tuple[int, int]
     bottom.axhline(0.0, color=style.GUIDE, linewidth=0.7)
     drawn: set[str] = set()
     for each in sorted(part, key=lambda each: -float(each.cells.responses.mean())):
-        _one(plate, page, each, places, label_law=rate_math(each.rate) not in drawn)
+        _one(plate, page, each, places, None if rate_math(each.rate) in drawn else ABOVE ** (1 + len(drawn)))
         drawn.add(rate_math(each.rate))
     style.readable_log(top)
     bottom.set_xlim(top.get_xlim())
@@ -91,7 +91,7 @@ def _group(plate: Plate, page: Page, part: list[Fitted], places: tuple[int, int]
     bottom.set_ylim(min(low, -0.15), max(high, 0.15))
 
 
-def _one(plate: Plate, page: Page, each: Fitted, places: tuple[int, int], label_law: bool) -> None:
+def _one(plate: Plate, page: Page, each: Fitted, places: tuple[int, int], above: float | None) -> None:
     claim, cells = each.claim, each.cells
     series = Series(claim.learner, claim.variant)
     look, name = series.look(page), series.name(page)
@@ -108,9 +108,9 @@ def _one(plate: Plate, page: Page, each: Fitted, places: tuple[int, int], label_
     line = np.exp(np.log(means[used]).mean() + slope * (axis - axis.mean()))
     plate.line(places[0], name, each.variable[used], line, what="fitted power", colour=look.colour, dash=look.dash,
                width=1.0)  # fmt: skip
-    if label_law:
+    if above is not None:
         law = each.law[used]
-        guide = np.exp(law - law.mean() + np.log(means[used]).mean()) * ABOVE
+        guide = np.exp(law - law.mean() + np.log(means[used]).mean()) * above
         plate.line(places[0], "predicted law", each.variable[used], guide, what=f"law {each.rate}, scaled",
                    colour=style.GUIDE, text=f"$\\propto {rate_math(each.rate)}$")  # fmt: skip
     middle, slopes = local_slopes(each)

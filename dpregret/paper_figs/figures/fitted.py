@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.symbols import SPOKEN, interval, rate_math
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, NotRun, collect_cells, coordinate, log_factor
@@ -78,7 +76,6 @@ class Fitted:
 
 
 def fitted(
-    page: Page,
     runs: pd.DataFrame,
     claims: ClaimsFile,
     experiment: str,
@@ -92,7 +89,7 @@ def fitted(
             key = (claim.learner, claim.variant, claim.stream, claim.response, str(claim.where))
             if claim.response in responses:
                 chosen.setdefault(key, claim)
-    found = [page.recall.of(runs, claim.model_dump_json(), partial(_fitted, runs, claim)) for claim in chosen.values()]
+    found = [_fitted(runs, claim) for claim in chosen.values()]
     return [each for each in found if each is not None]
 
 

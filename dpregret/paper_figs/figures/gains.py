@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 
@@ -26,13 +24,14 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
     groups = []
     for each in asked:
         alone = claims.model_copy(update={"gains": (each,)})
-        found = page.recall.of(runs, each.model_dump_json(), partial(gains, runs, alone))
+        found = gains(runs, alone)
         where = [f"$\\varepsilon =$ {count(float(value))}" if key == "epsilon" else f"{key} = {value}"
                  for key, value in each.where.items() if not isinstance(value, str)]  # fmt: skip
         for (learner, stream), own in found.groupby(["learner", "stream"], sort=True):
             groups.append(([page.name(str(learner)), page.name(f"stream:{stream}"), *where], str(learner), own))
     if not groups:
         raise NotRun(f"no gain of {entry.experiment} has rows")
+    common = [part for part in groups[0][0] if len(groups) > 1 and all(part in title for title, _, _ in groups)]
     plate = page.plate(len(groups), 2 if len(groups) in (2, 4) else 3, height=1.85)
     most: tuple[float, str, str, float] | None = None
     for index, (title, learner, own) in enumerate(groups):
@@ -61,8 +60,9 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
         sums = all(each in MECHANISM_OF for each in own["with"])
         over = "tree" if sums else page.name(f".{own['over'].iloc[0]}")
         axis.set_ylabel(f"{over} / other")
-        axis.set_title(", ".join(title), fontsize=style.SMALL)
-        axis.set_ylim(bottom=min(0.9, axis.get_ylim()[0]))
+        axis.set_title(", ".join(part for part in title if part not in common), fontsize=style.SMALL)
+        low, high = axis.get_ylim()
+        axis.set_ylim(min(0.9, low), max(1.1, high))
     if most is not None:
         symbol = AXES[entry.parameter or "horizon"].split("$")[1]
         spoken = SPOKEN[groups[0][2]["response"].iloc[0]]
@@ -72,7 +72,8 @@ def gain(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry)
     told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     spoken = " and ".join(sorted({SPOKEN[value] for _, _, own in groups for value in np.unique(own["response"])}))
     plate.setting = (f"Ratio of {spoken} (solid) and of the mean norm of noise (dashed), same losses, {told} runs, "
-                     "bars 95 %; hollow: saturated. Above 1 the other is better.")  # fmt: skip
+                     "bars 95 %; hollow: saturated. Above 1 the other is better."
+                     + (f" Setting: {', '.join(common)}." if common else ""))  # fmt: skip
     return plate
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 import pandas as pd
+import seaborn
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -18,7 +19,6 @@ from matplotlib.lines import Line2D
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.cache import Recall
 from dpregret.paper_figs.figures.markers import Look, Looks
 from dpregret.paper_figs.figures.style import INK, SMALL, Colour
 from dpregret.paper_figs.figures.symbols import tidy
@@ -36,14 +36,9 @@ GAP: Final = 0.07
 
 @dataclass(frozen=True)
 class Page:
-    """What every figure is drawn with: names of identifiers, looks of algorithms; narrow: in one column of a paper.
-
-    recall: what other figures have found out.
-    """
+    """What every figure is drawn with: names of identifiers, and looks of algorithms."""
 
     names: Mapping[str, str] = field(default_factory=dict)
-    narrow: bool = False
-    recall: Recall = field(default_factory=Recall)
     looks: Looks = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,7 +55,7 @@ class Page:
 
     def plate(self, count: int, across: int = 3, height: float = 1.75, wide: bool = False) -> Plate:
         """A figure of `count` panels, at most `across` beside each other; one alone is for one column unless `wide`."""
-        narrow = self.narrow or (count == 1 and not wide)
+        narrow = count == 1 and not wide
         across = 1 if narrow else min(across, count)
         return Plate(count, across, style.ONE_COLUMN if narrow else style.TWO_COLUMNS, height)
 
@@ -101,11 +96,13 @@ class Plate:
         low, high = (y, y) if reach is None else (y - reach, y + reach)
         if axis.get_yscale() == "log":
             low = np.maximum(low, 0.05 * np.abs(y))
-        if reach is not None and band:
-            axis.fill_between(x[shown], low[shown], high[shown], color=look.colour, alpha=0.18, linewidth=0)
-        elif reach is not None:
-            axis.vlines(x[shown], low[shown], high[shown], color=look.colour, linewidth=0.8)
-        axis.plot(x[shown], y[shown], **style_of)
+        ends = np.stack([y] if reach is None else [low, y, high])[:, shown]
+        if ends.size:  # each value thrice: the median is the mean, and [low, high] all there is
+            seaborn.lineplot(
+                x=np.tile(x[shown], len(ends)), y=ends.ravel(), ax=axis, estimator="median", errorbar=("pi", 100),
+                err_style="band" if band else "bars", legend=False, **style_of,
+                err_kws={"alpha": 0.18, "linewidth": 0} if band else {"elinewidth": 0.8},
+            )  # fmt: skip
         marks: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.colour, "markersize": size}
         for mask, face in ((shown & ~open_cells, look.colour), (shown & open_cells, (1.0, 1.0, 1.0))):
             if mask.any():
@@ -170,7 +167,7 @@ class Plate:
 
     def keep(
         self, place: int, name: str, x: Sequence[Any] | Array, y: Values,
-        low: Array | None = None, high: Array | None = None, what: str = "mean",
+        low: Values | None = None, high: Values | None = None, what: str = "mean",
     ) -> None:  # fmt: skip
         """Numbers that are drawn, for the data file."""
         panel = place + 1

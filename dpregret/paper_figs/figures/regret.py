@@ -31,7 +31,7 @@ def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     parts = [(stream, part) for stream in streams for part in panels_of(series)]
     plate = page.plate(2 * len(parts), 2, height=1.95)
     every = {stream: {each: curve(rows.loc[rows["stream"] == stream], each) for each in series} for stream in streams}
-    found = fitted(page, runs, claims, entry.experiment, "horizon", ("log_slope",))
+    found = fitted(runs, claims, entry.experiment, "horizon", ("log_slope",))
     tops = []
     for number, (stream, part) in enumerate(parts):
         curves = every[stream]

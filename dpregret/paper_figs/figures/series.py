@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -111,6 +111,12 @@ def means_of(responses: Array) -> tuple[Array, Array]:
     intervals = [fits.mean_interval(column) for column in responses.T]
     means = np.array([estimate.value for estimate in intervals])
     return means, np.array([estimate.high - estimate.value for estimate in intervals])
+
+
+def interval_of(sample: Iterable[float]) -> tuple[float, float]:
+    """Ends of the 95 % interval of a mean over runs, as seaborn asks for them."""
+    found = fits.mean_interval(np.asarray(list(sample), dtype=float))
+    return found.low, found.high
 
 
 def number_of(key: object) -> float:

@@ -15,7 +15,6 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from dpregret.paper_figs.figures import reuse
 from dpregret.paper_figs.figures.symbols import plain_number, power_of_two
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
@@ -57,7 +56,7 @@ def look() -> Iterator[None]:
     if mpl.rcParams["svg.hashsalt"] == SETTINGS["svg.hashsalt"]:  # inside already: to set all again takes its time
         yield
         return
-    with mpl.rc_context(), reuse.kept():
+    with mpl.rc_context():
         mpl.rcdefaults()
         for name, value in SETTINGS.items():
             mpl.rcParams[name] = value  # type: ignore[index]

@@ -59,7 +59,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     parameter, response = entry.parameter or "horizon", claims.response
     rows = at(rows_of(runs, entry.experiment), entry)
     column = VALUE_COLUMN[parameter]
-    found = fitted(page, runs, claims, entry.experiment, parameter, (response,))
+    found = fitted(runs, claims, entry.experiment, parameter, (response,))
     parts = [(stream, part) for stream, own in rows.groupby("stream", sort=True)
              for part in panels_of(_series(own, entry.experiment))]  # fmt: skip
     plate = page.plate(len(parts), min(3, len(parts)), height=2.3 if len(parts) == 1 else 1.95)

@@ -18,17 +18,12 @@ Provenance = Literal["printed", "reconstructed"]
 """Whether a formula was read in the paper, or is ours where the text at hand lost it or the paper does not print it."""
 Quantity = Literal["regret_ratio", "delivered_epsilon", "noise_ratio", "excess_ratio"]
 FigureType = Literal[
-    "regret", "exponent", "printed", "costs", "expiry", "sweep", "collapse", "width", "privacy-cost", "iteration-cost",
-    "bounds", "winners", "tuning", "overhead", "gain", "drift", "league", "ages", "map", "crossing", "crossover",
+    "regret", "exponent", "printed", "costs", "sweep", "privacy-cost", "bounds", "winners", "tuning", "gain", "drift",
+    "crossover",
 ]  # fmt: skip
-EXACT = {
-    "league": ("sequences", "windows"), "ages": ("ages",), "map": ("bounds",), "crossing": ("crossing",),
-    "crossover": ("crossover",),
-}  # fmt: skip
-"""Figures of exact tables, with the tables that they draw."""
-WITHOUT_EXPERIMENT = ("costs", "expiry", *EXACT)
+WITHOUT_EXPERIMENT = ("costs", "crossover")
 """Figures of files other than runs."""
-WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "overhead", "gain")
+WITH_PARAMETER = ("exponent", "sweep", "bounds", "tuning", "gain")
 """Figures against a swept parameter."""
 QUOTED = "quoted"
 """The learner of a table row that is quoted from elsewhere and not run."""
@@ -261,7 +256,7 @@ class Table(Strict):
 class FigureEntry(Strict):
     """One figure: its type and the experiment that it draws; see docs/method.md for the types.
 
-    `parameter` is the swept variable of types exponent, sweep, bounds, tuning and overhead; `responses` what the drawn
+    `parameter` is the swept variable of types exponent, sweep, bounds and tuning; `responses` what the drawn
     claims of type exponent measure; `crossing` names two learners, or learner.variant, whose curves cross (type sweep);
     `where` fixes settings of private learners that the experiment varies besides, `counterpart` names the
     learner.variant that is drawn without noise too, `scaled` the power of the parameter that all is divided by (type
@@ -290,7 +285,7 @@ class FigureEntry(Strict):
     @property
     def name(self) -> str:
         """Stem of the figure's files."""
-        names = {"costs": "oracle_costs", "expiry": "loss_by_age", **dict(zip(EXACT, EXACT, strict=True))}
+        names = {"costs": "oracle_costs", "crossover": "crossover"}
         names[self.experiment] = self.type
         return names.get(self.type, f"{self.type}_{self.experiment}".replace("-", "_"))
 

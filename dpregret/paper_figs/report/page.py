@@ -43,7 +43,6 @@ VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
     "validation/verdicts": "Verdicts on planted curves",
     "validation/resolution": "Are stated resolutions true?",
-    "validation/gate": "Odds of the gate",
 }  # fmt: skip
 SPEED: Final = {
     "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",

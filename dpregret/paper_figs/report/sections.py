@@ -28,8 +28,6 @@ from dpregret.paper_figs.tables.write import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.text import formats
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
-NARROW: Final = "one_column"
-"""Folder below the figures with those for one column of a paper."""
 COLOURS: Final = 128
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
 
@@ -194,7 +192,7 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> C
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
     source, size, title = embedded(path)
-    beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")] + [path.parent / NARROW / f"{path.stem}.pdf"]
+    beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
     files = tuple(str(each.relative_to(path.parent)) for each in beside if each.exists())
     return FigureView(path.stem, title or path.stem.replace("_", " "), source, *size, experiment, files)
 

@@ -1,1 +1,1 @@
-"""Are the fits, the verdicts and the gate right? Planted laws, simulated."""
+"""Are the fits and the verdicts right? Planted laws, simulated."""

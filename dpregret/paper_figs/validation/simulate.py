@@ -1,8 +1,7 @@
-"""Are the fits right? Planted rates, planted failures and the gate, simulated; what comes out are tables.
+"""Are the fits right? Planted rates and planted failures, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
-that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told,
-`gate` how often the comparison with a reference fails without need, and when it should.
+that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.compare.gate import FALSE_ALARM
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import pivot, swept_rows
 from dpregret.paper_figs.judge.verdicts import judge_cells
@@ -32,7 +30,6 @@ from dpregret.paper_figs.judge.vocabulary import (
     VIOLATED,
 )
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.validation.gate_odds import DRIFT, FACTOR, simulate_gate
 from dpregret.paper_figs.validation.planted_laws import Law, Sweep, make_claim, own_and_common
 from dpregret.paper_figs.validation.resolution_power import CAPTION as RESOLUTION
 from dpregret.paper_figs.validation.resolution_power import resolutions
@@ -47,9 +44,6 @@ CAPTIONS: Final = {
     "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
     "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
     "resolution": RESOLUTION,
-    "gate": "The gate on the exponents and levels of 40 lines of 8 cells: how often it fails without a change (stated: "
-    f"{FALSE_ALARM:.0%}), how often it notices that one exponent moved by {DRIFT:g}, and that one level is {FACTOR:g} "
-    "times as high. Common is the share of noise that both sides have in common.",
 }
 
 
@@ -162,31 +156,16 @@ def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def gate(simulations: int) -> pd.DataFrame:
-    """False-alarm rate and power of the gate; one row for runs, spread and share of common noise."""
-    found = []
-    for runs, spread, common in itertools.product((8, 16, 32), (0.2, 0.3), (0.0, 0.9)):
-        odds = simulate_gate(runs=runs, spread=spread, common=common, simulations=simulations)
-        found.append(
-            {
-                "runs": runs, "spread": spread, "common": common, "simulations": simulations,
-                "false_alarm": odds.false_alarm, "power": odds.power, "power_level": odds.power_level,
-            }
-        )  # fmt: skip
-    return pd.DataFrame(found)
-
-
 def write_validation(out: Path, simulations: int) -> None:
-    """Write intervals, verdicts, resolution and gate as CSV, Markdown and HTML into `out`.
+    """Write intervals, verdicts and resolution as CSV, Markdown and HTML into `out`.
 
-    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of whole gates a tenth, of
-    resolutions half.
+    `simulations` are those of the intervals; of verdicts there are a twentieth as many, of resolutions
+    half.
     """
     tables = {
         "intervals": intervals(simulations),
         "verdicts": verdicts(max(1, simulations // 20)),
         "resolution": resolutions(max(1, simulations // 2)),
-        "gate": gate(max(1, simulations // 10)),
     }
     for name, table in tables.items():
         formats.write_csv(table, out / f"{name}.csv")

@@ -17,6 +17,7 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+import seaborn
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
@@ -117,11 +118,12 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
         style.log_axis(axis, "x", ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
         axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03))
         for learner in shown:
-            taus, shares, count = _curve(own.loc[own["learner"] == learner, "ratio"].to_numpy())
-            look, text = page.looks.at(learner), page.name(learner)
-            marks = slice(0, None, max(1, len(taus) // 5))
-            axis.step(taus, shares, where="post", color=look.colour, linestyle=look.dash)
-            axis.plot(taus[marks], shares[marks], linestyle="none", marker=look.marker, color=look.colour)
+            values = np.clip(own.loc[own["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
+            look, text, count = page.looks.at(learner), page.name(learner), len(values)
+            seaborn.ecdfplot(x=values, ax=axis, color=look.colour, linestyle=look.dash, marker=look.marker,
+                             markevery=(1, max(1, count // 5)))  # fmt: skip
+            taus = np.unique([1.0, *values[values <= WIDEST], WIDEST])
+            shares = (values[:, None] <= taus).mean(axis=0)
             plate.key(text, color=look.colour, marker=look.marker, linestyle=look.dash)
             plate.keep(index, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, CLASSES.get(name, name)))
@@ -144,10 +146,3 @@ def _shown(own: pd.DataFrame) -> list[str]:
     by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
     by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]
     return [str(name) for name in by.head(MOST).sort_values("median", kind="stable").index]
-
-
-def _curve(values: Array) -> tuple[Array, Array, int]:
-    """Steps of a profile from 1 to WIDEST."""
-    taus = np.unique(np.concatenate([[1.0], np.maximum(values, 1.0), [WIDEST]]))
-    shares = np.searchsorted(np.sort(values), taus * (1 + 1e-9), side="right") / len(values)
-    return taus[taus <= WIDEST], shares[taus <= WIDEST], len(values)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core import parquet
-from dpregret.paper_figs.compare.gate_report import Finding
+from dpregret.paper_figs.compare.gate import LEDGER
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import Form, read_table
 from dpregret.workflows.audit.plan import broken, findings
@@ -25,8 +25,6 @@ AUDIT = Form(
 )  # fmt: skip
 PLANTED = Form(needed=(), key=("bug",), filled=("caught", "false_alarms"))
 EXACT = Form(needed=("on",), key=("name",), filled=("claimed", "attained"))
-TOLERANCE = 1e-5
-"""Of exact and accounted values against the reference, which keeps six digits."""
 CAPTION = (
     "Privacy of every private learner: eps as claimed, as its ledger proves it, exact for the transcript of the "
     "audit's neighbours, and the audited lower bound (significance 1e-6)."
@@ -80,36 +78,36 @@ class Tables:
         )
 
 
-def faults(now: Tables, before: Tables) -> list[Finding]:
+def faults(now: Tables, before: Tables) -> list[str]:
     """What must not be: a ledger that is wrong, a blind or unjust audit, an accounting that left its reference.
 
     What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
     and losses there are, not.
     """
-    found = [Finding(where, what) for where, _, what in (line.partition(": ") for line in broken(now.audit))]
+    found = list(broken(now.audit))
     for bug in now.planted.to_dict("records"):
         if not bug["caught"] >= CAUGHT:
-            found.append(Finding(f"planted bug {bug['bug']!r}", f"caught {bug['caught']:.0%} of the time"))
+            found.append(f"planted bug {bug['bug']!r}: caught {bug['caught']:.0%} of the time")
         if not bug["false_alarms"] <= 0:
-            found.append(Finding(f"planted bug {bug['bug']!r}", "the right code was accused"))
+            found.append(f"planted bug {bug['bug']!r}: the right code was accused")
     found += _changed(now.audit, before.audit, AUDIT.key, ("claimed", "delta", "accounted", "exact"))
     found += _changed(now.planted, before.planted, PLANTED.key, ())
     found += _changed(now.exact, before.exact, EXACT.key, ("claimed", "attained"))
     return found
 
 
-def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[Finding]:
+def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[str]:
     """What only one side has, and computed numbers that are not those of the reference."""
     found = []
     both = before.merge(now, on=list(key), how="outer", suffixes=("_reference", ""), indicator=True)
     for row in both.to_dict("records"):
         name = ".".join(str(row[column]) for column in key if column != "family")
         if row["_merge"] != "both":
-            found.append(Finding(name, f"only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}"))
+            found.append(f"{name}: only in the {'reference' if row['_merge'] == 'left_only' else 'new audit'}")
             continue
         for column in numbers:
             old, new = row[f"{column}_reference"], row[column]
-            if not np.isclose(old, new, rtol=TOLERANCE, atol=0, equal_nan=True):
+            if not np.isclose(old, new, rtol=LEDGER, atol=0, equal_nan=True):
                 word = column if column == "delta" else f"{column} eps"
-                found.append(Finding(name, f"{word} was {old:.6g} and is {new:.6g}"))
+                found.append(f"{name}: {word} was {old:.6g} and is {new:.6g}")
     return found

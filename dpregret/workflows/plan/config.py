@@ -32,7 +32,7 @@ class AuditSize(Settings):
 
 
 class ValidationSize(Settings):
-    """How long the fits, the verdicts and the gate are simulated on planted laws."""
+    """How long the fits and the verdicts are simulated on planted laws."""
 
     simulations: Annotated[int, Field(ge=20)] = 4000
 

@@ -23,8 +23,8 @@ TABLES: Final = (
 )  # fmt: skip
 FORMS: Final = ("csv", "md", "tex", "html")
 PAGES: Final = ("csv", "md", "html")
-VALIDATIONS: Final = ("intervals", "verdicts", "resolution", "gate")
-COMPARED: Final = ("SHA256SUMS", "claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
+VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
+COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
 """What a gate reads of a folder of the reference."""
 
 
@@ -201,9 +201,6 @@ class _Maker:
             files = plain(f"{of}.oracle_costs", "oracles")
             file = self._make(f"oracles/{paper}", ".parquet", files, (), settings.oracle_costs, store.here())
             self.shown[f"{paper}/oracles.parquet"] = (file, "")
-        if any(figure.type == "expiry" for figure in claims.figures):
-            file = self._make(f"expiry/{paper}", ".parquet", plain(f"{of}.expiry", "expiry"))
-            self.shown[f"{paper}/expiry.parquet"] = (file, "")
         if claims.exact:
             file = self._make(f"exact/{paper}", "", plain(f"{of}.mechanisms.exact", "exact"), (), claims.exact)
             self.shown[f"{paper}/exact"] = (file, "")
@@ -216,7 +213,7 @@ class _Maker:
         wanted += [f"table_{number}.{form}" for number in range(2, len(claims.tables) + 1) for form in FORMS]
         wanted += [f"gains.{form}" for form in PAGES if claims.gains]
         self._show(tables, f"{paper}/", wanted)
-        own = [name for stage in ("oracles", "expiry", "exact") if (name := f"{stage}/{paper}") in self.made]
+        own = [name for stage in ("oracles", "exact") if (name := f"{stage}/{paper}") in self.made]
         figures = self._make(f"figures/{paper}", "", page("figures", paper), (*inputs, *own), shown, self.words)
         self.shown[f"{paper}/figures"] = (figures, "")
         complete = self._make(f"complete/{paper}", ".txt", page("complete"), (*inputs, f"tables/{paper}"))
@@ -251,7 +248,7 @@ class _Maker:
         tables = [f"{stage}/{paper}" for stage in ("tables", "figures") for paper in papers]
         folder = self._make("errata_page/all", "", page("errata_page", *papers), (*runs, *tables))
         self._show(folder, "", [f"errata.{form}" for form in ("md", "html")])
-        own = [name for name in self.made if name.split("/")[0] in ("oracles", "expiry", "exact")]
+        own = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         parts = [*runs, *tables, *own, "winners/all", *audit, *(["validation/all"] if validation else [])]
         speed = _sums(Path("results") / "reference" / "speed"), _sums(Path(self.results) / "speed")
         further = (settings, self.config.profile, self.words, speed)

@@ -56,23 +56,6 @@ rule oracles:
         "../scripts/oracles.py"
 
 
-rule expiry:
-    output:
-        f"{MADE}/expiry/{{name}}.{{key}}.parquet",
-    log:
-        f"{RESULTS}/log/{{name}}/expiry.{{key}}.log",
-    benchmark:
-        f"{RESULTS}/benchmark/{{name}}/expiry.{{key}}.tsv"
-    conda:
-        "../envs/bench.yaml"
-    params:
-        plan=PLAN.file,
-    message:
-        "compute the privacy loss by age of {wildcards.name}"
-    script:
-        "../scripts/expiry.py"
-
-
 # What a chapter computes without a run.
 rule exact:
     output:

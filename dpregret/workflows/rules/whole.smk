@@ -21,7 +21,7 @@ rule winners:
         "../scripts/winners.py"
 
 
-# Are fits, verdicts and gate to be trusted? Planted laws, simulated.
+# Are fits and verdicts to be trusted? Planted laws, simulated.
 rule validation:
     output:
         directory(PLAN.made["validation/all"].file),

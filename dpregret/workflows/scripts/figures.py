@@ -10,7 +10,7 @@ with running(snakemake) as script:
     gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
     further = {
         key: script.file(f"{stage}/{script.of}")
-        for key, stage in (("costs_file", "oracles"), ("expiry_file", "expiry"), ("exact", "exact"))
+        for key, stage in (("costs_file", "oracles"), ("exact", "exact"))
         if f"{stage}/{script.of}" in script.plan.made
     }
     write_figures(

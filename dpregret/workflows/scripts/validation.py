@@ -1,4 +1,4 @@
-"""Simulate fits, verdicts and gate on planted laws."""
+"""Simulate fits and verdicts on planted laws."""
 
 from dpregret.paper_figs.validation.simulate import write_validation
 from dpregret.workflows.run.script import running
