@@ -48,10 +48,12 @@ GONE_predict := dpregret run -n lists the jobs of a run; nothing predicts what t
 GONE_rates := $(GONE_predict)
 GONE_growth := $(GONE_predict)
 GONE_measure := $(GONE_predict)
+GONE_screenshots := make test leaves pictures of the report in build/screenshots
+GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 
-.PHONY: help setup links reproduce report screenshots test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive reference schema unlock trials kills surroundings docs lock clean $(GONE)
+.PHONY: help setup links reproduce report test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
+  sbom pip-audit archive reference schema unlock kills surroundings docs lock clean $(GONE)
 $(GONE):
 	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
 
@@ -83,9 +85,6 @@ reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a sm
 
 report: setup ## write the report of a run: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) html_report
-
-screenshots: setup ## pictures of the report in light and dark, wide and narrow, and what axe says of it: build/screenshots
-	$(BIN)/python tests/screenshots $(RESULTS)/report.html
 
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
@@ -164,9 +163,6 @@ ifneq (,$(filter results,$(RUNS)))
 	@for paper in $(PAPERS); do [ ! -e docs/$$paper.md ] || \
 	  $(PY) dpregret.paper_figs.report.readme docs/$$paper.md results/reference/$$paper/table_1_all.csv; done
 endif
-
-trials: setup ## two hundred odd files at every front door: build/trials.md (minutes)
-	$(BIN)/python tests/trials/inputs.py $(TRIALS)
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
