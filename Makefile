@@ -100,7 +100,7 @@ lint: setup ## check style, types and workflow
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
 	@mkdir -p build
-	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
+	$(BENCH) -m pytest -p no:xdist -m '' --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
 	$(BENCH) -m dpregret.paper_figs.tables.speed build/speed.json results/speed
 
@@ -130,7 +130,7 @@ ci-check: setup ## run the small profile and compare its tables and its audit wi
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
 nightly: setup ## the tests that take minutes: planted mistakes, each caught by the test that names it
-	$(PY) pytest -m nightly tests/nightly $(PYTEST)
+	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
 slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster

@@ -8,11 +8,10 @@ from time import process_time
 import numpy as np
 import pytest
 from bench_draws import plain
-from bench_problems import FAMILIES, NOISE, PLAYED, Case, Size, every
+from bench_problems import FAMILIES, NOISE, Case, Size, every
 from bench_race import Race, clock
 
 from dpregret.algorithms.learner import Setting
-from dpregret.workflows import families
 
 SHAPES = ((512, 8), (128, 32), (64, 64), (32, 128), (16, 1024))  # runs and dimension, at least 4000 coordinates
 TARGETS = {"ball": 2.0, "l1-ball": 5.0, "simplex": 5.0}
@@ -64,6 +63,7 @@ def test_rounds_of_cocop_over_compiled_noise(race: Race, runs: int, dimension: i
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("family", "name"), [each for family in FAMILIES for each in every(family)])
 def test_rounds_of_every_learner(race: Race, family: str, name: str) -> None:
     """Learners that draw nothing (without privacy, or charged with exact expectations) have no ratio."""
@@ -103,14 +103,6 @@ def test_bare_draws_are_those_of_the_play() -> None:
         assert len(log) == calls * 3 * 8
 
 
-@pytest.mark.parametrize(("family", "name"), [each for family in PLAYED for each in every(family)])
-def test_learners_meet_what_a_configuration_would_let_them(family: str, name: str) -> None:
-    """No need that any data serve is left to those that do not."""
-    checked, case = families.FAMILIES[family], Case(family, name, TINY[family])
-    served = frozenset().union(*(stream.traits for stream in checked.streams.values()))
-    assert checked.needs(case.kind) & served <= checked.streams[case.data].traits
-
-
 def test_records_of_a_population_are_no_noise() -> None:
     """One vector a phase is drawn; the records are those of the population however they are taken."""
     case = Case("erm", "phased-sgd", Size(3, 5, 64))
@@ -121,5 +113,3 @@ def test_records_of_a_population_are_no_noise() -> None:
     passing, whole = case.population.stream(), case.population.risk.stream().take(64)
     taken = np.concatenate([passing.take(count) for count in (1, 0, 40, 23)], axis=2)
     np.testing.assert_array_equal(taken, whole)
-    with pytest.raises(ValueError, match="0 are left"):
-        passing.take(1)
