@@ -49,11 +49,12 @@ GONE_rates := $(GONE_predict)
 GONE_growth := $(GONE_predict)
 GONE_measure := $(GONE_predict)
 GONE_screenshots := make test leaves pictures of the report in build/screenshots
+GONE_surroundings := docs/surroundings.md says what was seen
 GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 
 .PHONY: help setup links reproduce report test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive reference schema unlock kills surroundings docs lock clean $(GONE)
+  sbom pip-audit archive reference schema unlock kills docs lock clean $(GONE)
 $(GONE):
 	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
 
@@ -166,9 +167,6 @@ endif
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
-
-surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
-	$(BIN)/python tests/trials/surroundings.py
 
 processors: setup ## are runs, claims and checks the same under forced kernels? (ci on four processors, smoke on two more)
 	$(PY) dpregret.workflows.run.processors ci
