@@ -1,4 +1,4 @@
-"""Long tests first, so that no worker of pytest-xdist waits for another at the end; loops are compiled where it pays."""
+"""Long tests first, so that no worker waits for another at the end; loops are compiled where it pays."""
 
 import pytest
 from tiers import Tiered, tiered

@@ -58,7 +58,7 @@ def overlay() -> Any:
         "papers": {"lou_cheung_2020": {
             "defaults": {"epsilon": "2^-1..2^2"}, "only": ["horizon", "window"],
             "experiments": {
-                "horizon": {**changed, "window": [1]}, "again": {"like": "window", "title": "Again", "runs": 2},
+                "horizon": {**changed, "window": [1]}, "window": {"title": "Again", "runs": 2},
             },
         }},
     }  # fmt: skip
@@ -270,8 +270,6 @@ def test_a_mistake_in_an_experiment_is_a_line_with_file_line_and_key(
         ("extends: ci\nprofile: mine", 3, "profile"),
         ("extends: ci\npapers: {lou_cheung_2020: {experiments: {horizn: {runs: 4}}}}", 3,
          "papers.lou_cheung_2020.experiments.horizn"),
-        ("extends: ci\npapers: {lou_cheung_2020: {experiments: {x: {like: horizn, title: x}}}}", 3,
-         "papers.lou_cheung_2020.experiments.x.like"),
         ("extends: ci\npapers: {lou_cheung_2020: {experiments: {horizon: {horizon: 2^9..4^10}}}}", 3,
          "papers.lou_cheung_2020.experiments.horizon.horizon"),
         ("seed: [1\npapers: {}", 3, None), ("seed: 1\n\tseed: 1", 3, None), ("seed: &a {x: *a}", 2, None),
