@@ -249,18 +249,3 @@ def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pyt
     for size in (-1, unpack.AT_ONCE + 1):  # a name, say, of a gigabyte
         with unpack._Bounded(tmp_path / "a.tar.gz") as stream, pytest.raises(unpack.UnreadableError):
             stream.read(size)
-
-
-NO_ARCHIVE: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda _: b"", "text": lambda _: b"hello", "nothing packed": lambda _: gzip.compress(b""),
-    "cut at the end": lambda whole: whole[:-1], "bytes behind it": lambda whole: whole + b"x" * 99,
-    "a wrong checksum": lambda whole: whole[:-8] + bytes([whole[-8] ^ 1]) + whole[-7:],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NO_ARCHIVE)
-def test_what_is_no_whole_archive_is_told(name: str, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = packed(run)
-    path.write_bytes(NO_ARCHIVE[name](path.read_bytes()))
-    capsys.readouterr()
-    assert verified(path, capsys)[0] == 2
