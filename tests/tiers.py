@@ -32,8 +32,9 @@ class Tiered:
 
     def __call__(self, *arguments: Any) -> Any:
         if self.loops is None:
-            asked = numbers(arguments)
-            rate = self.seconds / self.numbers if self.numbers > 1000 else 1e-7
+            held, rounds = counted(arguments)
+            asked = held * rounds
+            rate = self.seconds / self.numbers if self.numbers > 1000 else 1e-6 if rounds == 1 else 1e-7
             if asked * rate < self.one and self.seconds < self.all:
                 started = process_time()
                 with np.errstate(all="ignore"):  # as in compiled loops
@@ -50,8 +51,8 @@ def tiered(function: Any, *kinds: Any) -> Tiered:
     return Tiered.known.setdefault((function, *kinds), Tiered(function, kinds))
 
 
-def numbers(arguments: Any) -> float:
-    """All numbers that a call is given, times the largest count among them, such as of rounds."""
+def counted(arguments: Any) -> tuple[float, float]:
+    """How many numbers a call is given, and the largest count among its arguments, such as of rounds."""
     held, rounds = 1.0, 1.0
     left = list(arguments)
     while left:
@@ -62,4 +63,4 @@ def numbers(arguments: Any) -> float:
             left += each
         elif isinstance(each, int) and 1 < each < 2**40:  # no address of an object
             rounds = max(rounds, each)
-    return held * rounds
+    return held, rounds
