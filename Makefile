@@ -48,10 +48,13 @@ GONE_predict := dpregret run -n lists the jobs of a run; nothing predicts what t
 GONE_rates := $(GONE_predict)
 GONE_growth := $(GONE_predict)
 GONE_measure := $(GONE_predict)
+GONE_screenshots := make test leaves pictures of the report in build/screenshots
+GONE_surroundings := docs/surroundings.md says what was seen
+GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 
-.PHONY: help setup links reproduce report screenshots test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive reference schema unlock trials kills surroundings docs lock clean $(GONE)
+.PHONY: help setup links reproduce report test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
+  sbom pip-audit archive reference schema unlock kills docs lock clean $(GONE)
 $(GONE):
 	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
 
@@ -84,9 +87,6 @@ reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a sm
 report: setup ## write the report of a run: results/report.html
 	$(SNAKEMAKE) --cores $(CORES) html_report
 
-screenshots: setup ## pictures of the report in light and dark, wide and narrow, and what axe says of it: build/screenshots
-	$(BIN)/python tests/screenshots $(RESULTS)/report.html
-
 test: setup ci-check ## check the scaling exponents (ci profile), then run the tests
 	$(PY) pytest -n 2 --dist loadfile --no-loadscope-reorder --benchmark-disable $(PYTEST)
 
@@ -101,7 +101,7 @@ lint: setup ## check style, types and workflow
 
 bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
 	@mkdir -p build
-	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
+	$(BENCH) -m pytest -p no:xdist -m '' --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
 	$(BENCH) -m dpregret.paper_figs.tables.speed build/speed.json results/speed
 
@@ -131,7 +131,7 @@ ci-check: setup ## run the small profile and compare its tables and its audit wi
 	@cat results/ci/audit/gate.txt results/ci/gate.txt
 
 nightly: setup ## the tests that take minutes: planted mistakes, each caught by the test that names it
-	$(PY) pytest -m nightly tests/nightly $(PYTEST)
+	$(PY) pytest -m nightly --benchmark-disable tests $(PYTEST)
 
 slurm-check: setup ## run the smoke profile through a Slurm of one node, with kills (root; slurm-wlm and munge)
 	timeout -s INT -k 60 900 $(PY) pytest -m slurm -rs -s tests/cluster
@@ -161,14 +161,8 @@ ifneq (,$(filter results,$(RUNS)))
 	@for page in README.md docs/glossary.md; do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
 endif
 
-trials: setup ## two hundred odd files at every front door: build/trials.md (minutes)
-	$(BIN)/python tests/trials/inputs.py $(TRIALS)
-
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)
 	$(BIN)/python tests/trials/kills.py --profile $(if $(filter full,$(PROFILE)),smoke,$(PROFILE)) --repeats $(or $(REPEATS),3) --cores $(CORES)
-
-surroundings: setup ## a tiny run in each of thirty surroundings: no home, other users, locales, limits (root for all)
-	$(BIN)/python tests/trials/surroundings.py
 
 processors: setup ## are runs, claims and checks the same under forced kernels? (ci on four processors, smoke on two more)
 	$(PY) dpregret.workflows.run.processors ci

@@ -1,6 +1,17 @@
-"""Long tests first, so that no worker of pytest-xdist waits for another at the end."""
+"""Long tests first, so that no worker waits for another at the end; loops are compiled where it pays."""
 
 import pytest
+from tiers import Tiered, tiered
+
+from dpregret.numerics import compiled as numerics_compiled
+
+numerics_compiled.specialised = tiered  # before any module takes it over
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every loop is compiled, however little it has to do."""
+    monkeypatch.setattr(Tiered, "one", -1.0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,6 @@
 """The command `dpregret`: the Snakemake command that it becomes, what it hands on, and mistakes in one line."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,23 +64,16 @@ def test_a_subfolder_will_do_and_files_are_named_from_there(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["run", "lou_chung"], "unknown paper or target 'lou_chung', .*; did you mean 'lou_cheung'?"),
-        (["run", "-p", "fulll"], "profile: unknown profile 'fulll', .*; did you mean 'full'?"),
-        (["run", "-p", "no.yaml"], "no.yaml: no such file"),
-        (["run", "--config", "profile=ci", "lou_cheung"], "--config is Snakemake's: say --profile NAME"),
-        (["table", "nobody"], "show: results: unknown paper with results 'nobody'"),
-        (["predict", "large", "--cores", "4"], "predict is gone: .*dpregret run -n"),
-        (["predict", "--help"], "predict is gone: "),
-        (["verify", "nowhere"], "nowhere: no such file or folder"),
-    ],
-)
-def test_a_mistake_is_told_at_once(become: list[str], words: list[str], said: str) -> None:
+    ("words", "name"),
+    [(["run", "lou_chung"], "lou_cheung"), (["run", "-p", "fulll"], "full"), (["run", "-p", "no.yaml"], "no.yaml"),
+     (["run", "--config", "profile=ci", "lou_cheung"], "--profile"), (["table", "nobody"], "nobody"),
+     (["predict", "large", "--cores", "4"], "dpregret run -n"), (["verify", "nowhere"], "nowhere")],
+)  # fmt: skip
+def test_a_mistake_is_told_at_once_with_what_to_type(become: list[str], words: list[str], name: str) -> None:
     done = call(*words)
     assert done.exit_code in (1, 2)
     assert not become
-    assert re.match(said, done.stderr.removeprefix("dpregret: ")), done.stderr
+    assert name in done.stderr
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
 
@@ -91,7 +83,7 @@ def test_outside_a_clone_one_line_says_so(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     done = call(*words)
     assert done.exit_code == 2
-    assert done.stderr.startswith(f"dpregret: no clone of dpregret: neither {tmp_path} nor ")
+    assert str(tmp_path) in done.stderr
     assert done.output.count("\n") == 1
 
 
@@ -106,9 +98,8 @@ def other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_command_of_one_clone_does_not_run_another(other: Path) -> None:
     done = call("run")
-    assert (done.exit_code, done.stderr) == (
-        2, f"dpregret: this command belongs to {ROOT}; here start {other}/.venv/bin/dpregret\n",
-    )  # fmt: skip
+    assert done.exit_code == 2
+    assert f"{other}/.venv/bin/dpregret" in done.stderr
 
 
 def test_the_newest_report_is_found(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,8 +80,15 @@ COMBINED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "variant", "place", "stream"), COMBINED)
-def test_python_plays_what_is_compiled(monkeypatch, name, variant, place, stream):
+# a projection, two linear oracles and a local one, with a tree and without noise; the others by night
+DAILY = {("wdp-cocop-gamma", "simplex"), ("ofw", "box"), ("wdp-cocol-gaussian", "simplex"), ("dp-ftrl", "ball")}
+
+
+@pytest.mark.parametrize(
+    ("name", "variant", "place", "stream"),
+    [pytest.param(*each, marks=[] if each[::2] in DAILY else [pytest.mark.nightly]) for each in COMBINED],
+)
+def test_python_plays_what_is_compiled(monkeypatch, compiled, name, variant, place, stream):
     found = played(name, variant, place, stream, 11)
     monkeypatch.setattr(rounds, "specialised", lambda function, *kinds: function)
     equal(found, played(name, variant, place, stream, 11))

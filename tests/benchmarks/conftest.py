@@ -11,7 +11,9 @@ from bench_race import Race
 
 
 @pytest.fixture
-def race(benchmark: Any) -> Race:
+def race(benchmark: Any, request: pytest.FixtureRequest) -> Race:
+    if not benchmark.disabled:
+        request.getfixturevalue("compiled")
     return Race(benchmark)
 
 

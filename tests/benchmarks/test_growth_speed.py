@@ -1,4 +1,4 @@
-"""How cost grows with the horizon, the dimension and the number of runs; the fixed price of a round; memory."""
+"""How cost grows with the horizon; the fixed price of a round; memory."""
 
 from __future__ import annotations
 
@@ -16,29 +16,17 @@ from scipy import stats
 
 from dpregret.algorithms.catalogue import learners
 
-# the least-squares slope is over cells that a doubling apart; the largest takes a fraction of a second
 SWEEPS = {
-    "online": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
-             "runs": (128, 256, 512, 1024, 2048)},
-    "experts": {"rounds": (1024, 2048, 4096, 8192, 16384), "dimension": (16, 32, 64, 128, 256),
-                "runs": (4, 8, 16, 32, 64)},
-    "bandits": {"rounds": (1024, 4096, 9216, 16384), "dimension": (2, 4, 8, 12), "runs": (32, 64, 128, 256)},
-    "erm": {"rounds": (512, 1024, 2048, 4096, 8192), "dimension": (128, 256, 512, 1024, 2048),
-            "runs": (16, 32, 64, 128, 256)},
+    "online": (512, 1024, 2048, 4096, 8192), "experts": (1024, 2048, 4096, 8192, 16384),
+    "bandits": (1024, 4096, 9216, 16384), "erm": (512, 1024, 2048, 4096, 8192),
 }  # fmt: skip
-BASES = {
-    "online": Size(32, 32, 64),
-    "experts": Size(4, 16, 1024),
-    "bandits": Size(4, 2, 1024),
-    "erm": Size(16, 64, 128),
-}
-DIMENSIONS = {"bandits": Size(4, 2, 4096)}  # whose larger sets ask for longer horizons
+"""Horizons a doubling apart (squares, for bandits); the largest takes a fraction of a second."""
+BASES = {"online": Size(4, 16, 64), "experts": Size(4, 16, 1024), "bandits": Size(4, 2, 1024), "erm": Size(4, 16, 128)}
 TINY = {"online": (64, 128), "experts": (64, 128), "bandits": (256, 1024), "erm": (4, 8)}
 """Horizons where nobody looks at the times."""
 DEAR = {"noisy-nuclear", "noisy-grouped", "noisy-qnorm", "wdp-cocop-solver", "net-sparse-vector",
         "sampled-sparse-vector", "pqftl", "tree-counters", "chaudhuri", "objective-perturbation"}  # fmt: skip
 """Learners whose cost grows too fast for these sweeps, or that have only few sizes: overhead alone."""
-SYMBOL = {"rounds": "T", "dimension": "d", "runs": "runs"}
 LAPS = 5
 LEAST, LONGER = 0.1, 16
 """Seconds that the longest play of a sweep of horizons should take, so that its start weighs little; at most so many
@@ -61,46 +49,38 @@ def smallest(family: str, name: str) -> Size:
     return Size(1, flat, {"bandits": 4096, "experts": 2048}.get(family, 512))
 
 
-def sweeps() -> list[tuple[str, str, str]]:
+def sweeps() -> list[tuple[str, str]]:
     """What is swept: T is the number of iterations where a learner of a risk has a cap on it, or of fresh records."""
     has_rounds = {name for name, kind in learners("erm").items() if one_pass(kind) or hasattr(kind, "MAX_ITERATIONS")}
-    found = [(family, name, parameter) for each in SWEEPS for family, name in every(each) for parameter in SYMBOL]
-    return [
-        (family, name, parameter)
-        for family, name, parameter in found
-        if name not in DEAR and ((family, parameter) != ("erm", "rounds") or name in has_rounds)
-    ]
+    found = [each for family in SWEEPS for each in every(family)]
+    return [(family, name) for family, name in found if name not in DEAR and (family != "erm" or name in has_rounds)]
 
 
-@pytest.mark.parametrize(("family", "name", "parameter"), sweeps())
-def test_growth(race: Race, family: str, name: str, parameter: str) -> None:
-    """CPU seconds of whole plays, best of a few laps over all sizes in turn."""
-    sizes, base = SWEEPS[family][parameter], BASES[family]
+@pytest.mark.nightly
+@pytest.mark.parametrize(("family", "name"), sweeps())
+def test_growth(race: Race, family: str, name: str) -> None:
+    """CPU seconds of whole plays, best of a few laps over all horizons in turn."""
+    # a budget that lets a private learner of a risk go on so long
+    base = replace(BASES[family], epsilons=(1000.0 if family == "erm" else 8.0,))
+    sizes: tuple[int, ...] = SWEEPS[family]
     if race.quick:
-        sizes = TINY[family] if parameter == "rounds" else (2, 3) if parameter == "dimension" else (3, 4)
-        base = replace(base, runs=3, dimension=2, rounds=TINY[family][0])  # runs of a ball side by side: one kernel
-    elif parameter == "rounds":  # with a budget that lets a private learner of a risk go on so long
-        base = replace(base, runs=4, dimension=min(base.dimension, 16), epsilons=(1000.0 if family == "erm" else 8.0,))
-    elif parameter == "dimension":
-        base = DIMENSIONS.get(family, base)
-    if parameter == "rounds" and not race.quick:
+        sizes, base = TINY[family], replace(base, runs=3, dimension=2)
+    else:
         spent = Case(family, name, replace(base, rounds=sizes[-1])).play()
         times = min(LONGER, 4 ** max(0, math.ceil(math.log(LEAST / max(spent, 1e-9), 4))))  # squares stay squares
         sizes = tuple(times * each for each in sizes)
-    cases = [Case(family, name, replace(base, **{parameter: each})) for each in sizes]
+    cases = [Case(family, name, replace(base, rounds=each)) for each in sizes]
     laps = race.seconds(*(case.play for case in cases), rounds=LAPS)
-    iterates = parameter == "rounds" and family == "erm"
-    sizes = tuple(int(case.steps / case.size.runs) if iterates else getattr(case.size, parameter) for case in cases)
+    sizes = tuple(int(case.steps / case.size.runs) if family == "erm" else case.size.rounds for case in cases)
     exponent, low, high = slope(list(map(float, sizes)), [min(lap) for lap in laps])
-    first = cases[0].size
-    parts = {"runs": f"{first.runs} runs", "dimension": f"d = {first.dimension}", "rounds": f"T = {first.rounds}"}
-    held = ", ".join(part for swept, part in parts.items() if swept != parameter)
+    held = f"{cases[0].size.runs} runs, d = {cases[0].size.dimension}"
     race.note(
-        "growth", learner=name, family=family, parameter=SYMBOL[parameter],
-        condition=f"{sizes[0]} to {sizes[-1]}; {held}", exponent=exponent, low=low, high=high,
+        "growth", learner=name, family=family, parameter="T", condition=f"{sizes[0]} to {sizes[-1]}; {held}",
+        exponent=exponent, low=low, high=high,
     )  # fmt: skip
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("family", "name"), [each for family in SWEEPS for each in every(family)])
 def test_overhead(race: Race, family: str, name: str) -> None:
     """A round of the smallest problem: what NumPy's and Python's calls cost, before any numbers are many."""
@@ -135,6 +115,7 @@ def peak(folder: str, rounds: int, window: int) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("window", [256, 2**20])
 def test_memory(race: Race, request: pytest.FixtureRequest, window: int) -> None:
     """Peak of a fresh process at T = 2^20 against T = 2^14."""

@@ -8,23 +8,15 @@ from time import process_time
 import numpy as np
 import pytest
 from bench_draws import plain
-from bench_problems import FAMILIES, NOISE, PLAYED, Case, Size, every
+from bench_problems import NOISE, Case, Size
 from bench_race import Race, clock
 
 from dpregret.algorithms.learner import Setting
-from dpregret.workflows import families
 
 SHAPES = ((512, 8), (128, 32), (64, 64), (32, 128), (16, 1024))  # runs and dimension, at least 4000 coordinates
 TARGETS = {"ball": 2.0, "l1-ball": 5.0, "simplex": 5.0}
 COCOP = ("wdp-cocop-gaussian", "wdp-cocop-gamma")
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-SIZES = {
-    "online": Size(128, 32, 1024),
-    "experts": Size(16, 32, 2048),
-    "bandits": Size(32, 4, 4096),
-    "erm": Size(16, 64, 512),
-}
-TINY = {"online": Size(3, 2, 64), "experts": Size(2, 4, 256), "bandits": Size(2, 2, 256), "erm": Size(2, 4, 16)}
 
 
 @pytest.mark.parametrize("name", COCOP)
@@ -64,23 +56,6 @@ def test_rounds_of_cocop_over_compiled_noise(race: Race, runs: int, dimension: i
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("family", "name"), [each for family in FAMILIES for each in every(family)])
-def test_rounds_of_every_learner(race: Race, family: str, name: str) -> None:
-    """Learners that draw nothing (without privacy, or charged with exact expectations) have no ratio."""
-    case = Case(family, name, (TINY if race.quick else SIZES)[family])
-    log = case.draws()
-    assert log or not case.kind.card.private or getattr(case.kind, "exact", False)
-    what, condition = f"{name} ({case.variant})", f"{family}: {case.size}"
-    if log:
-        race.ratio(what, condition, case.play, clock(case.bare()), units=case.steps, group="learner", rounds=5)
-    else:
-        (spent,) = race.seconds(case.play, rounds=5)
-        race.note(
-            "ratios", group="learner", what=what, condition=f"{condition}; draws nothing", ratio=None, median=None,
-            target=None, microseconds=1e6 * min(spent) / case.steps,
-        )  # fmt: skip
-
-
 @pytest.mark.parametrize(("runs", "dimension"), [(2, 2), (20, 32), (128, 32), (20, 128)])
 def test_sweep_with_shared_noise(race: Race, runs: int, dimension: int) -> None:
     """Eight budgets in one play, on one stream of random numbers, against eight plays."""
@@ -101,25 +76,3 @@ def test_bare_draws_are_those_of_the_play() -> None:
         numbers = sum(int(np.prod(arguments[0])) for kind, arguments, _ in log if kind == "standard_normal")
         assert numbers == 3 * 5 * (2 * 256)
         assert len(log) == calls * 3 * 8
-
-
-@pytest.mark.parametrize(("family", "name"), [each for family in PLAYED for each in every(family)])
-def test_learners_meet_what_a_configuration_would_let_them(family: str, name: str) -> None:
-    """No need that any data serve is left to those that do not."""
-    checked, case = families.FAMILIES[family], Case(family, name, TINY[family])
-    served = frozenset().union(*(stream.traits for stream in checked.streams.values()))
-    assert checked.needs(case.kind) & served <= checked.streams[case.data].traits
-
-
-def test_records_of_a_population_are_no_noise() -> None:
-    """One vector a phase is drawn; the records are those of the population however they are taken."""
-    case = Case("erm", "phased-sgd", Size(3, 5, 64))
-    log = case.draws()
-    assert {kind for kind, _, _ in log} == {"standard_normal"}
-    assert sum(int(np.prod(arguments[0])) for _, arguments, _ in log) == 3 * 5 * 6
-    assert case.population is not None
-    passing, whole = case.population.stream(), case.population.risk.stream().take(64)
-    taken = np.concatenate([passing.take(count) for count in (1, 0, 40, 23)], axis=2)
-    np.testing.assert_array_equal(taken, whole)
-    with pytest.raises(ValueError, match="0 are left"):
-        passing.take(1)

@@ -49,16 +49,16 @@ def played(experiment: Any, kind: Any, variant: str, cell: Any) -> tuple[Any, An
 
 
 @pytest.mark.nightly
-def test_python_plays_what_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_plays_what_is_compiled(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(combined())
     assert len(found) > 10
     for name, *settings in found:
-        one, compiled = played(*settings)
+        one, record = played(*settings)
         with monkeypatch.context() as patch:
             patch.setattr(rounds, "specialised", lambda function, *kinds: function)
             other, plain = played(*settings)
         np.testing.assert_array_equal(one.point, other.point, err_msg=name)
-        np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
+        np.testing.assert_array_equal(record.losses, plain.losses, err_msg=name)
 
 
 def descents() -> Iterator[tuple[str, Any, Any, str, Any]]:
@@ -85,14 +85,14 @@ def released(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:
 
 
 @pytest.mark.nightly
-def test_python_takes_the_steps_that_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_takes_the_steps_that_are_compiled(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(descents())
     assert found
     for name, *settings in found:
-        compiled = released(*settings)
+        points = released(*settings)
         with monkeypatch.context() as patch:
             patch.setattr(descent, "specialised", lambda function, *kinds: function)
-            np.testing.assert_array_equal(released(*settings), compiled, err_msg=name)
+            np.testing.assert_array_equal(released(*settings), points, err_msg=name)
 
 
 def bandits() -> Iterator[tuple[str, Any, Any, str, Any]]:
@@ -117,14 +117,14 @@ def heard(experiment: Any, kind: Any, variant: str, cell: Any) -> Any:
 
 
 @pytest.mark.nightly
-def test_python_plays_the_bandits_that_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_plays_the_bandits_that_are_compiled(compiled: None, monkeypatch: pytest.MonkeyPatch) -> None:
     found = list(bandits())
     assert len(found) > 3
     for name, *settings in found:
-        compiled = heard(*settings)
+        record = heard(*settings)
         with monkeypatch.context() as patch:
             for module in (noisy_leader, linear_bandit, batched_arms):
                 patch.setattr(module, "specialised", lambda function, *kinds: function)
             plain = heard(*settings)
-        np.testing.assert_array_equal(compiled.losses, plain.losses, err_msg=name)
-        np.testing.assert_array_equal(compiled.clipped, plain.clipped, err_msg=name)
+        np.testing.assert_array_equal(record.losses, plain.losses, err_msg=name)
+        np.testing.assert_array_equal(record.clipped, plain.clipped, err_msg=name)

@@ -15,8 +15,6 @@ from markdown_it import MarkdownIt
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.text import printable
-from dpregret.paper_figs.report import errata_page
-from dpregret.paper_figs.report.headlines import Item
 from dpregret.paper_figs.report.texts import read_captioned
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import from_plain, mathematics, plain, shielded, tex
@@ -108,20 +106,6 @@ def test_html_has_no_tags_of_strangers(text: str) -> None:
     assert page.text.count(printable(text)) >= 3
 
 
-def test_the_page_of_errata_shows_text_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = " ".join(EVIL)
-    entry = errata_page.Entry(*([text] * 8), in_print=True, links=(), claims=(text,), responses=(text,))
-    monkeypatch.setattr(errata_page, "load_paper", lambda _: None)
-    monkeypatch.setattr(errata_page, "refutations", lambda *_: (Item("p", text, text, text, text),))
-    monkeypatch.setattr(errata_page, "section", lambda *_: errata_page.Section("p", text, (entry,)))
-    errata_page.write_errata_page(folder, ["p"], folder, folder)
-    page, lines = _Text(), (folder / "errata.md").read_text(encoding="utf-8")
-    page.feed((folder / "errata.html").read_text(encoding="utf-8"))
-    assert not {"script", "b"} & set(page.tags)
-    assert not re.search(r"(?<!\\)(<script|\]\(|`a`)", lines.replace("`snakemake`", ""))
-    assert all(each.isprintable() or each == "\n" for each in page.text + lines)
-
-
 @few
 @given(any_text)
 def test_tex_has_no_command_of_strangers(text: str) -> None:
@@ -140,7 +124,7 @@ def test_tex_has_no_command_of_strangers(text: str) -> None:
 )
 def test_formulas_hold_mathematics_only(formula: str) -> None:
     assert mathematics(r"$O(\sqrt{T}\ln\frac{1}{\delta})$")
-    with pytest.raises(ValueError, match=r"none of the commands allowed|\^\^"):
+    with pytest.raises(ValueError):  # noqa: PT011
         mathematics(formula)
 
 

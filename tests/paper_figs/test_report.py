@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from axe import GRAVE, KEPT, findings
 from chromium import MISSING, chromium, resize, show
 from planted import planted_paper, write_runs
 from scipy import stats
@@ -284,16 +283,6 @@ def test_no_other_script_runs(browser: Any) -> None:
     browser.execute_async_script("setTimeout(arguments[0], 50)")
     assert browser.execute_script("return window.planted") is None
     assert ["Content Security Policy" in entry["message"] for entry in browser.get_log("browser")] == [True] * 3
-
-
-@pytest.mark.skipif(not KEPT.exists(), reason="needs axe-core, which `make screenshots` fetches")
-def test_axe_finds_nothing_serious_in_light_and_dark(browser: Any) -> None:
-    for place in ("overview", f"claim-{PAPER}-thm3-T"):
-        show(browser, place)
-        browser.find_element("id", "theme").click()
-        grave = [each for each in findings(browser, KEPT.read_text()) if each["impact"] in GRAVE]
-        assert grave == [], place
-    assert browser.get_log("browser") == []
 
 
 def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import math
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +20,23 @@ from dpregret.workflows.run.job import labelled
 from dpregret.workflows.run.play import play
 
 NO_CODE = fingerprint.fingerprint([])
+SMALL: dict[str, tuple[str, dict[str, Any]]] = {
+    "online": ("lou_cheung_2020", {
+        "sweep": "horizon", "set": "ball", "streams": ["norm-kink"], "dimension": [2], "horizon": [16, 32, 64, 128],
+        "window": [4], "epsilon": [8.0], "learners": {"wdp-cocop-gamma": ["corrected"], "ftal": ["plain"]}}),
+    "erm": ("talwar_2015", {
+        "family": "erm", "sweep": "samples", "set": "ball", "risks": ["norm-kink-risk"], "dimension": [4],
+        "samples": [64, 128, 256, 512], "epsilon": [1.0, 4.0],
+        "learners": {"noisy-gd": ["corrected"], "stay-at-zero": ["plain"]}}),
+    "bandits": ("ene_et_al_2021", {
+        "family": "bandits", "sweep": "horizon", "set": "ball", "streams": ["cone"], "dimension": [2],
+        "horizon": [256, 1024, 4096, 16384], "epsilon": [math.inf, 4.0],
+        "learners": {"private-bandit-gaussian": ["corrected"]}}),
+    "experts": ("asi_et_al_2023", {
+        "family": "experts", "sweep": "horizon", "streams": ["halving"], "experts": [8], "horizon": [64, 128, 256, 512],
+        "epsilon": [4.0], "learners": {"sparse-vector": ["pure"], "hedge": ["unit"]}}),
+}  # fmt: skip
+"""Family -> a paper, and a small experiment of it."""
 
 
 def rows_of(
@@ -31,6 +50,19 @@ def rows_of(
     rows = rows.assign(anytime=bool(kind.card.anytime and family.anytime))
     part = Part(paper, experiment, "", "", config.hash(experiment, paper), (), {})
     return labelled(rows, part, Play(learner, variant, kind.__module__, "", ""), "")
+
+
+def small(family: str, **changes: Any) -> dict[str, Any]:
+    """A profile of the small experiment `small` of a family, some keys changed; a key that is None is left out."""
+    paper, own = SMALL[family]
+    experiment = {"title": "Small", "delta": 1e-6, "runs": 3, **copy.deepcopy(own), **changes}
+    experiment = {key: value for key, value in experiment.items() if value is not None}
+    return {"profile": "mine", "seed": 7, "papers": {paper: {"experiments": {"small": experiment}}}}
+
+
+def rows_of_small(config: Any, family: str, learner: str, variant: str, data_dir: Path | None = None) -> pd.DataFrame:
+    """Rows of a learner variant in the small experiment of its family."""
+    return rows_of(config, SMALL[family][0], "small", learner, variant, data_dir)
 
 
 def part_of(file: Path, experiment: str = "e", plays: Any = (), **changes: Any) -> dict[str, Any]:

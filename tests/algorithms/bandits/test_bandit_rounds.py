@@ -116,7 +116,8 @@ def test_batches_are_those_of_the_box(stream: str, set_name: str, dimension: int
     [
         "thakurta-smith-gaussian",
         "garber-kretzu",
-        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("thakurta-smith-laplace", "fkm")),
+        "thakurta-smith-laplace",
+        "fkm",
     ],
 )
 @pytest.mark.parametrize(
@@ -161,8 +162,14 @@ def _(loss: Hinge, x, value, s):
         value[r] = max(value[r], 0.0) + 1.0 / 9.0
 
 
-@pytest.mark.parametrize("name", ["private-bandit-gaussian", "fkm", "private-linear-bandit"])
-def test_a_loss_of_ones_own_is_played_by_its_text_and_by_its_methods(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "private-bandit-gaussian",
+        *(pytest.param(each, marks=pytest.mark.nightly) for each in ("fkm", "private-linear-bandit")),
+    ],
+)
+def test_a_loss_of_ones_own_is_played_by_its_text_and_by_its_methods(name: str, compiled: None) -> None:
     slope, kind = np.array([0.2, -0.3]), learners("bandits")[name]
 
     def by_text(rounds: int) -> Any:

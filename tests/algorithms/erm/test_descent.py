@@ -48,6 +48,7 @@ COMBINED = [
     (NoisyGrouped, "printed", "quadratic-risk", "grouped-l1"),
     (NoisyNuclear, "corrected", "norm-kink-risk", "nuclear"),
 ]  # fmt: skip
+DAILY = [COMBINED[0], COMBINED[10], COMBINED[14]]
 
 
 def fitted(
@@ -67,17 +68,17 @@ def fitted(
 
 @pytest.mark.parametrize(
     ("kind", "variant", "risk", "set_name"),
-    [pytest.param(*each, marks=[pytest.mark.nightly] if index % 3 else []) for index, each in enumerate(COMBINED)],
+    [pytest.param(*each, marks=[] if each in DAILY else [pytest.mark.nightly]) for each in COMBINED],
 )
 @pytest.mark.parametrize("dimension", [4, 9])
 def test_python_takes_the_steps_that_are_compiled(
-    kind: Any, variant: str, risk: str, set_name: str, dimension: int, monkeypatch: pytest.MonkeyPatch
+    kind: Any, variant: str, risk: str, set_name: str, dimension: int, compiled: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same points; a Euclidean step is a projection."""
-    learner, compiled = fitted(kind, variant, risk, set_name, dimension)
+    learner, found = fitted(kind, variant, risk, set_name, dimension)
     with monkeypatch.context() as patch:
         patch.setattr(descent, "specialised", lambda function, *kinds: function)
-        np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, dimension)[1], compiled)
+        np.testing.assert_array_equal(fitted(kind, variant, risk, set_name, dimension)[1], found)
     steps = sum(plan.iterations - (variant == "sampled") for plan in learner.plans)
     assert isinstance(learner.domain, CountedSet)
     assert learner.domain.projections.rows == (steps * RUNS if kind.potential_name == "euclidean" else 0)
@@ -138,8 +139,8 @@ class OwnRisk:
         return self.gradient(points)
 
 
-@pytest.mark.parametrize("variant", ["corrected", "sampled"])
-def test_a_risk_of_ones_own_is_compiled_or_asked(variant: str) -> None:
+@pytest.mark.parametrize("variant", ["corrected", pytest.param("sampled", marks=pytest.mark.nightly)])
+def test_a_risk_of_ones_own_is_compiled_or_asked(variant: str, compiled: None) -> None:
     """The text of the risk, and its methods."""
     told, asked = (
         fitted(NoisySgd, variant, lambda domain, made, told=told: OwnRisk(domain, made, told), "l1-ball", 6)[1]

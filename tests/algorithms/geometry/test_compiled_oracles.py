@@ -97,8 +97,16 @@ def test_curved_sets_at_degenerate_costs(name: str) -> None:
     np.testing.assert_allclose((found * costs).sum(axis=1), least[name], atol=1e-14)
 
 
-@pytest.mark.parametrize("domain", [*COMPILED[::3], *(make_set(*each) for each in OTHERS)], ids=lambda each: each.name)
-def test_python_and_any_batch_have_the_bits_of_compiled_columns(domain: Any) -> None:
+EVERY = [*COMPILED[::3], *(make_set(*each) for each in OTHERS)]
+DAILY = {"ball", "flow", "permutahedron", "nuclear"}
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [pytest.param(each, marks=[] if each.name in DAILY else [pytest.mark.nightly]) for each in EVERY],
+    ids=lambda each: each.name,
+)
+def test_python_and_any_batch_have_the_bits_of_compiled_columns(domain: Any, compiled: None) -> None:
     """The same text, one column or nineteen."""
     costs = np.random.default_rng(4).standard_normal((19, domain.dimension))
     found = domain.linear_oracle(costs)

@@ -119,7 +119,7 @@ def test_a_counted_set_has_the_width_of_the_set_inside_and_counts_nothing():
     assert counted.linear_oracles.calls == 0
 
 
-def test_memory_does_not_grow_with_the_samples():
+def test_memory_does_not_grow_with_the_samples(compiled):
     grid = make_set("hypersimplex", 4096)
     tracemalloc.start()
     gaussian_width(grid, samples=2000)
