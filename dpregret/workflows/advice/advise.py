@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.answers import plain
 from dpregret.core.errors import ConfigError, nearest, one_line
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.cells import CALLS, OBLIVIOUS, STOCHASTIC
@@ -108,17 +109,8 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: infinite and unknown numbers are null."""
-        return {str(name): _plain(value) for name, value in asdict(self).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value
+        found: dict[str, Any] = plain(asdict(self))
+        return found
 
 
 def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataFrame, str]:
