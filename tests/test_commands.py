@@ -145,7 +145,7 @@ def test_commands_of_a_document_exist(page: Path) -> None:
         ("snakemake --cores 8 --config profile=ci audit", "audit stands after --config: a target goes before it"),
         ("snakemake --cores 8 lou_chung", "no paper or rule lou_chung"),
         ("python -m dpregret.advice --rounds 5", "no module dpregret.advice"),
-        ("python -m dpregret.advise --round 5", "no option --round"),
+        ("dpregret advise --round 5", "no option --round"),
         ("make setup && snakmake", "no command of ours: snakmake"),
         ("pip install -r requirements/bases.txt", "no file requirements/bases.txt"),
         ("dpregret tables lou", "dpregret has no command tables"),

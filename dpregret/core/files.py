@@ -29,7 +29,7 @@ def checksum(path: Path) -> str:
 
 
 def reference() -> Path:
-    """The committed reference: of the clone that this code lies in, else what is shipped with the package."""
-    package = Path(__file__).resolve().parents[1]
-    clone = package.parent / "results" / "reference"
-    return clone if clone.is_dir() else package / "results" / "reference"
+    """The committed reference: below the working folder, else of the clone of this code, else of the package."""
+    below, package = Path("results") / "reference", Path(__file__).resolve().parents[1]
+    found = (place for place in (below, package.parent / below) if place.is_dir())
+    return next(found, package / below)

@@ -27,6 +27,7 @@ import pandas as pd
 
 from dpregret.core.answers import plain
 from dpregret.core.errors import ConfigError, nearest, one_line
+from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.cells import CALLS, OBLIVIOUS, STOCHASTIC
 from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
@@ -118,7 +119,7 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataF
 
     Raises ConfigError in one line.
     """
-    tried = [results] if results is not None else [root / "results", root / "results" / "reference"]
+    tried = [results] if results is not None else [Path("results"), root / "results", reference()]
     for folder in tried:
         file = folder / FOLDER / CELLS
         if not file.exists():

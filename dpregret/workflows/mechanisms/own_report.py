@@ -16,6 +16,7 @@ import pandas as pd
 from dpregret.algorithms.privacy.audit import transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
+from dpregret.core.answers import as_json
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
 from dpregret.workflows.run import child
@@ -217,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--sums", action="store_true", help="a streaming matrix makes noise of sums, not of single items"
     )
     parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
+    parser.add_argument("--json", action="store_true", help="the answer as JSON, without the matrix")
     parser.add_argument("--minutes", type=float, default=60.0, help="most that it may take (default 60)")
     parser.add_argument("--gigabytes", type=float, default=np.inf, help="most memory that it may take (default: any)")
     given = parser.parse_args(arguments)
@@ -234,4 +236,12 @@ def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
     if given.save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
         np.savez(given.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
-    return (0 if verdict.kept else 1), list(lines(verdict))
+    code = 0 if verdict.kept else 1
+    if given.json:
+        content = {
+            "mechanism": given.mechanism, "claim": verdict.claim, "kept": verdict.kept, "mu": verdict.mu,
+            "epsilon": verdict.epsilon, "singular": verdict.singular, "item_mu": verdict.item_mu,
+            "by_age": verdict.by_age,
+        }  # fmt: skip
+        return code, as_json(content).splitlines()
+    return code, list(lines(verdict))

@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+from dpregret.core.files import reference
 from dpregret.paper_figs.compare.gate_report import INCOMPARABLE, MOVED, GateError, report
 from dpregret.paper_figs.compare.reference import AUDIT, check
 from dpregret.paper_figs.text.read_table import DamageError
@@ -10,11 +11,11 @@ from dpregret.workflows.audit.tables import Tables, faults
 from dpregret.workflows.run.script import running
 
 with running(snakemake) as script:
-    reference = Path(script.plan.results.replace("results", "results/reference", 1)) / "audit"
+    kept = reference() / Path(script.plan.results).relative_to("results") / "audit"
     try:
-        check(reference, AUDIT)
+        check(kept, AUDIT)
         now = Tables.read(script.file("audit_tables/all"), script.file("exact_losses/all"))
-        wrong = faults(now, Tables.read(reference, reference / "exact_losses.csv"))
+        wrong = faults(now, Tables.read(kept, kept / "exact_losses.csv"))
     except (GateError, DamageError, OSError) as fault:
         logging.error("audit gate: cannot compare: %s", fault)
         raise SystemExit(INCOMPARABLE) from None
