@@ -8,9 +8,9 @@ bits.
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from dpregret.core.errors import ConfigError
@@ -31,13 +31,14 @@ def play(
 ) -> Played:  # fmt: skip
     """Play one learner on one stream of losses, at one setting.
 
-    learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of your
-    own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of `streams()`.
-    rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number. window: W, a
-    power of two, for learners that protect the last W rounds only (None: all rounds are protected). epsilon, delta: the privacy budget, (epsilon,
-    delta)-DP for two streams that differ in one round; learners without privacy ignore it, pure ones report delta = 0.
-    runs: independent repetitions, at least 2. set: the constraint set (the unit ball where none is given). seed: of all
-    draws; learners with the same seed meet the same losses. options: of the stream, and `strong_convexity`.
+    learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of
+    your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
+    `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
+    window: W, a power of two, for learners that protect the last W rounds only (None: all rounds are protected).
+    epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
+    without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
+    constraint set (the unit ball where none is given). seed: of all draws; learners with the same seed meet the
+    same losses. options: of the stream, and `strong_convexity`.
 
     Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
     the learner's proved bound, the epsilon that its ledger delivers.
@@ -91,7 +92,8 @@ def claim(paper: str, name: str) -> ClaimOf:
 def check(paper: str, name: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
     """What the command `dpregret check PAPER CLAIM` does: `claim(paper, name).measure()`, and its figure.
 
-    paper, name, profile: as in `claim`. figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is given.
+    paper, name, profile: as in `claim`. figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is
+    given.
 
     Returns a `Measured`; printed, it is the page that the command prints. Raises as `claim`.
 
@@ -118,9 +120,10 @@ def audit(
     participations, separation: rounds that one record takes part in, and how far they are apart. sums: a streaming
     matrix makes noise of sums, not of single items.
 
-    Returns a `Verdict`: `kept`, `epsilon` (delivered), `by_age` (a frame: the loss of an item by its age), item_mu, age_mu
-    (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower triangular ones, A v + B z
-    is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022; Denisov et al. 2022).
+    Returns a `Verdict`: `kept`, `epsilon` (delivered), `by_age` (a frame: the loss of an item by its age), item_mu,
+    age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower triangular
+    ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022; Denisov
+    et al. 2022).
 
     Raises OwnNoiseError, a ValueError of one line, for code that draws otherwise than it may, or is not linear.
 
@@ -133,7 +136,7 @@ def audit(
     """
     from dpregret.workflows.mechanisms import own_mechanism, own_report
 
-    given = SimpleNamespace(rounds=rounds, window=window, epsilon=epsilon, delta=delta, sensitivity=sensitivity,
+    given = Namespace(rounds=rounds, window=window, epsilon=epsilon, delta=delta, sensitivity=sensitivity,
                             participations=participations, separation=separation)  # fmt: skip
     try:
         claimed = own_report.claim_of(given)
@@ -212,7 +215,7 @@ def load(place: str | Path = "reference") -> Run:
 
 
 def learners() -> pd.DataFrame:
-    """All learners: one row each with name, variants, title, family, paper, reference (its place there), private, windowed.
+    """All learners: name, variants, title, family, paper, reference (its place there), private, windowed.
 
     >>> import dpregret as dp
     >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]

@@ -15,7 +15,7 @@ def make(folder: Path, *words: str, **environment: str) -> "subprocess.Completed
     """Run make in a folder that has the Makefile, the locks and a package, and nothing else."""
     for name in ("requirements", "dpregret/algorithms"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for name in ("Makefile", "pyproject.toml", "requirements/bootstrap.txt", "requirements/base.txt"):
+    for name in ("Makefile", "pyproject.toml", "requirements/bootstrap.txt", "requirements/dev.txt"):
         shutil.copy(ROOT / name, folder / name)
     own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
     return subprocess.run(

@@ -120,7 +120,9 @@ def main(
         return 2
     if options.json:
         rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
-        print(as_json({"a": options.a, "b": options.b, "summary": summary(first, second, moved), "moved": rows}), end="")
+        print(
+            as_json({"a": options.a, "b": options.b, "summary": summary(first, second, moved), "moved": rows}), end=""
+        )
         return 0
     if len(moved):
         print(formats.terminal(moved, printable(f"A: {options.a}   B: {options.b}")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,9 +35,9 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
                 some["value"], some["mean"], reach, fmt="o", color=style.PALETTE["blue"], markerfacecolor=face
             )
         if np.isfinite(cells["law"]).all():
-            lone = {"marker": "_", "markersize": 24, "linestyle": "none"} if len(cells) == 1 else {}
-            axis.plot(cells["value"], cells["law"], **{"linestyle": style.DASHED, "color": style.GUIDE,
-                      "label": f"stated: {stated}", **lone})  # fmt: skip
+            look: dict[str, Any] = {"marker": "_", "markersize": 24, "linestyle": "none"}
+            look = look if len(cells) == 1 else {"linestyle": style.DASHED}
+            axis.plot(cells["value"], cells["law"], color=style.GUIDE, label=f"stated: {stated}", **look)
             axis.legend()
         axis.set_xlabel(CLAIMED if private else AXES[claim.parameter])
         axis.set_ylabel(LOST if private else RESPONSES[claim.response])

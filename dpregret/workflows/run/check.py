@@ -50,7 +50,7 @@ DELIVERED: Final = "eps that the ledger delivers / eps claimed"
 """What the number of a claim is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Measured:
     """What was found for one claim.
 
@@ -59,7 +59,8 @@ class Measured:
     fitted beside the law's logarithms, as in column `log_aware` of claims.csv; NaN where nothing was fitted.
     resolution: the smallest change of `resolution_of` that would have been seen. verdict: a word of
     docs/glossary.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
-    cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and status. errata: entries of the paper's list that bear on it.
+    cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
+    status. errata: entries of the paper's list that bear on it.
     figure: the PNG that was drawn, None where none was asked for.
     """
 
@@ -91,14 +92,18 @@ class Measured:
         """The 95 % interval of `measured`; of an exact number that number twice."""
         return self.low, self.high
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(lines(self))
+
+    def _repr_png_(self) -> bytes | None:
+        """The figure, where a notebook shows it."""
+        return None if self.figure is None else self.figure.read_bytes()
 
 
 def lines(found: Measured) -> list[str]:
     """The page that the command prints."""
     meaning = {**CHECKS, **CLAIMS}[found.verdict]
-    number = formats.with_interval(fits.Estimate(found.measured, *found.interval))
+    number = formats.with_interval(fits.Estimate(found.measured, *found.interval), 3)
     shown = {
         "claim": f"{found.paper} {found.claim}",
         "statement": found.statement,

@@ -60,7 +60,8 @@ class Played:
     @property
     def last(self) -> pd.DataFrame:
         """The rows at the end, one a run."""
-        return self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()].sort_values("run")
+        last: pd.DataFrame = self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()]
+        return last.sort_values("run")
 
     @property
     def regret(self) -> Estimate:
