@@ -34,8 +34,9 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 # in a container a user may have no name, which Snakemake asks for
 export LOGNAME ?= $(shell id -un 2>/dev/null || id -u)
-# -qq: errors only; warnings about optional package folders say nothing about this project
-PIP := $(PY) pip install -qq --disable-pip-version-check --no-input
+# -qq: errors only; warnings about optional package folders say nothing about this project. --no-compile: what is
+# imported is compiled and kept when it is first used, a third of it
+PIP := $(PY) pip install -qq --no-compile --disable-pip-version-check --no-input
 # faster where it is; pip where it is not, or where it does not reach the index that pip reaches
 UV := $(if $(shell command -v uv 2>/dev/null),uv pip install -q --python $(BIN)/python --no-build-isolation --require-hashes)
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PIP = ("-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-input")
+PIP = ("-m", "pip", "install", "-qq", "--no-compile", "--disable-pip-version-check", "--no-input")
 FOUR_LINES = """import dpregret as dp
 result = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=4096, dimension=4, window=64, epsilon=1.0)
 print(result, dp.claim("lou_cheung", "thm3-T").measure().verdict, sep="\\n")
