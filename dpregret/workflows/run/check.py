@@ -21,7 +21,7 @@ import pandas as pd
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import Cells, NotRun, collect_cells, coordinate, log_factor, select_rows, setting
+from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
 from dpregret.paper_figs.judge.claims import Claim
 from dpregret.paper_figs.judge.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
@@ -219,26 +219,30 @@ def _exact(claim: Claim) -> ExactLoss | None:
 
 def _played(asked: ClaimOf, profile: str, exact: ExactLoss | None) -> Measured:
     claim, config = asked.entry, load_config(check_options({"profile": profile}), check=False)
+
+    def missing(reason: str) -> Measured:
+        judged = Judgement(NOT_RUN, reason, resolution_of="none: not run")
+        return _measured(asked, judged, config.profile, ("", *(3 * (math.nan,))), "", "", pd.DataFrame())
+
     settings = config.papers.get(asked.paper)
     if settings is None or claim.experiment not in settings.experiments:
-        missing = Judgement(NOT_RUN, f"experiment {claim.experiment} is not in the profile {config.profile}",
-                            resolution_of="none: not run")  # fmt: skip
-        return _measured(asked, missing, config.profile, ("",) + 3 * (math.nan,), "", "", pd.DataFrame())
+        return missing(f"experiment {claim.experiment} is not in the profile {config.profile}")
     with TemporaryDirectory(prefix="dpregret-") as folder:
         file = Path(folder) / claim.experiment / "runs.parquet"
         file.parent.mkdir()
         plan, part = part_of(config, asked.paper, claim)
+        if not part.plays:
+            return missing(f"{asked.learner} is not in {claim.experiment} of the profile {config.profile}")
         for name, place in part.data.items():
             prepared(name, Path(place))
         play_experiment(plan, part, file)
         runs = read_runs(folder)
     known = {} if exact is None else {claim.exact: exact}
     judged = judge(runs, claim, None, known)
-    try:
-        cells: Cells | None = collect_cells(runs, claim)
-    except NotRun:
-        cells = None
-    frame = pd.DataFrame() if cells is None else _cells(claim, cells)
+    if judged.verdict == NOT_RUN:
+        return missing(judged.reason)
+    cells = collect_cells(runs, claim)
+    frame = _cells(claim, cells)
     if claim.type == "private":
         frame = _delivered(select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where))
     own = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
@@ -274,15 +278,13 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     return Plan(Path(), content), Part(paper, name, key, "", config.hash(name, paper), plays, data)
 
 
-def _number(
-    claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells | None
-) -> tuple[str, float, float, float]:
+def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -> tuple[str, float, float, float]:
     """What the number of a claim is, and the number with its interval."""
     if claim.type == "private":
         rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
         ratio = float((_delivered(rows)["mean"] / _delivered(rows)["value"]).max())
         return DELIVERED, ratio, ratio, ratio
-    if claim.type in ("below", "stated") and cells is not None:
+    if claim.type in ("below", "stated"):
         means = [fits.mean_interval(cells.responses[:, cell]) for cell in range(len(cells.values))]
         ratios = np.array([[mean.value, mean.low, mean.high] for mean in means]) / cells.bounds[:, None]
         worst = int(ratios[:, 0].argmin() if claim.side == "lower" else ratios[:, 0].argmax())
