@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.symbols import AXES, RESPONSES
+from dpregret.paper_figs.figures.symbols import RESPONSES, axis_label
+from dpregret.paper_figs.judge.cells import coordinate
 from dpregret.paper_figs.judge.claims import Claim
 
 CLAIMED, LOST = r"claimed $\varepsilon$", r"privacy loss $\varepsilon$"
@@ -21,6 +22,8 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
     if cells.empty:
         return False
     private = claim.type == "private"
+    values = cells["value"].to_numpy(dtype=float)
+    cells = cells.assign(value=values if private else np.exp(coordinate(claim, values)))  # as in a fit: log2 d, say
     with style.look():
         figure = Figure(figsize=(style.ONE_COLUMN, 2.4), layout="constrained")
         axis = figure.add_subplot()
@@ -39,7 +42,7 @@ def draw_claim(claim: Claim, cells: pd.DataFrame, stated: str, verdict: str, fil
             look = look if len(cells) == 1 else {"linestyle": style.DASHED}
             axis.plot(cells["value"], cells["law"], color=style.GUIDE, label=f"stated: {stated}", **look)
             axis.legend()
-        axis.set_xlabel(CLAIMED if private else AXES[claim.parameter])
+        axis.set_xlabel(CLAIMED if private else axis_label(claim.parameter, claim.response, fitted=True))
         axis.set_ylabel(LOST if private else RESPONSES[claim.response])
         if axis.get_yscale() == "log":
             style.readable_log(axis)
