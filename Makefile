@@ -12,7 +12,10 @@ CORES ?= $(shell n=$$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROC
   echo $$(( $${quota:-n} < n ? quota : n )))
 PROFILE ?= full
 # the environment is made anew when the content of a lock file changes, whatever the dates of the files
-READY := $(VENV)/.ready-$(shell cat requirements/bootstrap.txt requirements/base.txt | cksum | cut -d' ' -f1)
+# run: what runs need; dev: what tests and checks need besides
+GROUP ?= dev
+LOCKS := requirements/bootstrap.txt requirements/$(GROUP).txt
+READY := $(VENV)/.ready-$(shell cat $(LOCKS) | cksum | cut -d' ' -f1)
 PAPERS := $(patsubst workflows/papers/%/claims.yaml,%,$(wildcard workflows/papers/*/claims.yaml))
 RESULTS := results$(if $(filter-out full,$(PROFILE)),/$(basename $(notdir $(PROFILE))))
 RUNS ?= results results/ci
@@ -31,8 +34,11 @@ export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 # in a container a user may have no name, which Snakemake asks for
 export LOGNAME ?= $(shell id -un 2>/dev/null || id -u)
-# -qq: errors only; warnings about optional package folders say nothing about this project
-PIP := $(PY) pip install -qq --disable-pip-version-check --no-input
+# -qq: errors only; warnings about optional package folders say nothing about this project. --no-compile: what is
+# imported is compiled and kept when it is first used, a third of it
+PIP := $(PY) pip install -qq --no-compile --disable-pip-version-check --no-input
+# faster where it is; pip where it is not, or where it does not reach the index that pip reaches
+UV := $(if $(shell command -v uv 2>/dev/null),uv pip install -q --python $(BIN)/python --no-build-isolation --require-hashes)
 PEERS := build/peers/bin/python -m pip install -qq --disable-pip-version-check --no-input
 BENCH := TF_CPP_MIN_LOG_LEVEL=3 $(firstword $(wildcard build/peers/bin/python) $(BIN)/python)
 SNAKEMAKE := $(PY) snakemake --config profile=$(PROFILE)
@@ -61,7 +67,8 @@ $(GONE):
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-setup: links $(VENV)/.installed ## create .venv with the pinned packages
+setup: links $(VENV)/.installed ## create .venv with the pinned packages (GROUP=run: only what runs need)
+	$(if $(filter setup,$(MAKECMDGOALS)),@echo "next: . $(BIN)/activate && dpregret run lou_cheung --profile quick")
 
 links:
 	@case "$$PWD" in *['"$$`\:']*|*$$'\n'*) echo "the path of this clone holds a double quote, dollar sign, backquote, backslash, colon or line break, which a Python environment cannot hold: $$PWD" >&2; exit 1;; esac
@@ -78,7 +85,7 @@ $(READY):
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) --require-hashes -r requirements/bootstrap.txt
-	@$(PIP) --no-build-isolation --require-hashes -r requirements/base.txt
+	@$(if $(UV),$(UV) -r requirements/$(GROUP).txt || ,)$(PIP) --no-build-isolation --require-hashes -r requirements/$(GROUP).txt
 	@touch $@
 
 reproduce: setup ## run everything: tables, figures, report (PROFILE=ci for a small version, CORES: all)
@@ -115,9 +122,9 @@ peers: setup ## install what `make bench` compares with, into build/peers (about
 	rm -rf build/peers
 	$(PYTHON) -m venv build/peers
 	$(PEERS) --require-hashes -r requirements/bootstrap.txt
-	$(PEERS) --no-build-isolation --require-hashes -r requirements/base.txt
-	$(PEERS) -r requirements/peers.in
-	$(PEERS) --no-deps tensorflow-privacy
+	$(PEERS) --no-build-isolation --require-hashes -r requirements/dev.txt
+	$(PEERS) --require-hashes -r requirements/peers.txt
+	$(PEERS) --no-deps --no-build-isolation --require-hashes -r requirements/peers-alone.txt
 	$(PEERS) --no-deps --no-build-isolation -e .
 
 vectors: setup ## hold results/reference/test_vectors.json against this code and the libraries of `make peers`
@@ -187,21 +194,22 @@ docs: ## build the documentation with search and API reference: build/docs/index
 
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap base audit docs sbom; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
-	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt; done
+	for name in bootstrap run dev audit docs sbom peers peers-alone; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt \
+	  $$(case $$name in dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone) echo --no-deps;; esac); done
 
 sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
 	@rm -rf build/sbom-env
 	@$(PYTHON) -m venv build/sbom-env
 	@build/sbom-env/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/sbom.txt
-	@build/sbom-env/bin/cyclonedx-py requirements requirements/base.txt --output-reproducible -o build/sbom.json
+	@build/sbom-env/bin/cyclonedx-py requirements requirements/run.txt --output-reproducible -o build/sbom.json
 
 # strict: a package that could not be looked up is a failure
 pip-audit: ## has a pinned package a known weakness? needs a network
 	@rm -rf build/pip-audit
 	@$(PYTHON) -m venv build/pip-audit
 	@build/pip-audit/bin/python -m pip install -qq --disable-pip-version-check --no-input --require-hashes -r requirements/audit.txt
-	@for name in bootstrap base audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+	@for name in bootstrap dev audit docs sbom; do build/pip-audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
 
 clean: ## remove the environment, the caches and all results but the reference
 	rm -rf $(VENV) .snakemake datasets/cache build *.egg-info

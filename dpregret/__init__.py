@@ -1,3 +1,32 @@
-"""Reproducibility benchmark for differentially private online and projection-free optimisation."""
+"""Reproducibility benchmark for differentially private online and projection-free optimisation.
+
+>>> import dpregret as dp
+>>> dir(dp)
+['audit', 'check', 'claim', 'compare', 'learners', 'load', 'papers', 'play', 'streams']
+
+`play` a learner on a stream; `claim` of a paper, to `measure`; `check` it with its figure; `audit` correlated noise of
+your own; `compare` two plays or two runs; `load` a run or the committed reference. `learners`, `streams` and `papers`
+list what there is. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpregret.api import audit, check, claim, compare, learners, load, papers, play, streams
 
 __version__ = "0.1.0"
+__all__ = ["audit", "check", "claim", "compare", "learners", "load", "papers", "play", "streams"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dpregret import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,4 +1,4 @@
-"""The command `dpregret`: one word for everything that is done with a clone.
+"""The command `dpregret`: one word for everything that is done, in a clone or in a folder of results.
 
 It drives the same workflow as `snakemake`, whose command it prints, and hands the other words to the modules that know
 them: an option stands in one place. Only what a command needs is imported, so that completion and help are instant.
@@ -18,11 +18,14 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.files import reference
 from dpregret.workflows.plan import paper_names
 
 GONE: Final = {"predict": "nothing is predicted any more; `dpregret run -n` lists the jobs of a run"}
 """Commands of earlier versions, and what to use instead."""
-OWN: Final = Path(__file__).resolve().parents[1]
+PACKAGE: Final = Path(__file__).resolve().parent
+OWN: Final = PACKAGE.parent
+"""The clone that this code lies in, if it lies in one."""
 FURTHER: Final = {"allow_extra_args": True, "ignore_unknown_options": True}
 HELP: Final = {"help_option_names": ["-h", "--help"]}
 ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
@@ -30,6 +33,7 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
 \b
   dpregret run lou_cheung --profile quick    a first Table I with figures and report, in a minute
   dpregret report --open                     look at it
+  dpregret check lou_cheung thm3-T           one claim: what it needs is played, and judged, in seconds
   dpregret run                               everything: all papers, audit, report (about 15 minutes on two cores)
   dpregret table lou                         the committed reference, where nothing has been run
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
@@ -47,15 +51,18 @@ def stop(message: str) -> NoReturn:
     raise typer.Exit(2)
 
 
-def clone() -> Path:
-    """The clone that the working folder lies in; ends with one line where there is none, or another one's command."""
+def workplace() -> Path:
+    """The folder that results lie in: the clone around the working folder, else that folder itself.
+
+    Ends with one line in another clone, whose code is not what this command would run.
+    """
     here = Path.cwd()
     for folder in (here, *here.parents):
         if (folder / "Snakefile").is_file() and (folder / "workflows" / "papers").is_dir():
-            if folder.resolve() != OWN:  # another clone, or a package: its code is not what this clone would run
+            if folder.resolve() != OWN:
                 stop(f"this command belongs to {OWN}; here start {folder}/.venv/bin/dpregret")
             return folder
-    stop(f"no clone of dpregret: neither {here} nor a folder above it has Snakefile and workflows/papers; cd into one")
+    return here
 
 
 def seen_from(root: Path, word: str) -> str:
@@ -71,7 +78,7 @@ def results_of(profile: str) -> Path:
 
 def targets() -> list[str]:
     """What can be asked for beside files: papers, and rules that make one thing."""
-    rules = (path.read_text(encoding="utf-8") for path in (OWN / "workflows" / "rules").glob("*.smk"))
+    rules = (path.read_text(encoding="utf-8") for path in (PACKAGE / "workflows" / "rules").glob("*.smk"))
     found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
     return sorted({"all", *found, *paper_names.papers(), *paper_names.short_names(paper_names.papers()).values()})
 
@@ -146,7 +153,7 @@ def run(
     What is finished is not done again; kill a run anywhere, the same command resumes. Further options are
     Snakemake's, whose command is printed.
     """
-    root = clone()
+    root = workplace()
     words = [*(asked or []), *context.args]
     first = next((at for at, word in enumerate(words) if word.startswith("-")), len(words))
     wanted, further = [seen_from(root, word) for word in words[:first]], words[first:]
@@ -164,7 +171,8 @@ def run(
     if not (root / file).is_file():
         stop(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
-    command = ["snakemake", *wanted, "--cores", str(cores or processors()), *config, *further]
+    away = [] if root.resolve() == OWN else ["--snakefile", str(PACKAGE / "Snakefile")]
+    command = ["snakemake", *away, *wanted, "--cores", str(cores or processors()), *config, *further]
     typer.echo(f"$ {shlex.join(command)}", err=True)
     os.chdir(root)
     os.execv(sys.executable, [sys.executable, "-P", "-m", *command])  # signals and the exit code are Snakemake's
@@ -205,10 +213,10 @@ def claims(
 
 def show(paper: str, profile: str, further: list[str]) -> NoReturn:
     """A table on the terminal, of a run or else of the reference."""
-    os.chdir(clone())
+    os.chdir(workplace())
     run_folder = results_of(profile)
-    reference = Path("results") / "reference" / run_folder.relative_to("results")
-    hand_over("paper_figs.tables.show", [paper, "--results", str(run_folder), str(reference), *further])
+    kept = reference() / run_folder.relative_to("results")
+    hand_over("paper_figs.tables.show", [paper, "--results", str(run_folder), str(kept), *further])
 
 
 @app.command()
@@ -233,7 +241,7 @@ def report(
       dpregret report --open
       dpregret report lou --profile quick
     """
-    root = clone()
+    root = workplace()
     results = root / "results"
     folders = [root / results_of(profile)] if profile else [results, *results.glob("*")]
     papers = [name for name in paper_names.papers() if name.startswith(paper)] if paper else ["", *paper_names.papers()]
@@ -268,18 +276,26 @@ def handed(name: str, module: str, about: str, default: Callable[[list[str]], li
 
 def compared(words: list[str]) -> list[str]:
     """Without folders: the reference and the run of the profile full."""
-    return words or [str(clone() / "results" / "reference"), str(clone() / "results")]
+    root = workplace()
+    if any(not word.startswith("-") for word in words):
+        return words
+    os.chdir(root)
+    return [str(reference()), "results", *words]
 
 
 def cached(words: list[str]) -> list[str]:
     """Without --to: where runs look for data."""
     asked = {word.partition("=")[0] for word in words}
-    return words if asked & {"--to", "--pin", "-h", "--help"} else [*words, "--to", str(clone() / "datasets" / "cache")]
+    return (
+        words
+        if asked & {"--to", "--pin", "-h", "--help"}
+        else [*words, "--to", str(workplace() / "datasets" / "cache")]
+    )
 
 
-def in_clone(words: list[str]) -> list[str]:
+def in_workplace(words: list[str]) -> list[str]:
     """The same words, where results are."""
-    os.chdir(clone())
+    os.chdir(workplace())
     return words
 
 
@@ -292,12 +308,14 @@ def removed(name: str) -> None:
     app.command(name, hidden=True, context_settings={**FURTHER, "help_option_names": []})(command)
 
 
+handed("check", "workflows.run.check_page", "Decide one claim of a paper: what it needs is played, or computed.",
+       in_workplace)  # fmt: skip
 handed("compare", "workflows.run.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice.page", "Advise which learner to use in a setting of yours.")
 handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
 handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
-handed("prune", "workflows.run.prune", "Delete results that no plan names.", in_clone)
+handed("prune", "workflows.run.prune", "Delete results that no plan names.", in_workplace)
 for gone in GONE:
     removed(gone)
 

@@ -78,13 +78,16 @@ def test_a_mistake_is_told_at_once_with_what_to_type(become: list[str], words: l
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["run"], ["table", "lou"], ["report"], ["compare"], ["prune"]])
-def test_outside_a_clone_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+def test_outside_a_clone_results_lie_in_the_working_folder(
+    become: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    done = call(*words)
-    assert done.exit_code == 2
-    assert str(tmp_path) in done.stderr
-    assert done.output.count("\n") == 1
+    call("run", "lou_cheung", "-c1")
+    package = str(ROOT / "dpregret" / "Snakefile")
+    assert become[4:8] == ["--snakefile", package, "lou_cheung", "--cores"]
+    assert become[-1] == str(tmp_path)
+    assert str(ROOT / "results" / "reference" / "lou_cheung_2020") in call("table", "lou").stdout
+    assert call("report").stderr.startswith(f"dpregret: {tmp_path}/results holds no report")
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def test_no_file_names_a_package_host() -> None:
     assert [str(path) for path in found if hosts.search(path.read_text(encoding="utf-8", errors="replace"))] == []
 
 
-@pytest.mark.parametrize("name", ["base", "bootstrap", "audit", "docs"])
+@pytest.mark.parametrize("name", ["run", "dev", "bootstrap", "audit", "docs", "sbom", "peers", "peers-alone"])
 def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
     assert "://" not in text
@@ -197,11 +197,11 @@ def test_locks_pin_by_hash_and_hold_no_address(name: str) -> None:
     listed = re.findall(r"^[A-Za-z0-9][^\s;<>=]*", text, flags=re.MULTILINE)
     assert pinned == listed
     wanted = (ROOT / "requirements" / f"{name}.in").read_text(encoding="utf-8").splitlines()
-    names = {re.split(r"[<>=]", line)[0].lower() for line in wanted if line and not line.startswith("#")}
+    names = {re.split(r"[<>=]", line)[0].lower() for line in wanted if line and not line.startswith(("#", "-r"))}
     assert names <= set(pinned)
 
 
 def test_everything_installed_at_run_time_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "base.txt").read_text(), re.MULTILINE))
+    locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "run.txt").read_text(), re.MULTILINE))
     assert {re.split(r"[<>=]", line)[0] for line in project["dependencies"]} <= locked

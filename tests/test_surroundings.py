@@ -15,7 +15,13 @@ def make(folder: Path, *words: str, **environment: str) -> "subprocess.Completed
     """Run make in a folder that has the Makefile, the locks and a package, and nothing else."""
     for name in ("requirements", "dpregret/algorithms"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for name in ("Makefile", "pyproject.toml", "requirements/bootstrap.txt", "requirements/base.txt"):
+    for name in (
+        "Makefile",
+        "pyproject.toml",
+        "requirements/bootstrap.txt",
+        "requirements/run.txt",
+        "requirements/dev.txt",
+    ):
         shutil.copy(ROOT / name, folder / name)
     own = {name: value for name, value in os.environ.items() if name != "XDG_CACHE_HOME"}
     return subprocess.run(
@@ -41,6 +47,15 @@ def test_tools_are_called_as_modules(tmp_path: Path) -> None:
     said = make(tmp_path, "-n", "reproduce", "test", "lint", "lock", "unlock", "ci-check").stdout
     assert set(re.findall(r"\.venv/bin/(\S+)", said)) == {"python"}
     assert "-m snakemake --config profile=full --cores" in said
+
+
+@pytest.mark.parametrize(("words", "group"), [([], "dev"), (["GROUP=run"], "run")])
+def test_setup_takes_one_group_by_its_lock_and_says_what_comes_next(
+    tmp_path: Path, words: list[str], group: str
+) -> None:
+    said = make(tmp_path, "-n", "setup", *words).stdout
+    assert f"--require-hashes -r requirements/{group}.txt" in said
+    assert "next: . .venv/bin/activate && dpregret run lou_cheung --profile quick" in said
 
 
 def test_settings_of_the_user_do_not_reach_the_tools(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def _contents(name: str, digest: str) -> bytes:
     try:
         listed = files(PACKAGE) or []
     except PackageNotFoundError:
-        raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/base.txt lists") from None
+        raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/run.txt lists") from None
     for each in listed:
         if str(each).endswith(name):
             return _checked(Path(str(each.locate())).read_bytes(), digest, name)

@@ -110,7 +110,7 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
     assert f'#{PAPER}-curves?experiment={experiment}&amp;axis=checkpoint"' in block
     assert f'<a class="sign" href="#claim-{PAPER}-{name}"' in block
     assert "<math" in block
-    assert f"snakemake --cores all results/mine/{PAPER}/claims.csv --config profile=mine.yaml</code>" in block
+    assert f"dpregret check {PAPER} {name} --profile mine.yaml</code>" in block
     assert f"#figure-{PAPER}-" in block
     assert all(f"#erratum-{erratum}" in block for erratum in str(judged["errata"][name]).split() if erratum != "nan")
 

@@ -16,12 +16,9 @@ PAPER = "lou_cheung_2020"
 REFERENCE = Path("results") / "reference"
 
 
-def test_the_command_of_a_claim_names_the_table_and_the_profile() -> None:
-    snakemake = ".venv/bin/snakemake --cores all"
-    assert Run().command(PAPER) == f"{snakemake} results/{PAPER}/claims.csv"
-    assert Run("mine", "a/mine.yaml").command(PAPER) == (
-        f"{snakemake} results/mine/{PAPER}/claims.csv --config profile=a/mine.yaml"
-    )
+def test_the_command_of_a_claim_names_it_and_the_profile() -> None:
+    assert Run().command(PAPER, "thm3-T") == f"dpregret check {PAPER} thm3-T"
+    assert Run("mine", "a/mine.yaml").command(PAPER, "thm3-T").endswith("thm3-T --profile a/mine.yaml")
 
 
 def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository: Path, tmp_path: Path) -> None:

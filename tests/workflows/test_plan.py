@@ -237,9 +237,9 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
     """Both are in keys of the plan."""
     monkeypatch.chdir(tmp_path)
     options, kept = {"profile": str(write(settings))}, tmp_path / "kept"
-    first = load(options, kept)
     reference = tmp_path / "results" / "reference" / "mine" / PAPER
     reference.mkdir(parents=True)
+    first = load(options, kept)
     (reference / "claims.csv").write_text("a\n1\n")
     second = load(options, kept)
     assert moved(files(first), files(second)) == {"gate/all"}

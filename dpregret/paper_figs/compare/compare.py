@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from dpregret.core.answers import as_json
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
 from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
@@ -108,6 +109,7 @@ def main(
     parser.add_argument("a", help=where)
     parser.add_argument("b", help="the other one")
     parser.add_argument("--csv", type=Path, help="write the table there too")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
     options = parser.parse_args(arguments)
     try:
         first, second = read(options.a), read(options.b)
@@ -117,6 +119,12 @@ def main(
     except (CompareError, DamageError, OSError) as fault:
         print(f"compare: {one_line(fault)}", file=sys.stderr)
         return 2
+    if options.json:
+        rows = moved.rename(columns=lambda name: name.replace(" ", "_"))
+        print(
+            as_json({"a": options.a, "b": options.b, "summary": summary(first, second, moved), "moved": rows}), end=""
+        )
+        return 0
     if len(moved):
         print(formats.terminal(moved, printable(f"A: {options.a}   B: {options.b}")))
     print(summary(first, second, moved))

@@ -71,10 +71,9 @@ class Run:
         """The folder of results, as commands name it."""
         return "results" if self.profile == "full" else f"results/{self.profile}"
 
-    def command(self, paper: str) -> str:
-        """Judge the claims of a paper, and play first what is missing."""
-        config = f" --config profile={self.option}" if self.option else ""
-        return f".venv/bin/snakemake --cores all {self.folder}/{paper}/claims.csv{config}"
+    def command(self, paper: str, claim: str) -> str:
+        """Decide a claim, by what it needs alone."""
+        return f"dpregret check {paper} {claim}" + (f" --profile {self.option}" if self.option else "")
 
 
 def write_report(
@@ -114,7 +113,7 @@ def write_report(
         curves=script_json(curves), labels=script_json(_labels(views, run.names)),
         css=(OWN_TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,
         scripts=scripts, policy=policy(scripts), libraries=vendored(),
-        again=lambda paper, view: (Run() if view.absent else run).command(paper),
+        again=lambda paper, view: (Run() if view.absent else run).command(paper, view.id),
     )  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page, encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.core.answers import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.judge.claims_csv import FILES, FORMS, NUMBER, number
 from dpregret.paper_figs.judge.privacy import FACTOR
@@ -63,8 +64,22 @@ def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def _as_json(folder: Path, options: argparse.Namespace) -> str:
+    """What is asked for, every column of it: paper, file and rows."""
+    if options.lines:
+        file = folder / FILES[options.lines]
+        rows = read_table(file, replace(FORMS[options.lines], needed=LINES))
+    else:
+        whole = "1_all" if options.number == 1 and options.all else options.number
+        file = folder / f"table_{whole}.csv"
+        rows = read_table(file, PRINTED if whole == 1 else PLAIN, text=True)
+    return as_json({"paper": folder.resolve().name, "file": str(file), "rows": rows}).rstrip("\n")
+
+
 def _shown(folder: Path, options: argparse.Namespace) -> str:
     """What is asked for, below the name of the file that it stands in."""
+    if options.json:
+        return _as_json(folder, options)
     if options.lines:
         file = folder / FILES[options.lines]
         table = read_table(file, replace(FORMS[options.lines], needed=LINES), text=True)
@@ -86,6 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
     parser.add_argument("--all", action="store_true", help="all columns, and a row per learner")
     parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
+    parser.add_argument("--json", action="store_true", help="the same as JSON; of claims and checks every column")
     options = parser.parse_args(arguments)
     faults = []
     for results in options.results:

@@ -22,7 +22,7 @@ TABLE, FOLDER, CELLS, TIMES, PROFILES = "winners.csv", "winners", "cells.csv", "
 KEPT: Final = (
     *PROBLEM, *GUARANTEE, "learner", "private", "runs", "regret", "error", "trivial", "bound", *CALLS, "barred",
 )  # fmt: skip
-"""Columns of the table of cells, from which `dpregret.advise` predicts."""
+"""Columns of the table of cells, from which `dpregret advise` predicts."""
 COUNTED: Final = (
     "Settings (problem and guarantee) by the private learner of least mean regret among those that keep the same "
     "guarantee: {verdicts}. 'own variants only': nobody but variants of the same algorithm competed. {settings} "

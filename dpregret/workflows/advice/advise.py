@@ -25,7 +25,9 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core.answers import plain
 from dpregret.core.errors import ConfigError, nearest, one_line
+from dpregret.core.files import reference
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.cells import CALLS, OBLIVIOUS, STOCHASTIC
 from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
@@ -108,17 +110,8 @@ class Advice:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: infinite and unknown numbers are null."""
-        return {str(name): _plain(value) for name, value in asdict(self).items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if math.isfinite(value) else None
-    return value
+        found: dict[str, Any] = plain(asdict(self))
+        return found
 
 
 def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataFrame, str]:
@@ -126,7 +119,7 @@ def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataF
 
     Raises ConfigError in one line.
     """
-    tried = [results] if results is not None else [root / "results", root / "results" / "reference"]
+    tried = [results] if results is not None else [Path("results"), root / "results", reference()]
     for folder in tried:
         file = folder / FOLDER / CELLS
         if not file.exists():

@@ -1,4 +1,4 @@
-"""The command `python -m dpregret.advise`: its arguments, and advice as text, CSV or JSON.
+"""The command `dpregret advise`: its arguments, and advice as text, CSV or JSON.
 
 Exit code 0: advice; 2: bad input, or nothing that fits, in one line.
 """
@@ -32,10 +32,10 @@ answer: a measured instance, not the worst case. 'extrapolated' says which param
 and learners that were measured at one value only of a parameter come last: their power in it is a guess."""
 EXAMPLES = """\
 examples:
-  python -m dpregret.advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
-  python -m dpregret.advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
-  python -m dpregret.advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
-  python -m dpregret.advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
+  dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
+  dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
+  dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
+  dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
 CALL_WORDS = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local oracle",
     "solves": "solve", "gauges": "gauge", "separations": "separation",
@@ -110,6 +110,7 @@ def parser() -> argparse.ArgumentParser:
     whence = "folder of results (default: results where a run has finished, else the committed reference)"
     made.add_argument("--results", type=Path, metavar="DIR", help=whence)
     made.add_argument("--format", choices=["text", "csv", "json"], default="text", help="(default: text)")
+    made.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
     made.add_argument("--why", "--all", action="store_true", help="say of every other learner why it is not listed")
     return made
 

@@ -1,4 +1,4 @@
-"""What the exact audit says of somebody's mechanism, as a page of text; the command is `python -m dpregret.audit`.
+"""What the exact audit says of somebody's mechanism, as a page of text; the command is `dpregret audit`.
 
 Released is A v + B z: A the lower triangular ones, B the noise. Exit code 0: the claim is kept; 1: it is not; 2: bad
 input.
@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from dpregret.algorithms.privacy.audit import transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
+from dpregret.core.answers import as_json
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
 from dpregret.workflows.run import child
@@ -25,11 +27,13 @@ MOST_LINES = 24
 TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
-    """mu: exact Gaussian-DP parameters, of every item while it is protected and of the oldest item by age.
+    """What a mechanism loses, exactly; printed as a page.
 
-    singular: the first round whose noise is a combination of that of earlier ones, so that its item leaves exactly.
+    claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: Gaussian-DP parameter of every
+    item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). singular: the first round whose
+    noise is a combination of that of earlier ones, so that its item leaves exactly; None: there is none.
     """
 
     claim: Claim
@@ -47,6 +51,22 @@ class Verdict:
     def kept(self) -> bool:
         """Whether the claim holds."""
         return self.mu <= gaussian_mu(Budget(self.claim.epsilon, self.claim.delta)) * (1 + TOLERANCE)
+
+    @property
+    def epsilon(self) -> float:
+        """What is delivered at the claimed delta: the exact loss of the worst item."""
+        return float(gaussian_epsilon(self.mu, self.claim.delta))
+
+    @property
+    def by_age(self) -> pd.DataFrame:
+        """One row an age in rounds: mu and epsilon of the worst item, and whether it is protected still."""
+        ages = np.arange(len(self.age_mu))
+        epsilons = [gaussian_epsilon(float(mu), self.claim.delta) for mu in self.age_mu]
+        protected = ages < self.claim.window
+        return pd.DataFrame({"age": ages, "mu": self.age_mu, "epsilon": epsilons, "protected": protected})
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self))
 
 
 def audit(noise: Array, claim: Claim) -> Verdict:
@@ -198,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--sums", action="store_true", help="a streaming matrix makes noise of sums, not of single items"
     )
     parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
+    parser.add_argument("--json", action="store_true", help="the answer as JSON, without the matrix")
     parser.add_argument("--minutes", type=float, default=60.0, help="most that it may take (default 60)")
     parser.add_argument("--gigabytes", type=float, default=np.inf, help="most memory that it may take (default: any)")
     given = parser.parse_args(arguments)
@@ -215,4 +236,12 @@ def _judged(given: argparse.Namespace) -> tuple[int, list[str]]:
     if given.save is not None:
         ones = np.tril(np.ones((claim.rounds, claim.rounds)))
         np.savez(given.save, A=ones, B=verdict.noise, item_mu=verdict.item_mu, age_mu=verdict.age_mu)
-    return (0 if verdict.kept else 1), list(lines(verdict))
+    code = 0 if verdict.kept else 1
+    if given.json:
+        content = {
+            "mechanism": given.mechanism, "claim": verdict.claim, "kept": verdict.kept, "mu": verdict.mu,
+            "epsilon": verdict.epsilon, "singular": verdict.singular, "item_mu": verdict.item_mu,
+            "by_age": verdict.by_age,
+        }  # fmt: skip
+        return code, as_json(content).splitlines()
+    return code, list(lines(verdict))

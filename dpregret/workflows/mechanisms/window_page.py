@@ -173,7 +173,7 @@ def example() -> str:
     finally:
         os.chdir(here)
     shown = page.getvalue().splitlines()
-    return "\n".join(["```", f"$ python -m dpregret.audit {EXAMPLE}", shown[0], "...", *shown[-2:], "```"]) + (
+    return "\n".join(["```", f"$ dpregret audit {EXAMPLE}", shown[0], "...", *shown[-2:], "```"]) + (
         f"\n\nThe exit code is {code}.\n"
     )
 

@@ -27,7 +27,7 @@ RENAMED = {
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
 OPTIONS = ("profile", "limits")
 """What ``--config`` may name."""
-RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "store", "made", "papers", "winners"})
+RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "store", "made", "papers", "winners", "check"})
 """Other folders of results/, and a base."""
 
 

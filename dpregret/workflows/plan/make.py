@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, fault
+from dpregret.core.files import reference
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_files import located_paper
 from dpregret.workflows.families import FAMILIES
@@ -250,7 +251,7 @@ class _Maker:
         self._show(folder, "", [f"errata.{form}" for form in ("md", "html")])
         own = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         parts = [*runs, *tables, *own, "winners/all", *audit, *(["validation/all"] if validation else [])]
-        speed = _sums(Path("results") / "reference" / "speed"), _sums(Path(self.results) / "speed")
+        speed = _sums(reference() / "speed"), _sums(Path(self.results) / "speed")
         further = (settings, self.config.profile, self.words, speed)
         report = self._make("html_report/all", ".html", page("html_report", *papers), parts, *further)
         self.shown["report.html"] = (report, "")
@@ -258,13 +259,13 @@ class _Maker:
         self.everything = [each for each in self.everything if not each.startswith("runs/")]
         stages = ("tables", "figures", "complete", "paper_report")
         self.targets = {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers}
-        reference = Path(self.results.replace("results", "results/reference", 1))
+        kept = reference() / Path(self.results).relative_to("results")
         judged = [f"tables/{paper}" for paper in papers]
-        gate = self._make("gate/all", ".txt", page("gate"), judged, [_sums(reference / paper) for paper in papers])
+        gate = self._make("gate/all", ".txt", page("gate"), judged, [_sums(kept / paper) for paper in papers])
         self.shown["gate.txt"] = (gate, "")
         files = fingerprint.module_files("dpregret.workflows.audit.tables", "audit_gate")
         inputs = ("audit_tables/all", "exact_losses/all")
-        gate = self._make("audit_gate/all", ".txt", files, inputs, _sums(reference / "audit"))
+        gate = self._make("audit_gate/all", ".txt", files, inputs, _sums(kept / "audit"))
         self.shown["audit/gate.txt"] = (gate, "")
 
 

@@ -172,8 +172,8 @@ def sources() -> str:
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
     for compared in sorted(path for each in COMPARED for path in MADE.parent.glob(each) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
-    for folder, below, names in sorted(os.walk(ROOT / PACKAGE)):
-        below[:] = [each for each in below if each not in ("__pycache__", "cache", "results")]
+    for folder, below, names in os.walk(ROOT / PACKAGE):
+        below[:] = sorted(each for each in below if each not in ("__pycache__", "cache", "results"))
         for name in sorted(names):
             if os.path.splitext(name)[1] in SUFFIXES:
                 path = os.path.join(folder, name)

@@ -130,7 +130,7 @@ def audit_files() -> list[Path]:
 def data_files() -> list[Path]:
     """The code that prepares data."""
     modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights", "fetch")]
-    return spread([*imported_files(modules), script_file("data")])
+    return spread([*imported_files(modules), WORKFLOWS / "run" / "data.py", script_file("data")])
 
 
 def page_files(script: str, *papers: str) -> list[Path]:

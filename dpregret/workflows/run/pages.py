@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpregret.core.files import reference
 from dpregret.paper_figs.report.page import Run, write_report
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.profiles import PROFILES
@@ -32,7 +33,7 @@ def write_page(script: Script, papers: Sequence[str]) -> None:
     settings = " ".join(config.fingerprint(paper) for paper in papers)
     write_report(
         results, script.folder / "runs", titles, PAPERS, script.out, shown_run(config, settings),
-        reference=Path("results") / "reference",
+        reference=reference(),
     )  # fmt: skip
 
 

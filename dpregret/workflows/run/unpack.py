@@ -14,7 +14,7 @@ from dpregret.core.errors import one_line
 
 INSIDE: Final = "results"
 """Where the folder of results is in an archive."""
-LOCK: Final = "requirements/base.txt"
+LOCK: Final = "requirements/run.txt"
 """The only other file in it."""
 MOST_FILES, MOST_BYTES, AT_ONCE = 50_000, 1 << 30, 16 << 20
 LONGEST, MOST_FOLDERS = 1000, 20

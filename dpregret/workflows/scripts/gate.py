@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+from dpregret.core.files import reference
 from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, GateError, Tables, compare, papers, report
 from dpregret.paper_figs.text.read_table import DamageError
 from dpregret.workflows.run.script import running
@@ -17,7 +18,7 @@ with running(snakemake) as script:
     }
     try:
         now = Tables.read({paper: script.file(f"tables/{paper}") for paper in plan.parts})
-        before = Tables.read(papers(Path(plan.results.replace("results", "results/reference", 1))))
+        before = Tables.read(papers(reference() / Path(plan.results).relative_to("results")))
         found, counted = compare(now, before, planned)
     except (GateError, DamageError, OSError) as fault:
         logging.error("gate: cannot compare: %s", fault)

@@ -1,0 +1,262 @@
+"""What a program may call: `import dpregret as dp`, then `dp.play`, `dp.claim`, `dp.audit`, `dp.compare`, `dp.load`.
+
+Answers are frozen dataclasses, which print themselves in a few lines, and pandas frames. Mistakes of a caller are
+`ConfigError`, a ValueError whose text is one line that names the argument and what is allowed there; what a learner
+does wrong is `LearnerFault`, a RuntimeError. Nothing here draws from a global generator: the same call gives the same
+bits.
+"""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpregret.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpregret.workflows.mechanisms.own_report import Verdict
+    from dpregret.workflows.run.check import ClaimOf, Measured
+    from dpregret.workflows.run.load import Run
+    from dpregret.workflows.run.single import Played
+
+
+def play(
+    learner: str | type[Any], *, stream: str, rounds: int, dimension: int, window: int | None = None,
+    epsilon: float = 1.0, delta: float = 1e-6, runs: int = 16, set: str | None = None, seed: int = 20201214,
+    **options: Any,
+) -> Played:  # fmt: skip
+    """Play one learner on one stream of losses, at one setting.
+
+    learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of
+    your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
+    `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
+    window: W, a power of two, for learners that protect the last W rounds only (None: all rounds are protected).
+    epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
+    without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
+    constraint set (the unit ball where none is given). seed: of all draws; learners with the same seed meet the
+    same losses. options: of the stream, and `strong_convexity`.
+
+    Returns a `Played`: regret in units of the loss against the best fixed point of the whole run, its curve,
+    the learner's proved bound, the epsilon that its ledger delivers.
+
+    Raises ConfigError for a name, a number or a combination that is not allowed, LearnerFault for what a class of
+    your own does wrong.
+
+    >>> import dpregret as dp
+    >>> result = dp.play("wdp-cocop-gaussian", stream="norm-kink", rounds=4096, dimension=4, window=64, epsilon=1.0)
+    >>> result
+    wdp-cocop-gaussian.corrected on norm-kink, set ball: T = 4096, d = 4, W = 64, eps = 1, delta = 1e-06
+    regret 1147 [1133, 1161] (95 % over 16 runs); a point that never moves 2560; proved at most 3028
+    the ledger delivers eps = 1 at delta = 1e-06
+    >>> result.curve.columns.to_list()
+    ['rounds', 'regret', 'low', 'high', 'stay', 'bound']
+
+    Source of this learner: Lou & Cheung 2020, Algorithm 1 with Gaussian noise.
+    """
+    from dpregret.workflows.run.single import play_one
+
+    return play_one(
+        learner, stream, rounds, dimension, window, epsilon, delta, runs=runs, set=set, seed=seed, **options
+    )
+
+
+def claim(paper: str, name: str) -> ClaimOf:
+    """One claim of a paper, or a consistency check: what it says, and `measure()` to decide it.
+
+    paper: a name of `papers()`, or the beginning of one. name: the claim's, column `claim` of `load().claims`.
+
+    Returns a `ClaimOf` with `statement`, `source` (its place in the paper) and `stated` (the rate). Its
+    `measure(profile="full")` plays what decides it and nothing else, into results/store of the working folder, or makes
+    the exact computation that decides it; seconds where a play takes seconds. Returns a `Measured`: stated, measured
+    (the power that was fitted, or the ratio that `quantity` names), interval (95 %), verdict.
+
+    Raises ConfigError for a paper, a claim or a profile that there is not.
+
+    >>> import dpregret as dp
+    >>> stated = dp.claim("lou_cheung", "thm1-printed")
+    >>> stated.source
+    'Theorem 1, eq. (15)'
+    >>> found = stated.measure()
+    >>> found.measured, found.verdict, found.decided_by
+    (1.25, 'violated', 'exact computation')
+    """
+    from dpregret.workflows.run.check import find
+
+    return find(paper, name)
+
+
+def check(paper: str, name: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
+    """What the command `dpregret check PAPER CLAIM` does: `claim(paper, name).measure()`, and its figure.
+
+    paper, name, profile: as in `claim`. figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is
+    given.
+
+    Returns a `Measured`; printed, it is the page that the command prints. Raises as `claim`.
+
+    >>> import dpregret as dp
+    >>> dp.check("lou_cheung", "thm1-printed").figure.as_posix()
+    'results/check/lou_cheung_2020/thm1-printed.png'
+    """
+    from dpregret.workflows.run.check import FIGURES, find
+
+    asked = find(paper, name)
+    return asked.measure(profile, figure or FIGURES / asked.paper / f"{asked.id}.png")
+
+
+def audit(
+    mechanism: str | Callable[..., Any] | object, rounds: int = 512, window: int | None = None, epsilon: float = 1.0,
+    delta: float = 1e-6, sensitivity: float = 1.0, participations: int = 1, separation: int = 1, sums: bool = False,
+) -> Verdict:  # fmt: skip
+    """Exact privacy loss of correlated noise of your own, read off the code that draws it.
+
+    mechanism: a function of a generator that returns the noise of the prefix sums, shape (rounds, dimension); a
+    function that makes one, given rounds, window, sensitivity, epsilon and so on by the names of its parameters;
+    (streaming matrix, standard deviation); or `FILE.py:FUNCTION`. rounds: outputs, at most 4096. window: rounds that an
+    item stays protected (None: all). epsilon, delta: what is claimed. sensitivity: how far an item moves, l2.
+    participations, separation: rounds that one record takes part in, and how far they are apart. sums: a streaming
+    matrix makes noise of sums, not of single items.
+
+    Returns a `Verdict`: `kept`, `epsilon` (delivered), `by_age` (a frame: the loss of an item by its age), item_mu,
+    age_mu (Gaussian-DP parameters, (rounds,)), noise (the matrix B, (rounds, draws)). With A the lower triangular
+    ones, A v + B z is released, z normal; the loss is that of the Gaussian mechanism (Dong, Roth & Su 2022; Denisov
+    et al. 2022).
+
+    Raises OwnNoiseError, a ValueError of one line, for code that draws otherwise than it may, or is not linear.
+
+    >>> import dpregret as dp
+    >>> def fresh(generator, rounds, dimension):  # new noise in every sum: an item is in all later ones
+    ...     return 100.0 * generator.standard_normal((rounds, dimension))
+    >>> found = dp.audit(fresh, rounds=64, epsilon=1.0, delta=1e-6)
+    >>> found.kept, round(found.epsilon, 3)
+    (True, 0.313)
+    """
+    from dpregret.workflows.mechanisms import own_mechanism, own_report
+
+    given = Namespace(rounds=rounds, window=window, epsilon=epsilon, delta=delta, sensitivity=sensitivity,
+                            participations=participations, separation=separation)  # fmt: skip
+    try:
+        claimed = own_report.claim_of(given)
+    except own_mechanism.OwnNoiseError as error:
+        raise own_mechanism.OwnNoiseError(str(error).replace("--", "")) from None
+    make = own_mechanism.load(mechanism) if isinstance(mechanism, str) else mechanism
+    noise = own_mechanism.noise_matrix(make if callable(make) else lambda: make, claimed, not sums)
+    return own_report.audit(noise, claimed)
+
+
+def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:
+    """What differs between two plays, or between two runs.
+
+    Two `Played` at the same checkpoints: one row a checkpoint with the mean regrets of both, their `difference` (second
+    minus first, in units of the loss) with low and high, a 95 % interval over runs; plays with the same seed and stream
+    are compared run by run, since they met the same losses.
+
+    Two runs (a `Run`, a folder, an archive, an https address, or the word `reference`): one row a claim that differs,
+    with both verdicts and exponents; `what` says whether an exponent moved beyond its interval.
+
+    Raises ConfigError for plays without a common checkpoint or run, CompareError for what is no run.
+
+    >>> import dpregret as dp
+    >>> setting = dict(stream="norm-kink", rounds=1024, dimension=4, window=64, epsilon=8.0)
+    >>> tree, root = (dp.play(f"wdp-cocop-gaussian.{name}", **setting) for name in ("corrected", "root"))
+    >>> last = dp.compare(tree, root).iloc[-1]
+    >>> bool(last["high"] < 0)  # the root's regret is smaller
+    True
+    >>> dp.compare("reference", "reference").empty
+    True
+    """
+    from dpregret.workflows.run.single import Played, compare_plays
+
+    if isinstance(first, Played) and isinstance(second, Played):
+        return compare_plays(first, second)
+    if isinstance(first, Played) or isinstance(second, Played):
+        raise ConfigError("compare: two plays or two runs, not one of each")
+    from dpregret.paper_figs.compare.compare import compare as compared
+
+    return compared(_lines(first), _lines(second))
+
+
+def _lines(run: Run | str | Path) -> pd.DataFrame:
+    """The lines of a run that were measured."""
+    from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+    from dpregret.workflows.run.compare import read_run
+    from dpregret.workflows.run.load import REFERENCE, Run, load
+
+    if isinstance(run, str) and run.partition("/")[0] == REFERENCE:
+        run = load(run)
+    if isinstance(run, Run):
+        return run.lines.loc[run.lines["verdict"] != NOT_RUN]
+    return read_run(str(run))
+
+
+def load(place: str | Path = "reference") -> Run:
+    """The tables of a finished run as frames.
+
+    place: a folder of results, a file that `make archive` made of one (every checksum is compared before a number is
+    read), or `reference`, the results that are published with this version (`reference/ci`: of the profile ci).
+
+    Returns a `Run`: `claims` and `checks` (one row each, columns of claims.csv), `table(paper, number)`, `tables`,
+    `rows(paper, experiment)` (one row a run and checkpoint; the reference has none).
+
+    Raises ConfigError, one line, for a place without results or with damaged ones.
+
+    >>> import dpregret as dp
+    >>> reference = dp.load()
+    >>> row = reference.claims.set_index(["paper", "claim"]).loc[("lou_cheung_2020", "thm3-T")]
+    >>> row["rate"], row["verdict"]
+    ('ln T', 'reproduced')
+    """
+    from dpregret.workflows.run.load import load as read
+
+    return read(place)
+
+
+def learners() -> pd.DataFrame:
+    """All learners: name, variants, title, family, paper, reference (its place there), private, windowed.
+
+    >>> import dpregret as dp
+    >>> dp.learners().set_index("name").loc["wdp-cocop-gaussian", "paper"]
+    'Lou & Cheung 2020'
+    """
+    import pandas as pd
+
+    from dpregret.workflows.families import FAMILIES
+
+    return pd.DataFrame([
+        {"name": name, "variants": tuple(each.card.variants), "title": each.card.title, "family": family.name,
+         "paper": each.card.paper, "reference": each.card.reference, "private": each.card.private,
+         "windowed": each.card.windowed}
+        for family in FAMILIES.values() for name, each in family.learners.items()
+    ])  # fmt: skip
+
+
+def streams() -> pd.DataFrame:
+    """All streams of losses, and risks: one row each with name, title, family, and traits, what learners may need.
+
+    >>> import dpregret as dp
+    >>> sorted(dp.streams().set_index("name").loc["norm-kink", "traits"])
+    ['strongly-convex']
+    """
+    import pandas as pd
+
+    from dpregret.workflows.families import FAMILIES
+
+    return pd.DataFrame([
+        {"name": name, "title": each.title, "family": family.name, "traits": tuple(sorted(each.traits))}
+        for family in FAMILIES.values() for name, each in family.streams.items()
+    ])  # fmt: skip
+
+
+def papers() -> tuple[str, ...]:
+    """Names of the papers, and of the chapters of our own, whose claims are measured.
+
+    >>> import dpregret as dp
+    >>> "lou_cheung_2020" in dp.papers()
+    True
+    """
+    from dpregret.workflows.plan.paper_names import papers as names
+
+    return names()

@@ -1,0 +1,336 @@
+"""One claim of a paper, decided by what it needs and nothing else: its plays into the store, or its exact computation.
+
+The plays are those of a run, under the same keys: what a run has played is not played again, and a run finds what was
+played here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
+from dpregret.paper_figs.judge.claims import Claim
+from dpregret.paper_figs.judge.claims_files import PaperTexts, load_paper
+from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
+from dpregret.paper_figs.judge.judgement import Judgement
+from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.judge.privacy import FACTOR
+from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.judge.verdicts import judge, rate_text
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, VIOLATED
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.plan import make
+from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.load import check_options, load_config
+from dpregret.workflows.plan.paper_names import PAPERS, papers
+from dpregret.workflows.plan.read import FORMAT, MADE, Part, Plan, Play
+from dpregret.workflows.run import fingerprint
+from dpregret.workflows.run.data import prepared
+from dpregret.workflows.run.job import play_experiment
+
+FIGURES: Final = Path("results") / "check"
+"""Where figures of single claims go: PAPER/CLAIM.png below it."""
+EXACT, PLAYS = "exact computation", "plays"
+"""What decides a claim."""
+POWER, SHARE, LOST = "power of {symbol}", "{response} / bound, worst cell", "eps lost / eps claimed"
+DELIVERED: Final = "eps that the ledger delivers / eps claimed"
+"""What the number of a claim is."""
+
+
+@dataclass(frozen=True, repr=False)
+class Measured:
+    """What was found for one claim.
+
+    statement: what the claim says, in words; source: its place in the paper; stated: the rate, or what else is stated.
+    measured, low, high: the number `quantity` says, with its 95 % interval; for a claim of a rate the power that was
+    fitted beside the law's logarithms, as in column `log_aware` of claims.csv; NaN where nothing was fitted.
+    resolution: the smallest change of `resolution_of` that would have been seen. verdict: a word of
+    docs/glossary.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
+    cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
+    status. errata: entries of the paper's list that bear on it.
+    figure: the PNG that was drawn, None where none was asked for.
+    """
+
+    paper: str
+    claim: str
+    statement: str
+    source: str
+    learner: str
+    experiment: str
+    stream: str
+    profile: str
+    stated: str
+    quantity: str
+    measured: float
+    low: float
+    high: float
+    resolution: float
+    resolution_of: str
+    verdict: str
+    reason: str
+    decided_by: str
+    setting: str
+    errata: tuple[str, ...]
+    cells: pd.DataFrame
+    figure: Path | None = None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `measured`; of an exact number that number twice."""
+        return self.low, self.high
+
+    def __repr__(self) -> str:
+        return "\n".join(lines(self))
+
+    def _repr_png_(self) -> bytes | None:
+        """The figure, where a notebook shows it."""
+        return None if self.figure is None else self.figure.read_bytes()
+
+
+def lines(found: Measured) -> list[str]:
+    """The page that the command prints."""
+    meaning = {**CHECKS, **CLAIMS}[found.verdict]
+    number = formats.with_interval(fits.Estimate(found.measured, *found.interval), 3)
+    shown = {
+        "claim": f"{found.paper} {found.claim}",
+        "statement": found.statement,
+        "place": found.source,
+        "algorithm": found.learner,
+        "on": found.setting if found.decided_by == EXACT else ", ".join(filter(None, (found.stream, found.setting))),
+        "stated": found.stated,
+        "measured": f"{number}  ({found.quantity})" if math.isfinite(found.measured) else formats.DASH,
+        "resolution": f"{formats.significant(found.resolution, 2)} ({found.resolution_of})"
+        if math.isfinite(found.resolution) else found.resolution_of,
+        "decided by": found.decided_by,
+        "verdict": f"{found.verdict}: {meaning}",
+        "because": found.reason,
+        "errata": " ".join(found.errata),
+        "figure": "" if found.figure is None else str(found.figure),
+    }  # fmt: skip
+    return [f"{key:<13}{value}" for key, value in shown.items() if value]
+
+
+@dataclass(frozen=True)
+class ClaimOf:
+    """One claim of a paper: `measure` plays what decides it.
+
+    paper: full name. id, statement, source, stated: as in `Measured`. learner: name.variant; experiment, stream: what
+    it is tested on.
+    """
+
+    paper: str
+    id: str
+
+    @cached_property
+    def texts(self) -> PaperTexts:
+        """Claims and errata of the paper."""
+        return load_paper(PAPERS / self.paper)
+
+    @cached_property
+    def entry(self) -> Claim:
+        """The line of the claims file."""
+        return next(each for each in self.texts.claims.claims if each.id == self.id)
+
+    @property
+    def statement(self) -> str:
+        """What is claimed, in words."""
+        return self.entry.statement
+
+    @property
+    def source(self) -> str:
+        """Its place in the paper."""
+        return self.entry.source
+
+    @property
+    def stated(self) -> str:
+        """The rate, or what else is stated, in plain text."""
+        return rate_text(self.entry)
+
+    @property
+    def learner(self) -> str:
+        """The algorithm, name.variant."""
+        return f"{self.entry.learner}.{self.entry.variant}"
+
+    def measure(self, profile: str = "full", figure: str | Path | None = None) -> Measured:
+        """Decide the claim by what it needs.
+
+        profile: name of a profile, or path of one (YAML), whose experiment is played. figure: a PNG to draw. Plays
+        go into results/store of the working folder. Raises ConfigError for a profile that is wrong, RunsError where a
+        play cannot be trusted.
+        """
+        return measure(self, profile, None if figure is None else Path(figure))
+
+
+def find(paper: str, claim: str) -> ClaimOf:
+    """A claim by the paper's name, or the beginning of it, and its own. Raises ConfigError in one line."""
+    names = papers()
+    found = [name for name in names if name == paper] or [name for name in names if paper and name.startswith(paper)]
+    if len(found) != 1:
+        raise ConfigError(not_allowed("paper", paper, names))
+    asked = ClaimOf(found[0], claim)
+    known = [each.id for each in asked.texts.claims.claims]
+    if claim not in known:
+        raise ConfigError(f"{found[0]}: {not_allowed('claim', claim, known)}")
+    return asked
+
+
+def measure(asked: ClaimOf, profile: str = "full", figure: Path | None = None) -> Measured:
+    """See `ClaimOf.measure`."""
+    claim = asked.entry
+    exact = _exact(claim)
+    if exact is not None and exact.refutes:
+        refuted = Judgement(VIOLATED, str(exact), ROUNDING, resolution_of=FACTOR)
+        numbers = np.full((2, 1), exact.attained)
+        claimed = np.array([exact.claimed])
+        cells = _frame(claimed, numbers, claimed, ("used",), claimed)
+        ratio = exact.attained / exact.claimed
+        found = _measured(asked, refuted, profile, (LOST, ratio, ratio, ratio), EXACT, exact.on, cells)
+    else:
+        found = _played(asked, profile, exact)
+    if figure is not None:
+        from dpregret.paper_figs.figures.one_claim import draw_claim
+
+        drawn = draw_claim(claim, found.cells, found.stated, found.verdict, figure)
+        found = Measured(**{**vars(found), "figure": figure if drawn else None})
+    return found
+
+
+def _exact(claim: Claim) -> ExactLoss | None:
+    """The exact loss that a claim names."""
+    if not claim.exact:
+        return None
+    from dpregret.workflows.audit.exact_losses import LOSSES
+
+    return LOSSES[claim.exact]()
+
+
+def _played(asked: ClaimOf, profile: str, exact: ExactLoss | None) -> Measured:
+    claim, config = asked.entry, load_config(check_options({"profile": profile}), check=False)
+
+    def missing(reason: str) -> Measured:
+        judged = Judgement(NOT_RUN, reason, resolution_of="none: not run")
+        return _measured(asked, judged, config.profile, ("", *(3 * (math.nan,))), "", "", pd.DataFrame())
+
+    settings = config.papers.get(asked.paper)
+    if settings is None or claim.experiment not in settings.experiments:
+        return missing(f"experiment {claim.experiment} is not in the profile {config.profile}")
+    with TemporaryDirectory(prefix="dpregret-") as folder:
+        file = Path(folder) / claim.experiment / "runs.parquet"
+        file.parent.mkdir()
+        plan, part = part_of(config, asked.paper, claim)
+        if not part.plays:
+            return missing(f"{asked.learner} is not in {claim.experiment} of the profile {config.profile}")
+        for name, place in part.data.items():
+            prepared(name, Path(place))
+        play_experiment(plan, part, file)
+        runs = read_runs(folder)
+    known = {} if exact is None else {claim.exact: exact}
+    judged = judge(runs, claim, None, known)
+    if judged.verdict == NOT_RUN:
+        return missing(judged.reason)
+    cells = collect_cells(runs, claim)
+    frame = _cells(claim, cells)
+    if claim.type == "private":
+        frame = _delivered(select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where))
+    own = runs.loc[(runs["learner"] == claim.learner) & (runs["stream"] == claim.stream)]
+    for key, value in claim.where.items():
+        own = own.loc[own[key] == value] if isinstance(value, str) else own.loc[np.isclose(own[key], value)]
+    shown = setting(own, (claim.parameter, "horizon" if claim.parameter == "samples" else ""))
+    return _measured(asked, judged, config.profile, _number(claim, judged, runs, cells), PLAYS, shown, frame)
+
+
+def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
+    """The plays of a profile that decide a claim: those of its learner, and of its counterpart."""
+    name = claim.experiment
+    experiment = config.experiment(paper, name)
+    wanted = [(claim.learner, claim.variant)]
+    if claim.counterpart is not None:
+        wanted.append((claim.counterpart.learner, claim.counterpart.variant))
+    learners = {
+        learner: tuple(each for each in variants if any(learner == one and fnmatch(each, two) for one, two in wanted))
+        for learner, variants in experiment.learners.items()
+    }
+    own = experiment.model_copy(update={"learners": {each: some for each, some in learners.items() if some}})
+    found = list(make.plays(config, own))
+    files = sorted({path for each in found for path in each.files})
+    numbers = {path: number for number, path in enumerate(files)}
+    content = {
+        "format": FORMAT, "config": config.to_json(),
+        "files": [path.relative_to(fingerprint.ROOT).as_posix() for path in files],
+        "code": {each.code: [numbers[path] for path in each.files] for each in found},
+    }  # fmt: skip
+    plays = tuple(Play(each.learner, each.variant, each.module, each.code, each.key) for each in found)
+    data = {each: str(MADE / "data" / f"{each}.{make.data_key(each)}.npz") for each in make.data_of(experiment)}
+    key = make.short([paper, name, [each.key for each in plays]])
+    return Plan(Path(), content), Part(paper, name, key, "", config.hash(name, paper), plays, data)
+
+
+def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -> tuple[str, float, float, float]:
+    """What the number of a claim is, and the number with its interval."""
+    if claim.type == "private":
+        rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
+        ratio = float((_delivered(rows)["mean"] / _delivered(rows)["value"]).max())
+        return DELIVERED, ratio, ratio, ratio
+    if claim.type in ("below", "stated"):
+        means = [fits.mean_interval(cells.responses[:, cell]) for cell in range(len(cells.values))]
+        ratios = np.array([[mean.value, mean.low, mean.high] for mean in means]) / cells.bounds[:, None]
+        worst = int(ratios[:, 0].argmin() if claim.side == "lower" else ratios[:, 0].argmax())
+        value, low, high = map(float, ratios[worst])
+        return SHARE.format(response=claim.response), value, low, high
+    symbol = labels_of(claim.response).symbols[claim.parameter]
+    what = f"{POWER.format(symbol=symbol)} in the {RESPONSE_AXES[claim.response]}, beside the law's logarithms"
+    return what, judged.log_aware, judged.log_aware_low, judged.log_aware_high
+
+
+def _delivered(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row a claimed epsilon, with what the ledger delivers at most."""
+    private = rows.loc[np.isfinite(rows["epsilon"])]
+    most = private.groupby("epsilon", sort=True)["delivered_epsilon"].max()
+    claimed = most.index.to_numpy(dtype=float)
+    return _frame(claimed, np.tile(most.to_numpy(dtype=float), (2, 1)), claimed, ("used",) * len(most), claimed)
+
+
+def _cells(claim: Claim, cells: Cells) -> pd.DataFrame:
+    """One row a cell; the law goes through the middle of the fitted cells, unknown where none is."""
+    law, means, used = cells.bounds, cells.responses.mean(axis=0), cells.used
+    if claim.rate is not None and claim.bound != "explicit":
+        law = np.full(len(means), np.nan)
+        used &= means > 0
+        if used.any():
+            log = log_factor(claim, claim.rate, cells) + claim.rate.power * coordinate(claim, cells.values)
+            law = np.exp(log - log[used].mean() + np.log(means[used]).mean())
+    return _frame(cells.values, cells.responses, cells.bounds, cells.status, law)
+
+
+def _frame(values: Array, responses: Array, bounds: Array, status: Sequence[str], law: Array) -> pd.DataFrame:
+    """One row a cell; responses (runs, cells)."""
+    means = [fits.mean_interval(column) for column in responses.T]
+    return pd.DataFrame({
+        "value": values, "mean": [each.value for each in means], "low": [each.low for each in means],
+        "high": [each.high for each in means], "bound": bounds, "law": law, "status": list(status),
+    })  # fmt: skip
+
+
+def _measured(
+    asked: ClaimOf, judged: Judgement, profile: str, number: tuple[str, float, float, float], decided_by: str,
+    shown: str, cells: pd.DataFrame,
+) -> Measured:  # fmt: skip
+    claim, (quantity, value, low, high), of = asked.entry, number, asdict(judged)
+    return Measured(
+        asked.paper, claim.id, claim.statement, claim.source, asked.learner, claim.experiment, claim.stream, profile,
+        asked.stated, quantity, value, low, high, of["resolution"], of["resolution_of"], judged.verdict,
+        judged.reason, decided_by, shown, claim.errata, cells,
+    )  # fmt: skip

@@ -1,0 +1,43 @@
+"""Prepared data: a set that comes with a library, the errors of classifiers trained on one, or a download."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+DOWNLOADS: Final = Path("datasets") / "cache"
+
+
+def prepare(name: str, out: Path) -> None:
+    """Write a data set in the form that plays read, an .npz file.
+
+    Raises OSError and FetchError where it is a download that is neither there nor to be had.
+    """
+    from dpregret.datasets import bundled, expert_data, flights
+    from dpregret.datasets.fetch import convert, fetch
+    from dpregret.datasets.sources import find_source
+    from dpregret.workflows.plan.load import declared_sources
+
+    if name in declared_sources():
+        source = find_source(name)
+        fetch(source, DOWNLOADS)
+        shutil.copyfile(convert(source, DOWNLOADS), out)
+    else:
+        makers = dict.fromkeys(expert_data.TASKS, expert_data.prepare) | dict.fromkeys(flights.TABLES, flights.prepare)
+        makers.get(name, bundled.prepare)(name, out)
+
+
+def prepared(name: str, file: Path) -> Path:
+    """The file of a prepared data set, made where it is not there. Raises as `prepare`."""
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f".{uuid4().hex}.{file.name}")
+        try:
+            prepare(name, part)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+    return file

@@ -1,0 +1,119 @@
+"""A finished run, or the committed reference, as frames: what `dpregret.load` returns."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pandas as pd
+
+from dpregret.core.errors import ConfigError, not_allowed, one_line
+from dpregret.core.files import reference
+from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.paper_figs.text.formats import read_csv
+from dpregret.paper_figs.text.read_table import DamageError
+from dpregret.workflows.run import sums
+from dpregret.workflows.run.unpack import UnreadableError
+
+REFERENCE: Final = "reference"
+"""What the committed reference is called; `reference/ci` is that of the profile ci."""
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """Tables of a finished run.
+
+    place: where it was read. lines: one row a claim or consistency check, columns of claims.csv with `paper` and `kind`
+    (claim, check). tables: `PAPER/NAME` -> frame, for every other CSV file of a paper, such as
+    `lou_cheung_2020/table_1`.
+    """
+
+    place: str
+    lines: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame]
+
+    @property
+    def papers(self) -> tuple[str, ...]:
+        """Names of the papers."""
+        return tuple(dict.fromkeys(self.lines["paper"]))
+
+    @property
+    def claims(self) -> pd.DataFrame:
+        """The claims of all papers."""
+        return self.lines.loc[self.lines["kind"] == "claim"].reset_index(drop=True)
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """The consistency checks."""
+        return self.lines.loc[self.lines["kind"] == "check"].reset_index(drop=True)
+
+    def table(self, paper: str, number: int = 1, all_columns: bool = False) -> pd.DataFrame:
+        """A table of a paper: the first as printed, with what was measured beneath, or every column of it.
+
+        Raises ConfigError where the run has none of that number.
+        """
+        name = f"{paper}/table_{number}{'_all' if all_columns and number == 1 else ''}"
+        if name not in self.tables:
+            raise ConfigError(f"{self.place}: {not_allowed('table', name, self.tables)}")
+        return self.tables[name]
+
+    def rows(self, paper: str, experiment: str | None = None) -> pd.DataFrame:
+        """Rows of a paper's runs, one a run and checkpoint; columns: docs/architecture.md.
+
+        The reference has none: RunsError. Raises ConfigError for a paper or an experiment that is not there.
+        """
+        with opened(self.place) as folder:
+            found = read_runs(folder / paper / "runs") if (folder / paper).is_dir() else None
+        if found is None:
+            raise ConfigError(f"{self.place}: {not_allowed('paper', paper, self.papers)}")
+        if experiment is None:
+            return found
+        known = sorted(set(found["experiment"]))
+        if experiment not in known:
+            raise ConfigError(f"{self.place}: {not_allowed('experiment', experiment, known)}")
+        return found.loc[found["experiment"] == experiment].reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        counts = self.claims.loc[self.claims["verdict"] != NOT_RUN, "verdict"].value_counts()
+        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+        return f"{self.place}: {', '.join(self.papers)}\nclaims: {told}"
+
+
+@contextlib.contextmanager
+def opened(place: str) -> Iterator[Path]:
+    """The folder of results at a place; that of an archive is a temporary one. Raises ConfigError in one line."""
+    head, _, rest = place.partition("/")
+    path = reference() / rest if head == REFERENCE and not Path(place).exists() else Path(place)
+    if path.is_dir():
+        yield path
+        return
+    try:
+        with sums.opened(path) as (folder, faults):
+            if faults:
+                raise ConfigError(f"{place}: {faults[0]}")
+            yield folder
+    except (UnreadableError, OSError) as fault:
+        raise ConfigError(f"{place}: {one_line(fault) or type(fault).__name__}") from None
+
+
+def load(place: str | Path = REFERENCE) -> Run:
+    """See `dpregret.load`."""
+    with opened(str(place)) as folder:
+        files = sorted(folder.glob("*/claims.csv"))
+        if not files:
+            raise ConfigError(f"{place}: no results of a paper: give a folder of results, an archive, or {REFERENCE!r}")
+        try:
+            lines = [read_lines(file.parent).assign(paper=file.resolve().parent.name) for file in files]
+            tables = {
+                f"{file.parent.name}/{table.stem}": read_csv(table)
+                for file in files for table in sorted(file.parent.glob("*.csv"))
+                if table.stem not in ("claims", "checks")
+            }  # fmt: skip
+        except (DamageError, OSError, ValueError) as fault:
+            raise ConfigError(one_line(fault)) from None
+    return Run(str(place), pd.concat(lines, ignore_index=True), tables)

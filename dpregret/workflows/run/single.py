@@ -1,0 +1,219 @@
+"""One learner on one stream at one setting, played where it is called: what `dpregret.play` does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+import pandas as pd
+
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.judge.fits import Estimate, mean_interval
+from dpregret.paper_figs.text import formats
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws, Family
+from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.plan.checks import experiment_mistakes
+from dpregret.workflows.plan.make import data_key, data_of
+from dpregret.workflows.plan.read import MADE
+from dpregret.workflows.run.data import prepared
+from dpregret.workflows.run.play import play
+
+SEED: Final = 20201214
+"""That of the profiles: a play has the runs that the same experiment of a profile has."""
+ARGUMENTS: Final = {
+    "horizon": "rounds", "samples": "rounds", "experts": "dimension", "streams": "stream", "risks": "stream",
+    "learners": "learner",
+}  # fmt: skip
+"""Key of an experiment -> what it is called in a call."""
+PLAY: Final = "play"
+BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner": "bandits", "ErmLearner": "erm"}
+"""What learners derive from -> their family."""
+
+
+@dataclass(frozen=True, repr=False)
+class Played:
+    """What one learner did on one stream: `runs` independent runs at one setting.
+
+    learner: name.variant. stream, set: names. rounds T (records n), dimension d (experts: their number), window W (0:
+    none), epsilon (inf: not private), delta: the setting. rows: one row a run and checkpoint; columns as in the files
+    of a run (docs/architecture.md), among them checkpoint (t), run, regret (in units of the loss), trivial_regret
+    (of the point that never moves), bound (the learner's own), delivered_epsilon (its ledger).
+    """
+
+    learner: str
+    family: str
+    stream: str
+    set: str
+    rounds: int
+    dimension: int
+    window: int
+    epsilon: float
+    delta: float
+    rows: pd.DataFrame
+
+    @property
+    def last(self) -> pd.DataFrame:
+        """The rows at the end, one a run."""
+        last: pd.DataFrame = self.rows.loc[self.rows["checkpoint"] == self.rows["checkpoint"].max()]
+        return last.sort_values("run")
+
+    @property
+    def regret(self) -> Estimate:
+        """Mean regret after all rounds (excess risk of records) with its 95 % interval over runs."""
+        return mean_interval(self.last["regret"].to_numpy(dtype=float))
+
+    @property
+    def stay(self) -> float:
+        """Mean regret of a point that never moves, on the same losses."""
+        return float(self.last["trivial_regret"].mean())
+
+    @property
+    def bound(self) -> float:
+        """What the learner's own theorem allows, with its constants; NaN where it has none."""
+        return float(self.last["bound"].mean())
+
+    @property
+    def delivered_epsilon(self) -> float:
+        """What the privacy ledger delivers at `delta`; inf without privacy."""
+        return float(self.last["delivered_epsilon"].max())
+
+    @property
+    def curve(self) -> pd.DataFrame:
+        """One row a checkpoint: rounds, regret with low and high (95 %), stay, bound."""
+        found = []
+        for rounds, rows in self.rows.groupby("checkpoint", sort=True):
+            mean = mean_interval(rows["regret"].to_numpy(dtype=float))
+            means = rows[["trivial_regret", "bound"]].mean()
+            found.append((rounds, mean.value, mean.low, mean.high, means["trivial_regret"], means["bound"]))
+        return pd.DataFrame(found, columns=["rounds", "regret", "low", "high", "stay", "bound"])
+
+    def __repr__(self) -> str:
+        private = f", eps = {self.epsilon:g}, delta = {self.delta:g}" if self.epsilon < float("inf") else ""
+        window = f", W = {self.window}" if self.window else ""
+        word = "excess risk" if self.family == "erm" else "regret"
+        runs = self.last["run"].nunique()
+        lines = [
+            f"{self.learner} on {self.stream}, set {self.set}: {'n' if self.family == 'erm' else 'T'} = {self.rounds}, "
+            f"d = {formats.size(self.dimension)}{window}{private}",
+            f"{word} {formats.significant_interval(self.regret)} (95 % over {runs} runs); a point that never moves "
+            f"{formats.significant(self.stay)}; proved at most {formats.significant(self.bound)}",
+        ]
+        if private:
+            lines.append(f"the ledger delivers eps = {self.delivered_epsilon:.4g} at delta = {self.delta:g}")
+        return "\n".join(lines)
+
+
+def play_one(
+    learner: str | type[Any], stream: str, rounds: int, dimension: int, window: int | None = None,
+    epsilon: float = 1.0, delta: float = 1e-6, *, runs: int = 16, set: str | None = None, seed: int = SEED,
+    **options: Any,
+) -> Played:  # fmt: skip
+    """See `dpregret.play`."""
+    name, variant = learner, ""
+    if isinstance(learner, str):
+        name, _, variant = learner.partition(".")
+        family = family_of(name)
+        learner_class: type[Any] = family.learners[name]
+    else:
+        family, learner_class = family_of_class(learner), learner
+        name = learner.card.name
+    card = learner_class.card
+    variant = variant or next(iter(card.variants))
+    experiment = experiment_of(family, {
+        "streams": [stream], "horizon": [rounds], "dimension": [dimension], "window": [window or "horizon"],
+        "epsilon": [float(epsilon)], "delta": delta, "runs": runs, "sets": set or "ball",
+        "learners": {name: [variant]},
+    }, options, window is not None)  # fmt: skip
+    mistakes = list(experiment_mistakes(experiment) if isinstance(learner, str) else experiment.mistakes())
+    if mistakes:
+        raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
+    with TemporaryDirectory(prefix="dpregret-") as folder:
+        data = Path(folder)
+        for each in data_of(experiment):
+            file = prepared(each, MADE / "data" / f"{each}.{data_key(each)}.npz")
+            (data / f"{each}.npz").symlink_to(file.resolve())
+        rows = play(family, experiment, learner_class, variant, Draws(seed, runs, data), lambda cell: None)
+    first = rows.iloc[0]
+    window_of = int(first["window"]) if window is not None else 0
+    return Played(
+        f"{name}.{variant}", family.name, stream, str(first["set"]), int(first["horizon"]), int(first["dimension"]),
+        window_of, float(first["epsilon"]), float(first["delta"]), rows,
+    )  # fmt: skip
+
+
+def family_of(learner: str) -> Family[Any, Any, Any]:
+    """The kind of problem of a learner. Raises ConfigError, one line with the nearest and the allowed."""
+    for family in FAMILIES.values():
+        if learner in family.learners:
+            return family
+    known = [name for family in FAMILIES.values() if family.compared for name in family.learners]
+    raise ConfigError(f"{PLAY}: learner: {not_allowed('learner', learner, known)}")
+
+
+def family_of_class(learner: type[Any]) -> Family[Any, Any, Any]:
+    """The same of a class of a user's own, by what it derives from."""
+    for base in learner.__mro__:
+        if base.__name__ in BASES:
+            return FAMILIES[BASES[base.__name__]]
+    raise ConfigError(f"{PLAY}: learner: {learner.__name__} derives from none of {', '.join(BASES)}")
+
+
+def experiment_of(
+    family: Family[Any, Any, Any], given: Mapping[str, Any], options: Mapping[str, Any], windowed: bool
+) -> Experiment:
+    """An experiment of one cell. Raises ConfigError, a line for each mistake."""
+    fields = family.experiment.model_fields
+    if windowed and "window" not in fields:
+        raise ConfigError(f"{PLAY}: window: learners of the family {family.name} know no window")
+    data: dict[str, Any] = {"family": family.name, "title": PLAY, "sweep": "none"}
+    choices = {key: value for key, value in given.items() if key in fields}
+    if family.name == "lemmas":
+        choices.pop("sets")
+    data.update({family.experiment.key(key): value for key, value in choices.items()})
+    own = {family.experiment.key(key) for key in fields} - data.keys() - {"options"}
+    data.update({key: value for key, value in options.items() if key in own})
+    data["options"] = {key: value for key, value in options.items() if key not in own}
+    return validate(family.experiment, _Call(data))
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What a call says, for messages."""
+
+    data: object
+
+    def at(self, path: KeyPath) -> str:
+        """The argument that a key stands for."""
+        return where(path)
+
+
+def where(path: KeyPath) -> str:
+    """`play: rounds` for a key of the experiment; a place in a list is none of the caller's."""
+    words = [ARGUMENTS.get(str(part), str(part)) for part in path if not isinstance(part, int)]
+    if words and words[0] in ("learner", "options"):
+        words = words[-1:] if words[0] == "options" else words[:1]
+    return ".".join([f"{PLAY}: {word}" if number == 0 else word for number, word in enumerate(words)]) or PLAY
+
+
+def compare_plays(first: Played, second: Played) -> pd.DataFrame:
+    """One row a common checkpoint: rounds, regret of both, difference (second minus first) with low and high (95 %).
+
+    Run by run where the two met the same losses, which runs of one seed and stream did. Raises ConfigError where they
+    have no two runs, or no checkpoint, in common.
+    """
+    sides = [each.rows[["checkpoint", "run", "regret"]] for each in (first, second)]
+    both = sides[0].merge(sides[1], on=["checkpoint", "run"], suffixes=("_first", "_second"))
+    if both["run"].nunique() < 2:
+        raise ConfigError("compare: the plays have no two runs at one checkpoint in common")
+    found = []
+    for rounds, rows in both.groupby("checkpoint", sort=True):
+        change = mean_interval((rows["regret_second"] - rows["regret_first"]).to_numpy(dtype=float))
+        means = rows[["regret_first", "regret_second"]].mean()
+        found.append((rounds, *means, change.value, change.low, change.high))
+    return pd.DataFrame(found, columns=["rounds", "first", "second", "difference", "low", "high"])

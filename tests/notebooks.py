@@ -1,0 +1,64 @@
+"""Notebooks: their cells executed in one namespace, with the outputs that Jupyter would show.
+
+python tests/notebooks.py docs/first_steps.ipynb      writes the outputs into the notebook
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return content
+
+
+def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def executed(notebook: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """Outputs of every code cell, in order, in the form of nbformat 4; in the working folder."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    for number, cell in enumerate(code_cells(notebook), 1):
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        printed, value = io.StringIO(), None
+        with contextlib.redirect_stdout(printed):
+            exec(compile(tree, "cell", "exec"), names)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        outputs: list[dict[str, Any]] = []
+        if printed.getvalue():
+            outputs.append({"name": "stdout", "output_type": "stream", "text": printed.getvalue().splitlines(True)})
+        if value is not None:
+            data: dict[str, Any] = {"text/plain": repr(value).splitlines(True)}
+            picture = getattr(value, "_repr_png_", lambda: None)()
+            if picture:
+                data["image/png"] = base64.b64encode(picture).decode()
+            outputs.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
+        yield outputs
+
+
+def main(path: Path) -> None:
+    notebook = read(path)
+    target = path.resolve()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for number, (cell, outputs) in enumerate(zip(code_cells(notebook), executed(notebook), strict=True), 1):
+            cell.update(outputs=outputs, execution_count=number)
+    target.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("MPLBACKEND", "agg")
+    main(Path(sys.argv[1]))

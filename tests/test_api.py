@@ -1,0 +1,238 @@
+"""The Python API: its examples as they are written, what it returns, and what it says of mistakes."""
+
+from __future__ import annotations
+
+import doctest
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import notebooks
+import numpy as np
+import pytest
+
+import dpregret as dp
+from dpregret import api
+from dpregret.core import parquet
+from dpregret.core.errors import ConfigError
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.workflows.mechanisms.own_mechanism import OwnNoiseError
+
+ROOT = Path(__file__).resolve().parents[1]
+SESSION = re.compile(r"^```pycon\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", ROOT / "docs" / "api.md"]
+SMALL = {"stream": "norm-kink", "rounds": 128, "dimension": 2, "runs": 3}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_package_lists_what_it_offers_and_imports_nothing_before_it_is_used() -> None:
+    assert dir(dp) == sorted(dp.__all__)
+    assert all(getattr(dp, name) is getattr(api, name) for name in dp.__all__)
+    assert all(getattr(api, name).__doc__.count(">>>") for name in dp.__all__)
+    program = "import sys, dpregret; print([name for name in ('numpy', 'pandas', 'pydantic') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+    with pytest.raises(AttributeError):
+        dp.nothing  # noqa: B018
+
+
+def test_every_example_of_the_docstrings_gives_what_it_shows() -> None:
+    for module in (dp, api):
+        found = doctest.testmod(module)
+        assert found.attempted
+        assert not found.failed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_session_of_a_page_gives_what_it_shows(page: Path) -> None:
+    sessions = SESSION.findall(page.read_text(encoding="utf-8"))
+    assert sessions
+    parsed = doctest.DocTestParser().get_doctest("".join(sessions), {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(parsed)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    """Text to the letter; of pictures, that they are drawn again."""
+    notebook = notebooks.read(ROOT / "docs" / "first_steps.ipynb")
+    cells = notebooks.code_cells(notebook)
+    for cell, outputs in zip(cells, notebooks.executed(notebook), strict=True):
+        kept, now = (_shown(each) for each in (cell["outputs"], outputs))
+        assert kept == now, "".join(cell["source"])
+    assert len(cells) > 4
+
+
+def _shown(outputs: list[dict[str, Any]]) -> list[tuple[str, bool]]:
+    return [("".join(each["data"]["text/plain"]), "image/png" in each["data"]) for each in outputs]
+
+
+def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
+    played = dp.play("wdp-cocop-gaussian", window=16, epsilon=8.0, **SMALL)
+    assert played.regret.low <= played.regret.value <= played.regret.high
+    assert played.regret.value == pytest.approx(played.last["regret"].mean())
+    assert list(played.curve["rounds"]) == [16, 32, 64, 128]
+    assert played.delivered_epsilon == pytest.approx(8.0, rel=1e-6)
+    free = dp.play("ftal", **SMALL)
+    assert math.isinf(free.epsilon)
+    assert free.window == 0
+    assert math.isinf(free.delivered_epsilon)
+
+
+@pytest.mark.parametrize(
+    ("learner", "setting"),
+    [
+        ("private-ftrl.gaussian", {"stream": "gap", "rounds": 64, "dimension": 8}),
+        ("private-bandit-gaussian", {"stream": "random-linear", "rounds": 64, "dimension": 3}),
+        ("noisy-gd", {"stream": "norm-kink-risk", "rounds": 64, "dimension": 3}),
+    ],
+)
+def test_every_kind_of_problem_can_be_played(learner: str, setting: dict[str, object]) -> None:
+    played = dp.play(learner, runs=3, **setting)
+    assert played.dimension == setting["dimension"]
+    assert played.rounds == setting["rounds"]
+    assert np.isfinite(played.regret.value)
+
+
+def test_a_class_of_a_users_own_is_played() -> None:
+    from dpregret.algorithms.learner import Card, Learner
+
+    class Still(Learner):
+        """Never moves."""
+
+        card = Card("still", "Still", "own", "own", {"plain": "as it is"}, private=False, convex=True)
+
+        def observe(self, loss: object, gradient: object, noise: object) -> None:
+            """Nothing to learn."""
+
+    played = dp.play(Still, **SMALL)
+    assert played.regret.value == pytest.approx(played.stay)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"learner": "wdp-cocop-gausian"}, r"play: learner: unknown .*did you mean 'wdp-cocop-gaussian'\?"),
+        ({"learner": "ftal.printed"}, "play: learner: unknown variant 'printed', allowed: plain"),
+        ({"stream": "norm-kin"}, r"play: stream: unknown stream .*did you mean 'norm-kink'\?"),
+        ({"rounds": 0}, "play: rounds: must be greater than 0, not 0"),
+        ({"rounds": 10.5}, "play: rounds: must be a whole number, not 10.5"),
+        ({"window": 5}, "play: window: must be a power of two"),
+        ({"epsilon": -1.0}, "play: epsilon: must be greater than"),
+        ({"delta": 2.0}, "play: delta: must be less than"),
+        ({"runs": 1}, "play: runs: must be at least 2, not 1"),
+        ({"set": "bal"}, r"play: set: unknown set 'bal', .*did you mean 'ball'\?"),
+        ({"colour": "red"}, "play: options: .* has no option 'colour'"),
+        ({"learner": "private-ftrl", "stream": "gap", "window": 4}, "play: window: learners of the family experts"),
+    ],
+)
+def test_a_mistake_names_the_argument_and_what_is_allowed(change: dict[str, object], said: str) -> None:
+    arguments = {"learner": "ftal", **SMALL, **change}
+    with pytest.raises(ConfigError, match=said):
+        dp.play(arguments.pop("learner"), **arguments)
+
+
+def test_a_claim_that_is_played_gets_the_verdict_of_a_run(elsewhere: Path) -> None:
+    """The plays lie in the store under the keys of a run; the number and the verdict are those of the reference."""
+    found = dp.check("lou_cheung", "lem2-eps")
+    row = dp.load().lines.set_index(["paper", "claim"]).loc[("lou_cheung_2020", "lem2-eps")]
+    assert found.verdict == row["verdict"]
+    assert found.measured == pytest.approx(row["log_aware"], abs=1e-5)
+    assert found.interval == pytest.approx((row["log_aware_low"], row["log_aware_high"]), abs=1e-5)
+    assert found.stated == row["rate"]
+    (stored,) = (elsewhere / "results" / "store").glob("*/*.parquet")
+    rows = parquet.read(stored)
+    rows = rows.loc[rows["epsilon"] == rows["epsilon"].min()]
+    same = {"rounds": int(rows["horizon"].iloc[0]), "dimension": int(rows["dimension"].iloc[0])}
+    alone = dp.play("wdp-cocop-gamma", stream="norm-kink", window=int(rows["window"].iloc[0]),
+                    epsilon=float(rows["epsilon"].iloc[0]), runs=rows["run"].nunique(), **same)  # fmt: skip
+    assert alone.rows["regret"].tolist() == rows["regret"].tolist()  # the same draws: the same bits
+    assert found.figure is not None
+    assert found.figure.read_bytes().startswith(b"\x89PNG")
+    assert {"value", "mean", "low", "high", "bound", "law", "status"} == set(found.cells)
+    assert found.source in str(found)
+
+
+def test_a_claim_that_is_refuted_exactly_is_not_played(elsewhere: Path) -> None:
+    found = dp.claim("lou_cheung", "thm5-printed").measure()
+    assert (found.verdict, found.decided_by) == ("violated", "exact computation")
+    assert found.measured > 1
+    assert not (elsewhere / "results").exists()
+
+
+def test_a_claim_of_another_profile_is_not_run() -> None:
+    """Nor is one whose learner, or whose setting, a profile leaves out; and nothing is said to be measured."""
+    for name in ("lem2-eps", "stay-T", "thm1-corrected"):
+        found = dp.check("lou_cheung", name, profile="smoke")
+        assert found.verdict == NOT_RUN
+        assert found.profile == "smoke"
+        assert math.isnan(found.measured)
+        assert found.figure is None
+        assert found.reason
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "said"),
+    [
+        ("lou_chung", "thm3-T", r"unknown paper 'lou_chung', .*did you mean 'lou_cheung_2020'\?"),
+        ("", "thm3-T", "unknown paper ''"),
+        ("lou_cheung", "thm3-X", r"lou_cheung_2020: unknown claim 'thm3-X'"),
+    ],
+)
+def test_a_claim_that_there_is_not_is_told(paper: str, name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        dp.claim(paper, name)
+
+
+def test_an_audit_is_exact() -> None:
+    """Fresh Gaussian noise in each of T sums: the first item is in all of them, mu = sqrt(T) / sd."""
+    sd, rounds = 50.0, 16
+    found = dp.audit(lambda generator, rounds, dimension: sd * generator.standard_normal((rounds, dimension)), rounds)
+    assert found.mu == pytest.approx(math.sqrt(rounds) / sd)
+    assert found.kept
+    assert len(found.by_age) == rounds
+    assert found.by_age["mu"].is_monotonic_increasing
+    with pytest.raises(OwnNoiseError, match=r"^rounds must be at least 1, got 0"):
+        dp.audit(lambda generator, rounds, dimension: None, rounds=0)
+    with pytest.raises(OwnNoiseError, match="there is no such file"):
+        dp.audit("nowhere.py:make")
+
+
+def test_plays_are_compared_run_by_run() -> None:
+    first, second = dp.play("ftal", **SMALL), dp.play("stay", **SMALL)
+    found = dp.compare(first, second)
+    assert list(found["rounds"]) == [16, 32, 64, 128]
+    assert found["difference"].to_numpy() == pytest.approx((found["second"] - found["first"]).to_numpy())
+    assert (found["low"] <= found["difference"]).all()
+    with pytest.raises(ConfigError, match="not one of each"):
+        dp.compare(first, "reference")
+
+
+def test_runs_are_compared_and_loaded() -> None:
+    kept = dp.load("reference/ci")
+    assert set(kept.papers) <= set(dp.papers())
+    assert dp.compare(kept, "reference/ci").empty
+    moved = dp.compare("reference", kept)
+    assert set(moved["paper"]) <= set(kept.papers)
+    assert set(kept.lines["kind"]) == {"claim", "check"}
+    assert len(kept.table("lou_cheung_2020"))
+    with pytest.raises(ConfigError, match="unknown table"):
+        kept.table("lou_cheung_2020", 9)
+    with pytest.raises(ConfigError, match="nowhere"):
+        dp.load("nowhere")
+
+
+def test_what_there_is_is_listed() -> None:
+    learners, streams = dp.learners(), dp.streams()
+    assert learners["name"].is_unique
+    assert {"online", "experts", "bandits", "erm"} <= set(learners["family"])
+    assert "norm-kink" in set(streams["name"])
