@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from dpregret.core.minimise import minimise
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
-
-_CHECK_EVERY = 4
 
 
 def minimise_pool(
@@ -22,20 +21,16 @@ def minimise_pool(
     strong_convexity: float,
     domain: ConstraintSet,
     start: Array,
-    goal: float = 1e-10,
-    allowed: float = 1e-8,
-    max_steps: int = 4000,
+    goal: float = 1e-11,
+    **options: Any,
 ) -> tuple[Array, Array, Array]:
     """Minimise sum_i w_i phi(<v_i, x>; y_i) + (mu/2) |x|^2 over the set, for every run at once.
 
-    ``features`` (pool, d), ``labels`` (pool,), ``weights`` (runs, pool) with row sums 1, ``start`` (runs, d).
-    Accelerated projected gradient with the constant momentum of strongly convex problems (Nesterov 2018, 2.2.4),
-    each run with its own smoothness mu + bend * lambda_max(sum_i w_i v_i v_i^T).
+    ``features`` (pool, d), ``labels`` (pool,), ``weights`` (runs, pool) with row sums 1, ``start`` (runs, d); each run
+    has its own smoothness mu + bend * lambda_max(sum_i w_i v_i v_i^T). ``goal`` and ``options``: of `minimise`, whose
+    error it raises.
 
-    Returns (points (runs, d), values (runs,), relative gaps (runs,)): the gap is the Frank-Wolfe gap
-    max over the set of <gradient, x - v>, which bounds value - minimum, divided by the value.
-    Stops when every relative gap is at most ``goal``; raises RuntimeError with the worst gap if after ``max_steps``
-    one is above ``allowed``.
+    Returns (points (runs, d), values (runs,), relative gaps (runs,)): the duality gap divided by the value.
     """
 
     def gradient(points: Array) -> Array:
@@ -51,26 +46,8 @@ def minimise_pool(
         return result
 
     smoothness = strong_convexity + family.bend() * _largest_eigenvalues(features, weights)[:, None]
-    condition = np.sqrt(smoothness / strong_convexity)
-    momentum = (condition - 1.0) / (condition + 1.0)
-    points = ahead = domain.project(start)
-    for step in range(max_steps + 1):
-        if step % _CHECK_EVERY == 0 or step == max_steps:
-            slope = gradient(points)
-            gaps = np.maximum(vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
-            values = value(points)
-            if (gaps <= goal * values).all():
-                break
-        moved = domain.project(ahead - gradient(ahead) / smoothness)
-        ahead = moved + momentum * (moved - points)
-        points = moved
-    excess = gaps - allowed * values
-    if (excess > 0.0).any():
-        worst = int(np.argmax(excess))
-        raise RuntimeError(
-            f"comparator not certified: run {worst} has duality gap {gaps[worst]:.3g} at objective "
-            f"{values[worst]:.6g} after {max_steps} steps (relative gap allowed: {allowed:.0e})"
-        )
+    points, gaps, _ = minimise(domain, gradient, start, smoothness, goal=goal, **options)
+    values = value(points)
     return points, values, np.divide(gaps, values, out=np.zeros_like(gaps), where=values > 0.0)
 
 

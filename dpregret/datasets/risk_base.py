@@ -1,24 +1,21 @@
-"""What every risk offers, empirical or of a population, and a certified minimum."""
+"""What every risk offers, empirical or of a population."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses
+from dpregret.core.minimise import minimise
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.base import Source
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import vecdot
 
 STORED, FRESH = "stored", "fresh"
 """Traits of records: all there at once, or met once, one after the other."""
-GOAL, ALLOWED = 1e-12, 1e-8
-_CHECK_EVERY = 8
 
 Optimum = tuple[Array, Array, Array]
 """Values (runs,), points (runs, p) and certified absolute duality gaps (runs,)."""
@@ -69,7 +66,7 @@ class RiskSource(Source, ABC):
     def optimum(self) -> Optimum:
         """Minimum over the set: values (runs,), points (runs, p), absolute duality gaps (runs,), 0 for closed forms.
 
-        Raises RuntimeError where a gap stays above 1e-8.
+        Raises FloatingPointError where a gap stays above 1e-8.
         """
 
     def _same_for_all(self, point: Array) -> Optimum:
@@ -109,6 +106,15 @@ class EmpiricalRisk(RiskSource):
             raise NotImplementedError(f"{type(self).__name__} has neither record_losses nor record_gradient")
         return losses[0].gradient(points)
 
+    def _certified(self, smoothness: Array, start: Array) -> Optimum:
+        """By `minimise`; smoothness (rows,): one row a run, or one where all runs share their data. start (p,)."""
+        rows = len(smoothness)
+        points, gaps, _ = minimise(self.domain, self.gradient, np.tile(start, (rows, 1)), smoothness[:, None])
+        values, points, gaps = (
+            np.repeat(each, self.runs // rows, axis=0) for each in (self.value(points), points, gaps)
+        )
+        return values, points, gaps
+
 
 def largest_l1_norm(domain: ConstraintSet) -> float:
     """max over the set of |theta|_1: exact for l1 balls, simplices and listed vertices, else sqrt(p) max |theta|_2."""
@@ -117,46 +123,3 @@ def largest_l1_norm(domain: ConstraintSet) -> float:
         return float(np.abs(vertices).sum(axis=1).max())
     reach = domain.reach(np.zeros(domain.dimension))
     return reach if domain.name in {"l1-ball", "simplex"} else float(np.sqrt(domain.dimension)) * reach
-
-
-def minimise(
-    value: Callable[[Array], Array],
-    gradient: Callable[[Array], Array],
-    smoothness: Array,
-    domain: ConstraintSet,
-    start: Array,
-    *,
-    max_steps: int = 100_000,
-) -> Optimum:
-    """Minimise a smooth convex function over the set, every row of ``start`` (rows, p) on its own.
-
-    Accelerated projected gradient (Beck & Teboulle 2009) with gradient restart (O'Donoghue & Candes 2015);
-    ``smoothness`` (rows,). The gap max over the set of <gradient, x - v> bounds value - minimum; stops when every gap
-    is at most 1e-12 or, where rounding forbids that, when it stopped falling below 1e-8. Raises RuntimeError with the
-    worst gap otherwise.
-    """
-    rate = 1.0 / smoothness[:, None]
-    points = ahead = domain.project(start)
-    inertia = np.ones(len(points))
-    best, gaps, patience = points, np.full(len(points), np.inf), 0
-    for step in range(max_steps + 1):
-        if step % _CHECK_EVERY == 0:
-            slope = gradient(points)
-            now = np.maximum(vecdot(slope, points - domain.linear_oracle(slope)), 0.0)
-            better = now < gaps
-            patience = 0 if (now < 0.5 * gaps).any() else patience + 1
-            best = np.where(better[:, None], points, best)
-            gaps = np.minimum(now, gaps)
-            if (gaps <= GOAL).all() or ((gaps <= ALLOWED).all() and patience > 100):
-                break
-        moved = domain.project(ahead - rate * gradient(ahead))
-        restart = vecdot(ahead - moved, moved - points) > 0.0
-        inertia = np.where(restart, 1.0, inertia)
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * inertia**2))
-        momentum = np.where(restart, 0.0, (inertia - 1.0) / following)
-        ahead = moved + momentum[:, None] * (moved - points)
-        points, inertia = moved, following
-    if (gaps > ALLOWED).any():
-        worst = int(np.argmax(gaps))
-        raise RuntimeError(f"optimum not certified: run {worst} has duality gap {gaps[worst]:.3g} after {step} steps")
-    return value(best), best, gaps

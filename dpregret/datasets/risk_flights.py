@@ -28,7 +28,7 @@ from dpregret.datasets.flights import (
     sparse_columns,
 )
 from dpregret.datasets.losses import RidgeLogistic
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum
 from dpregret.datasets.risk_simple import LogisticRisk
 from dpregret.datasets.risk_squared import DenseGram, SquaredRisk
 from dpregret.numerics.arrays import Array
@@ -153,7 +153,4 @@ class LateRisk(LogisticRisk):
     def optimum(self) -> Optimum:
         """By accelerated projected gradient, once where all runs share the data; see ``minimise``."""
         moments = np.array([product(self.features.T * weights, self.features) for weights in self._all])
-        start = np.tile(self.domain.center(), (len(moments), 1))
-        found = minimise(self.value, self.gradient, 0.25 * largest_eigenvalue(moments), self.domain, start)
-        values, points, gaps = (np.repeat(each, self.runs // len(moments), axis=0) for each in found)
-        return values, points, gaps
+        return self._certified(0.25 * largest_eigenvalue(moments), self.domain.center())

@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum
 from dpregret.datasets.risk_lasso import hadamard_signs
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
@@ -250,7 +250,4 @@ class LogisticRisk(EmpiricalRisk):
     def optimum(self) -> Optimum:
         """By accelerated projected gradient; see ``minimise``."""
         moments = product(self.features.T * self._all, self.features)
-        smoothness = np.full(self.runs, 0.25 * float(largest_eigenvalue(moments)))
-        return minimise(
-            self.value, self.gradient, smoothness, self.domain, np.tile(self.domain.center(), (self.runs, 1))
-        )
+        return self._certified(np.full(self.runs, 0.25 * float(largest_eigenvalue(moments))), self.domain.center())

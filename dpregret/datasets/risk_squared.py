@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.losses import Form, RidgeSquared
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, largest_l1_norm, minimise
+from dpregret.datasets.risk_base import EmpiricalRisk, Optimum, largest_l1_norm
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, products, vecdot
 
@@ -177,8 +177,4 @@ class SquaredRisk(EmpiricalRisk):
         shared = self.gram.shared and self.moment.ndim == 1
         rows = 1 if shared else self.runs
         start = self.domain.center() if self._start is None else self._start
-        smoothness = np.broadcast_to(self.gram.largest_eigenvalues(), (rows,))
-        values, points, gaps = minimise(self.value, self.gradient, smoothness, self.domain, np.tile(start, (rows, 1)))
-        if not shared:
-            return values, points, gaps
-        return np.tile(values, self.runs), np.tile(points, (self.runs, 1)), np.tile(gaps, self.runs)
+        return self._certified(np.broadcast_to(self.gram.largest_eigenvalues(), (rows,)), start)

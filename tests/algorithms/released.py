@@ -357,8 +357,8 @@ def erm(kind: Any, variant: str) -> Released:
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
-        patch.setattr(objective_perturbation, "minimise_on", lambda domain, slope, start, *rest: [slope(start)])
-        patch.setattr(output_perturbation, "minimise_on", lambda domain, slope, start, *rest: [start])
+        patch.setattr(objective_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [slope(start)])
+        patch.setattr(output_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [start])
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
         steered = learner.domain = Steered(size)
         if isinstance(learner, MirrorDescent):

@@ -56,7 +56,7 @@ def around(learner: Any, losses: Any, point: Array, sphere: Array) -> tuple[Arra
     (settings, runs, d), (rounds, n) = point.shape, sphere.shape[1:]
     seen, x = watched(learner, still=True, batches=1), point.reshape(-1, d).T.copy()
     told, domain = (
-        learner.told(losses, runs * rounds_together(runs, rounds)),
+        learner.laid_out(losses, runs * rounds_together(runs, rounds)),
         learner.domain.data or learner.domain.inner.data,
     )
     loops = specialised(play_rounds, Watched, type(seen.inner), type(seen.solver), type(told[0]), type(domain))

@@ -112,7 +112,7 @@ class BanditLearner(BaseLearner):
     def play(self, given: Given) -> Record:
         """Play the whole horizon."""
 
-    def told(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
+    def laid_out(self, losses: LossBatch, columns: int) -> tuple[Any, tuple[Array, ...], tuple[Array, ...]]:
         """Losses as `laid_out` has them for so many columns; those of a single round where they have methods only."""
         if has_text(losses):
             known = cast(Losses, losses)

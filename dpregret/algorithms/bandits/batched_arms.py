@@ -166,9 +166,9 @@ class BatchedArms(BanditLearner):
             now, losses = slice(place, place + rounds), given.losses(rounds)
             if not has_text(losses, arm_at):
                 raise ValueError(f"{self.card.name} needs losses of a kind that has an arm_at (core/oracles.py)")
-            told = self.told(losses, len(self.budgets) * self.runs)
-            specialised(play_arms, type(told[0]))(
-                *told, without_gaps(coins[:, now]), without_gaps(units[:, now]), done, *own,
+            data = self.laid_out(losses, len(self.budgets) * self.runs)
+            specialised(play_arms, type(data[0]))(
+                *data, without_gaps(coins[:, now]), without_gaps(units[:, now]), done, *own,
                 self.sums.reshape(-1, self.size), *(each.reshape(-1) for each in states),
             )  # fmt: skip
             done += rounds

@@ -41,8 +41,8 @@ class PrivateBanditDoubling(BanditLearner):
         while length < self.domain.hull_basis().shape[1] ** 2:
             length *= 4
         while left > 0:  # line 1
-            told = BanditProblem(self.domain, length, problem.lipschitz, problem.linear)
-            self.phases.append((min(length, left), PrivateBanditGaussian(told, budgets, runs, variant)))
+            visible = BanditProblem(self.domain, length, problem.lipschitz, problem.linear)
+            self.phases.append((min(length, left), PrivateBanditGaussian(visible, budgets, runs, variant)))
             left, length = left - length, 4 * length
         self.plan = self.phases[-1][1].plan
         self.exploration = max(phase.exploration for _, phase in self.phases)

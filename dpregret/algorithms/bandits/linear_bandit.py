@@ -147,9 +147,9 @@ class PrivateLinearBandit(BanditLearner):
                 fresh = unit_noise("laplace", given.noise, drawn, 1)[..., 0]
             rounds = min(most, drawn - place)
             now, losses = slice(place, place + rounds), given.losses(rounds)
-            most, told = self.ahead if has_text(losses) else 1, self.told(losses, len(self.budgets) * self.runs)
-            specialised(play_linear, type(told[0]))(
-                *told, without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
+            most, data = self.ahead if has_text(losses) else 1, self.laid_out(losses, len(self.budgets) * self.runs)
+            specialised(play_linear, type(data[0]))(
+                *data, without_gaps(axes[:, now]), without_gaps(coins[:, now]), without_gaps(fresh[now]),
                 self.domain.center(), self.radius, self.range, scales, etas, self.sums.reshape(-1, self.size), columns,
                 self.total.reshape(-1), self.clipped.reshape(-1),
             )  # fmt: skip

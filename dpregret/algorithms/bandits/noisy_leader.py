@@ -189,11 +189,11 @@ class NoisyLeader(BanditLearner):
                 rounds = min(most, horizon - done, (len(block) - at) * self.batch - done % self.batch)
                 losses = given.losses(rounds)
                 most = max(1, CHUNK // (runs * n)) if has_text(losses) else 1
-                told = self.told(losses, runs * rounds_together(runs, self.batch))
-                loops = specialised(play_rounds, type(learner), type(learner.solver), type(told[0]), type(domain))
+                data = self.laid_out(losses, runs * rounds_together(runs, self.batch))
+                loops = specialised(play_rounds, type(learner), type(learner.solver), type(data[0]), type(domain))
                 ends = -(-(done + rounds) // self.batch) if done + rounds == horizon else (done + rounds) // self.batch
                 points = np.empty((ends - done // self.batch, settings, runs, d))
-                drawn, (loss, held, rows) = sphere.take(rounds), told
+                drawn, (loss, held, rows) = sphere.take(rounds), data
                 before = learner, loss, domain, held, rows, trials
                 after = (
                     block[at : at + len(points)], self.units(rounds), self.batch, horizon, done, x, estimate, points,

@@ -76,8 +76,8 @@ class Descent:
         loop = specialised(descend, *kinds_of(self.tiles[0].risk[0]), *kinds_of(self.step))
 
         def take(tile: Tile, some: Array) -> None:
-            told = (*tile.risk, self.step, some, noise, units, tile.first, self.averaged)
-            loop(*told, tile.state, tile.output)
+            arguments = (*tile.risk, self.step, some, noise, units, tile.first, self.averaged)
+            loop(*arguments, tile.state, tile.output)
 
         if loop not in _READY:
             began = process_time()

@@ -132,8 +132,8 @@ class MirrorDescent(ErmLearner):
             rows = [row for row, length in enumerate(lengths) if length >= end]
             noise = np.array([self.plans[row].noise for row in rows])
             steps = np.stack([self.plans[row].steps[begun:end] for row in rows], axis=1)
-            told = getattr(self.risk, "loss", None) or self.risk.gradient
-            descent = Descent(told, self.domain, self.potential, states[rows], released[rows], self.averaged)
+            loss = getattr(self.risk, "loss", None) or self.risk.gradient
+            descent = Descent(loss, self.domain, self.potential, states[rows], released[rows], self.averaged)
             while len(steps):
                 some = units.take(len(steps)) if noise.any() else np.zeros((0, self.runs, self.domain.dimension))
                 taken = len(some) or len(steps)

@@ -29,10 +29,11 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.planar import planar_epsilon, planar_shift
-from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smooth, usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import require_smooth, usable_smoothness
 from dpregret.algorithms.geometry import gaussian_width
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, root_mean_square_norm, unit_noise
+from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
 
 TOLERANCE = 1e-10
@@ -82,7 +83,7 @@ class PerturbedObjective(ErmLearner):
 
         start = np.tile(center, (len(self.budgets), self.runs, 1))
         smoothness = usable_smoothness(self.problem) + ridges
-        return minimise_on(self.domain, gradient, start, smoothness, TOLERANCE)[0]  # line 2
+        return minimise(self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE)[0]  # line 2
 
     def ledger(self) -> list[Release]:
         """The noise; the Jacobian's share comes on top."""

@@ -153,9 +153,9 @@ class OnlineToBatch(OnePassLearner):
 
     def learner(self) -> Learner:
         """The online learner in round 0, without privacy of its own."""
-        told = Problem(self.domain, self.rounds, 1 + self.ridge * self.radius, self.ridge, self.ridge)
+        visible = Problem(self.domain, self.rounds, 1 + self.ridge * self.radius, self.ridge, self.ridge)
         settings = [Setting(self.rounds, Budget(math.inf, each.delta)) for each in self.budgets]
-        return self.choice.kind(told, settings, self.runs, self.choice.variant)
+        return self.choice.kind(visible, settings, self.runs, self.choice.variant)
 
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, d)."""

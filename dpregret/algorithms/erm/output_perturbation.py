@@ -18,9 +18,10 @@ import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
 from dpregret.algorithms.erm.objective_perturbation import TOLERANCE, scaled_noise
-from dpregret.algorithms.erm.projected_gradient import minimise_on, require_smooth, usable_smoothness
+from dpregret.algorithms.erm.projected_gradient import require_smooth, usable_smoothness
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, Release, calibrate
+from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
 
 
@@ -51,7 +52,8 @@ class OutputPerturbation(ErmLearner):
         center = self.domain.center()
         start = np.tile(center, (self.runs, 1))
         smoothness = usable_smoothness(self.problem)
-        minimum = minimise_on(self.domain, self.risk.gradient, start, smoothness, TOLERANCE)[0]  # line 1
+        gradient = self.risk.gradient
+        minimum = minimise(self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE)[0]  # line 1
         noise = scaled_noise(self.distribution, [release.scale for release in self._ledger], generators, len(center))
         return self.domain.project(minimum + noise)  # line 2
 

@@ -8,51 +8,17 @@ Guarantee   On a set the Frank-Wolfe gap max_{v in C} <grad f(x), x - v> >= f(x)
             on the other data sets.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from dpregret.algorithms.erm.base import ErmLearner, ErmProblem
-from dpregret.algorithms.geometry import ConstraintSet
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import vecdot
 
 TOLERANCE = 1e-8
-MAX_STEPS = 200_000
-CHECK_EVERY = 8
-
-Oracle = Callable[[Array], Array]
-
-
-def minimise_on(
-    domain: ConstraintSet, gradient: Oracle, start: Array, smoothness: float | Array, tolerance: float = TOLERANCE
-) -> tuple[Array, Array, int]:
-    """Minima of smooth convex functions on a set: points (..., p), certified gaps (...,), and the steps taken.
-
-    gradient: (..., p) -> (..., p), also a little outside the set. start (..., p). smoothness: a number, or an array
-    that broadcasts to (..., 1). Raises FloatingPointError when a gap is above the tolerance after MAX_STEPS steps.
-    """
-    point = probe = start
-    momentum = np.ones((*start.shape[:-1], 1))
-    answers, gaps = start.copy(), np.full(start.shape[:-1], np.inf)
-    for taken in range(MAX_STEPS + 1):
-        if taken % CHECK_EVERY == 0:
-            slope = gradient(point)
-            now = vecdot(slope, point - domain.linear_oracle(slope))
-            ended = (gaps > tolerance) & (now <= tolerance)
-            answers[ended], gaps[ended] = point[ended], now[ended]
-            if (gaps <= tolerance).all():
-                return answers, gaps, taken
-        moved = domain.project(probe - gradient(probe) / smoothness)
-        uphill = vecdot(probe - moved, moved - point)[..., None] > 0
-        grown = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
-        probe = moved + np.where(uphill, 0.0, (momentum - 1.0) / grown) * (moved - point)
-        momentum = np.where(uphill, 1.0, grown)
-        point = moved
-    worst = float(np.where(gaps <= tolerance, 0.0, now).max())
-    raise FloatingPointError(f"no certified minimum: gap {worst:.1e} is above {tolerance:.0e} after {MAX_STEPS} steps")
 
 
 def require_smooth(name: str, problem: ErmProblem) -> None:
@@ -88,7 +54,10 @@ class ProjectedGradient(ErmLearner):
         """The same points for every setting; nothing is drawn."""
         start = np.tile(self.domain.center(), (1, self.runs, 1))
         smoothness = usable_smoothness(self.problem)
-        points, _, self.steps_taken = minimise_on(self.domain, self.risk.gradient, start, smoothness)
+        gradient = self.risk.gradient
+        points, _, self.steps_taken = minimise(
+            self.domain, gradient, start, smoothness, goal=TOLERANCE, allowed=TOLERANCE
+        )
         return np.repeat(points, len(self.budgets), axis=0)
 
     def iterations(self) -> list[int]:

@@ -96,16 +96,16 @@ class _Direct:
         inverse_scale.value = 1.0
         units, _, _ = problem.get_problem_data("CLARABEL")
         inverse_scale.value = factor
-        told, _, _ = problem.get_problem_data("CLARABEL")
+        data, _, _ = problem.get_problem_data("CLARABEL")
         made = cls(
             solver,
-            told[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id],
+            data[cvxpy.settings.PARAM_PROB].var_id_to_col[variable.id],
             triu(units["P"]).tocsc(),
-            np.zeros(len(told["c"])),
+            np.zeros(len(data["c"])),
         )
         made._set(asked, float(factor))
-        same = np.array_equal(made._cost, told["c"]) and np.array_equal(
-            made._squares.data, triu(told["P"]).tocsc().data
+        same = np.array_equal(made._cost, data["c"]) and np.array_equal(
+            made._squares.data, triu(data["P"]).tocsc().data
         )
         return made if same else None
 

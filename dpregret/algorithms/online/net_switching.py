@@ -67,8 +67,8 @@ class NetExperts(SwitchingLearner):
         """Losses of all points of the net, once for all settings."""
         if type(loss) in slope_at.kinds:
             alike = Losses.alike(loss, 1)
-            told = laid_out(alike.kind, alike.laid(), alike.shared, self.sums.shape[1])
-            specialised(add_losses, alike.kind)(*told, self.unit, self.net, self.sums)
+            data = laid_out(alike.kind, alike.laid(), alike.shared, self.sums.shape[1])
+            specialised(add_losses, alike.kind)(*data, self.unit, self.net, self.sums)
         else:
             for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
                 losses = loss.value(self.net[first : first + self.some, None]) / self.unit

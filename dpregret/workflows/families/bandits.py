@@ -16,7 +16,7 @@ from pydantic import Field
 from dpregret.core.checks import TOLERANCE, check_violation, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.base import Advance, Draws, Family
-from dpregret.workflows.families.checks import CheckedSource, told, untouched
+from dpregret.workflows.families.checks import CheckedSource, accounts, untouched
 from dpregret.workflows.families.fields import ExperimentOnSets, Plain
 
 if TYPE_CHECKING:
@@ -114,8 +114,10 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         lipschitz, traits = 1.0, frozenset[str]()
         if problem.stream is not None:
             lipschitz, traits = problem.stream.lipschitz, problem.stream.traits
-        told = BanditProblem(CountedSet(problem.domain), cell.horizon, lipschitz, "linear" in traits, "arms" in traits)
-        learner: BanditLearner = learner_class(told, budgets, experiment.runs, variant)
+        visible = BanditProblem(
+            CountedSet(problem.domain), cell.horizon, lipschitz, "linear" in traits, "arms" in traits
+        )
+        learner: BanditLearner = learner_class(visible, budgets, experiment.runs, variant)
         return learner
 
     def steps(self, cell: Cell) -> int:
@@ -128,7 +130,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         from dpregret.algorithms.bandits.base import Given
         from dpregret.datasets.bandit_streams import BanditComparator
 
-        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, told(learner, summed=True)
+        stream, budgets, plan, ledger = problem.stream, learner.budgets, learner.plan, accounts(learner, summed=True)
         assert stream is not None  # a play has a folder of data
         comparator = draws.comparator(BanditComparator, stream, draws.generators(cell.label), cell.horizon)
         beyond = learner.exploration * math.sqrt(cell.dimension)  # in the units of `violation`, at most

@@ -20,7 +20,7 @@ LARGEST_HELD = 2**16  # numbers of an array whose content is compared before and
 ROUNDING = 1e-9
 
 
-class Told(NamedTuple):
+class Accounts(NamedTuple):
     """The ledger of a learner: its lines (one a setting, or none), delivered epsilons, scales and mu, (settings,)."""
 
     lines: list[Spent]
@@ -29,7 +29,7 @@ class Told(NamedTuple):
     mus: Array
 
 
-def told(learner: BaseLearner, summed: bool = False) -> Told:
+def accounts(learner: BaseLearner, summed: bool = False) -> Accounts:
     """What a learner says of its privacy; NaN for scales and mu where it has no ledger.
 
     summed: what is released are sums with noise, so that it costs at least what the lines say (sampling of records,
@@ -51,7 +51,7 @@ def told(learner: BaseLearner, summed: bool = False) -> Told:
             least = line.epsilon(budget.delta)
             if not said >= least * (1 - ROUNDING):
                 raise LearnerFault(f"delivered epsilon: {said:.6g}, but its ledger says at least {least:.6g}")
-    return Told(lines, delivered, scales, mus)
+    return Accounts(lines, delivered, scales, mus)
 
 
 @contextmanager
@@ -86,7 +86,7 @@ class CheckedSource:
     """
 
     def __init__(self, source: LossSource, horizon: int, domain: Any, beyond: float, advance: Callable[[int], None]):
-        self.source, self.horizon, self.domain, self.beyond, self.told = source, horizon, domain, beyond, advance
+        self.source, self.horizon, self.domain, self.beyond, self.report = source, horizon, domain, beyond, advance
         self.asked = self.done = self.looked = 0
 
     def __call__(self, rounds: int) -> CheckedBatch:
@@ -97,11 +97,11 @@ class CheckedSource:
         return CheckedBatch(self, self.source(rounds))
 
     def advance(self, rounds: int) -> None:
-        """Told by the learner, no more than there are."""
+        """Rounds that the learner says it has played, no more than there are."""
         self.done += rounds
         if not 0 <= rounds <= self.done <= self.horizon:
             raise LearnerFault(f"it told of {self.done} rounds played, of {self.horizon}")
-        self.told(rounds)
+        self.report(rounds)
 
     def look(self, points: Array) -> None:
         """Check the first round of a batch, in the calls 1, 2, 4, ... and every 64th."""

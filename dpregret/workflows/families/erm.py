@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from dpregret.core.checks import check_inside, check_shape, finite
 from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.base import Advance, Draws, Family
-from dpregret.workflows.families.checks import told, untouched
+from dpregret.workflows.families.checks import accounts, untouched
 from dpregret.workflows.families.fields import (
     Dimensions,
     ExperimentOnSets,
@@ -186,8 +186,8 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         budgets = [Budget(math.inf)]
         if learner_class.card.private:
             budgets = [Budget(*each) for each in itertools.product(experiment.epsilon, experiment.deltas)]
-        told = ErmProblem(CountedSet(problem.domain), facing(problem.risk, budgets))
-        learner: ErmLearner = learner_class(told, budgets, experiment.runs, variant)
+        visible = ErmProblem(CountedSet(problem.domain), facing(problem.risk, budgets))
+        learner: ErmLearner = learner_class(visible, budgets, experiment.runs, variant)
         return learner
 
     def play(self, learner: ErmLearner, problem: RiskOnSet, cell: Cell, draws: Draws, advance: Advance) -> pd.DataFrame:
@@ -316,7 +316,7 @@ def _ledger(learner: ErmLearner) -> dict[str, Array]:
     """Columns that only learners with a ledger of releases, or with a cap on their iterations, can fill."""
     from dpregret.algorithms.privacy import Release
 
-    (lines, delivered, scales, _), settings = told(learner), len(learner.budgets)
+    (lines, delivered, scales, _), settings = accounts(learner), len(learner.budgets)
     gaussian = [line for line in lines if isinstance(line, Release) and line.distribution == "gaussian"]
     capped = np.array(learner.uncapped_iterations()) >= np.array(learner.iterations()) + 1  # T itself is rounded
     unknown = np.full(settings, math.nan)

@@ -17,7 +17,7 @@ from dpregret.core.checks import TOLERANCE, finite, numbers
 from dpregret.core.yaml_source import KeyPath
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.workflows.families.base import Advance, Draws, Family
-from dpregret.workflows.families.checks import told, untouched
+from dpregret.workflows.families.checks import accounts, untouched
 from dpregret.workflows.families.fields import Experiment, Losses, Mistake, Option, Sizes
 
 START = 500  # rounds that starting a play is worth
@@ -81,7 +81,7 @@ class Cell:
 class StreamOfExperts:
     """What learners are told, and the stream itself; None where its data have not been read."""
 
-    told: ExpertProblem
+    visible: ExpertProblem
     stream: ExpertStream | None
 
 
@@ -142,7 +142,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         from dpregret.algorithms.privacy import Budget
 
         budget = Budget(cell.epsilon, cell.delta)
-        learner: ExpertLearner = learner_class(problem.told, budget, experiment.runs, variant)
+        learner: ExpertLearner = learner_class(problem.visible, budget, experiment.runs, variant)
         return learner
 
     def play(
@@ -161,7 +161,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
         most = cell.horizon * (1 + TOLERANCE)  # losses lie in [0, 1]; sums are rounded
         regret = numbers("losses", play.losses, (runs,), -TOLERANCE * most, most) - comparator.best
         advance(1)
-        (bound,), ledger = finite("bound", learner.bound(), (1,), unknown=True), told(learner)
+        (bound,), ledger = finite("bound", learner.bound(), (1,), unknown=True), accounts(learner)
         return pd.DataFrame(
             {
                 "run": np.arange(runs),

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from dpregret.core.checks import finite
 from dpregret.workflows.families.base import MEGABYTE, Advance, Draws, Family, HasTraits
-from dpregret.workflows.families.checks import told, untouched
+from dpregret.workflows.families.checks import accounts, untouched
 from dpregret.workflows.families.fields import (
     ExperimentOnSets,
     Mistake,
@@ -151,12 +151,12 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
         card, stream = learner_class.card, problem.stream
         counted = SolvedSet if "solver" in card.needs else CountedSet
-        told = Problem(
+        visible = Problem(
             counted(problem.domain), cell.horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness,
             best_loss=stream.best_loss,
         )  # fmt: skip
         settings = settings_of(experiment, card, cell.horizon)
-        learner: Learner = learner_class(told, settings, experiment.runs, variant)
+        learner: Learner = learner_class(visible, settings, experiment.runs, variant)
         return learner
 
     def steps(self, cell: Cell) -> int:
@@ -294,7 +294,7 @@ def _problem(
 def _tidy(learner: Learner, cell: Cell, record: Record, comparator: Comparator) -> pd.DataFrame:
     """Regret and its companions, one row per (setting, run, checkpoint)."""
     losses, at = record.losses, np.array(cell.checkpoints) - 1
-    plan, ledger = learner.noise_plan, told(learner, summed=True)
+    plan, ledger = learner.noise_plan, accounts(learner, summed=True)
     curve = settings, _ = len(losses), cell.horizon
     displacement = finite("displacement", learner.displacement(cell.horizon), curve, 0.0)
 

@@ -86,13 +86,13 @@ def bounds(
         for horizon in horizons:
             own = [window for window in windows if window <= horizon]
             settings = [Setting(window, Budget(epsilon, DELTA)) for window in own for epsilon in epsilons]
-            told = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+            visible = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
             frame = pd.DataFrame({
                 "T": horizon, "W": [each.window for each in settings], "d": dimension,
                 "eps": [each.budget.epsilon for each in settings],
             })  # fmt: skip
             for name, (learner, variant) in LEARNERS.items():
-                frame[name] = _last(learner(told, settings, 1, variant).bound(horizon))
+                frame[name] = _last(learner(visible, settings, 1, variant).bound(horizon))
             frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 

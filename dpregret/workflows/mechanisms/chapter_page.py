@@ -153,8 +153,8 @@ def verdicts() -> str:
         rows.append([f"{row['learner']}.{row['variant']}", str(row["response"]), str(row["rate"]),
                      str(row["stream"]), what, str(row["verdict"])])  # fmt: skip
     counts = found["verdict"].value_counts()
-    told = "; ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in counts)
-    return table(["learner", "response", "claim", "stream", "measured", "verdict"], rows) + f"\n\n{told}.\n"
+    tallies = "; ".join(f"{counts[verdict]} {verdict}" for verdict in ORDER if verdict in counts)
+    return table(["learner", "response", "claim", "stream", "measured", "verdict"], rows) + f"\n\n{tallies}.\n"
 
 
 def pure() -> str:

@@ -76,7 +76,7 @@ def totals(dimension: int, window: int, horizon: int, epsilon: float) -> Sequenc
     """The explicit bounds on the total regret of the tree, and of noise on every gradient."""
     domain = make_set("ball", dimension)
     stream = make_stream(STREAM, domain)
-    told = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
+    visible = Problem(domain, horizon, stream.lipschitz, stream.strong_convexity, stream.smoothness)
     settings = [Setting(window, Budget(epsilon, DELTA))]
     learners = (WdpCocopGaussian, NoisePerGradient)
-    return [float(learner(told, settings, 1, "corrected").bound(horizon)[0, -1]) for learner in learners]
+    return [float(learner(visible, settings, 1, "corrected").bound(horizon)[0, -1]) for learner in learners]

@@ -182,10 +182,10 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
     """What problems and learners say that cannot be made; each refusal once, at the first cell."""
-    told: set[Mistake] = set()
+    reported: set[Mistake] = set()
     for path, where, refusal in _tried(family.trial(experiment), experiment, family):
-        if (path, refusal) not in told:
-            told.add((path, refusal))
+        if (path, refusal) not in reported:
+            reported.add((path, refusal))
             yield path, f"{where}: {refusal}"
 
 

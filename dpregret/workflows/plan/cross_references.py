@@ -171,11 +171,11 @@ def _faults(mention: Mention, known: Known) -> list[Problem]:
         key = "experiment"
         path = mention.path[:-1] if mention.path[0] == "errata" else mention.path
         return [((*path, key), not_allowed("experiment", mention.experiment, known))]
-    told = [
+    lists = [
         [((*mention.path, *path), message) for path, message in _compared(mention, experiment)]
         for experiment in known[mention.experiment]
     ]
-    return [] if any(not each for each in told) else told[0]
+    return [] if any(not each for each in lists) else lists[0]
 
 
 def _compared(mention: Mention, experiment: Experiment) -> Iterator[Problem]:

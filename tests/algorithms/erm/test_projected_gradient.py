@@ -1,6 +1,7 @@
 """The certified minimum of a smooth risk on a set."""
 
 import math
+from functools import partial
 
 import cvxpy
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from tiny_risks import Linear, Logistic, Quadratic, generators, logistic_data, make
 
 from dpregret.algorithms.erm import projected_gradient
-from dpregret.algorithms.erm.projected_gradient import ProjectedGradient, minimise_on
+from dpregret.algorithms.erm.projected_gradient import ProjectedGradient
 from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.privacy import Budget
+from dpregret.core.minimise import minimise
 from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
@@ -64,7 +66,7 @@ def test_badly_conditioned_minima_are_certified_too() -> None:
     def gradient(points: Array) -> Array:
         return curvatures * (points - 1.0)
 
-    points, gaps, _ = minimise_on(domain, gradient, np.zeros((1, 6)), 1.0, 1e-10)
+    points, gaps, _ = minimise(domain, gradient, np.zeros((1, 6)), 1.0, goal=1e-10, allowed=1e-10)
     assert gaps.max() <= 1e-10
     slope = gradient(points)
     assert np.vecdot(slope, points - domain.linear_oracle(slope)) == pytest.approx(gaps)
@@ -72,7 +74,7 @@ def test_badly_conditioned_minima_are_certified_too() -> None:
 
 
 def test_a_minimum_that_cannot_be_certified_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projected_gradient, "MAX_STEPS", 8)
+    monkeypatch.setattr(projected_gradient, "minimise", partial(minimise, max_steps=8))
     risk = logistic_data(1, 30, 4)
     with pytest.raises(FloatingPointError, match="no certified minimum"):
         make(ProjectedGradient, make_set("ball", 4, radius=50.0), risk, [FREE], "plain").fit(generators(1))
