@@ -23,7 +23,7 @@ from dpregret.algorithms.privacy.selection import selection_noise
 from dpregret.algorithms.privacy.series import root_coefficients
 from dpregret.datasets.losses import NormKink
 from dpregret.datasets.risks import make_risk
-from dpregret.workflows.families.checks import told
+from dpregret.workflows.families.checks import accounts
 
 CLEAN = Setting(64, Budget(math.inf, 1e-6))
 
@@ -130,8 +130,8 @@ def test_settings_side_by_side_are_those_alone(name: str, variant: str) -> None:
         Setting(window, Budget(epsilon, delta))
         for window, epsilon, delta in itertools.product(windows, (1.0, 4.0), (1e-9, 1e-3))
     ]
-    together = told(_made(name, variant, settings))
-    alone = [told(_made(name, variant, [setting])) for setting in settings]
+    together = accounts(_made(name, variant, settings))
+    alone = [accounts(_made(name, variant, [setting])) for setting in settings]
     np.testing.assert_array_equal(together.scales, [each.scales[0] for each in alone])
     np.testing.assert_array_equal(together.delivered, [each.delivered[0] for each in alone])
     scales = dict(zip(settings, together.scales.tolist(), strict=True))
