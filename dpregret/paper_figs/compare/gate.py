@@ -98,9 +98,14 @@ def compare(now: Tables, before: Tables, planned: Hashed | None = None) -> tuple
     if not count:
         raise GateError("the reference holds no number to compare with")
     found = [] if planned is None else _stale(now.jobs, planned)
+    sides = {"results": set(now.lines["paper"]), "reference": set(before.lines["paper"])}
+    alone = sides["results"] ^ sides["reference"]
+    found += [f"{paper}: only in the {side}" for side in sides for paper in sorted(alone & sides[side])]
     for name, new, old in pairs:
+        if (new or old or {})["paper"] in alone:
+            continue
         if new is None or old is None:
-            found.append(f"{name}: {'in the reference only' if new is None else 'new, without a reference'}")
+            found.append(f"{name}: only in the {'reference' if new is None else 'results'}")
         elif said := [*(_line if "claim" in new else _job)(new, old), *moved(new, old, FALSE_ALARM / count)]:
             found.append(f"{name}: {'; '.join(said)}")
     return found, f"gate: {len(before.lines)} lines and {len(before.jobs)} jobs, {count} numbers"
