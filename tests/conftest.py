@@ -1,11 +1,14 @@
 """Long tests first, so that no worker waits for another at the end; loops are compiled where it pays."""
 
 import pytest
+from hypothesis import settings
 from tiers import Tiered, tiered
 
 from dpregret.numerics import compiled as numerics_compiled
 
 numerics_compiled.specialised = tiered  # before any module takes it over
+settings.register_profile("dpregret", deadline=None)  # the first example may import or compile
+settings.load_profile("dpregret")
 
 
 @pytest.fixture

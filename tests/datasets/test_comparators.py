@@ -138,7 +138,7 @@ def test_comparator_does_not_depend_on_other_checkpoints_or_runs(name: str) -> N
         np.testing.assert_allclose(alone.stay[0, 0], together.stay[row, 2], rtol=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     family=st.sampled_from([RidgeLogistic, RidgeSquared]),

@@ -99,7 +99,7 @@ def _by_definition(name: str, experts: int, horizon: int, best_loss: float, kill
     kill=st.sampled_from([0.01, 0.125, 0.3, 0.5, 0.95]),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_halving_is_its_definition(
     name: str, logarithm: int, extra: int, share: float | None, kill: float, seed: int
 ) -> None:

@@ -64,7 +64,7 @@ def _bend(loss: Loss, mu: float) -> Array:
 
 
 @every_loss
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=seeds, dimension=dimensions, mu=curvatures)
 def test_gradient_is_the_derivative_of_the_value(name: str, seed: int, dimension: int, mu: float) -> None:
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def test_one_point_is_shared_by_all_runs(name: str) -> None:
 
 
 @every_loss
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=seeds, dimension=dimensions, mu=curvatures, at_kink=st.booleans())
 def test_strong_convexity(name: str, seed: int, dimension: int, mu: float, at_kink: bool) -> None:
     rng = np.random.default_rng(seed)
@@ -144,7 +144,7 @@ def test_strong_convexity(name: str, seed: int, dimension: int, mu: float, at_ki
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=seeds, dimension=dimensions, mu=curvatures)
 def test_smoothness(name: str, seed: int, dimension: int, mu: float) -> None:
     rng = np.random.default_rng(seed)
@@ -166,7 +166,7 @@ def test_subgradient_at_the_kink_is_zero(name: str) -> None:
 
 
 @every_loss
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=seeds, dimension=dimensions, mu=curvatures, step=steps, near=st.booleans())
 def test_prox_residual_is_a_subgradient(
     name: str, seed: int, dimension: int, mu: float, step: float, near: bool
@@ -186,7 +186,7 @@ def test_prox_residual_is_a_subgradient(
 
 
 @pytest.mark.parametrize("name", SMOOTH)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(seed=seeds, dimension=dimensions, mu=curvatures, step=steps)
 def test_smooth_prox_solves_its_equation(name: str, seed: int, dimension: int, mu: float, step: float) -> None:
     rng = np.random.default_rng(seed)

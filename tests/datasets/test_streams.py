@@ -93,7 +93,7 @@ def test_memory_does_not_grow_with_the_horizon(name: str) -> None:
 
 @pytest.mark.parametrize("name", SYNTHETIC)
 @pytest.mark.parametrize("set_name", SETS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1), mu=st.sampled_from([0.01, 0.3, 1.0, 5.0]))
 def test_lipschitz_constant_holds_on_the_set(name: str, set_name: str, seed: int, mu: float) -> None:
     rng = np.random.default_rng(seed)

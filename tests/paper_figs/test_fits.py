@@ -19,7 +19,7 @@ def noisy(law: np.ndarray, runs: int, spread: float, seed: int, sets: int = 1) -
     return law * np.exp(spread * np.sqrt(0.5) * (own + common) - spread**2 / 2)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(power=st.floats(-1, 2), log_power=st.floats(0, 2.5), seed=st.integers(0, 2**31))
 def test_planted_law_is_recovered_within_two_hundredths(power: float, log_power: float, seed: int) -> None:
     law = 3 * HORIZONS**power * np.log(HORIZONS) ** log_power

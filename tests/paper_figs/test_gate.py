@@ -83,14 +83,14 @@ JOB = f"{PAPER} wdp-cocop-gamma.corrected in horizon: "
 PLANTED = {
     "an exponent moved by 0.15": ("claims.csv", cells(CLAIM, **shifted("fitted", "normalised", by=0.15)), LINE),
     "a level doubled": ("claims.csv", cells(CLAIM, **shifted("log_level", by=np.log(2.0))), LINE),
-    "a row deleted": ("claims.csv", without(CLAIM), f"{LINE}in the reference only"),
+    "a row deleted": ("claims.csv", without(CLAIM), f"{LINE}only in"),
     "a verdict edited": ("claims.csv", cells(CLAIM, verdict="below bound"), f"{LINE}verdict"),
     "a tolerance widened": ("claims.csv", cells(CLAIM, tolerance="0.2"), f"{LINE}tolerance"),
     "a bound dropped": (
         "checks.csv", cells(BOUND, verdict="inconclusive", reason="the runs carry no explicit bound"),
         f"{PAPER} {BOUND}, wdp-cocop-gamma.corrected in horizon: verdict",
     ),
-    "a learner renamed": ("jobs.csv", cells("wdp-cocop-gamma", learner="wdp-cocop-gama"), f"{JOB}in the reference"),
+    "a learner renamed": ("jobs.csv", cells("wdp-cocop-gamma", learner="wdp-cocop-gama"), f"{JOB}only in"),
     "another interval": (
         "claims.csv",
         cells(CLAIM, fitted_low="-2", fitted_high="2"),
@@ -121,8 +121,7 @@ def test_a_planted_change_fails_with_its_line(
         assert code == 0
         return
     assert code == gate.MOVED
-    told = said if side == "now" else said.replace("in the reference only", "new").replace("in the reference", "new")
-    assert any(line.startswith(told) for line in lines), lines
+    assert any(line.startswith(said) for line in lines), lines
 
 
 @pytest.mark.parametrize(
@@ -206,7 +205,9 @@ def test_a_paper_that_only_one_side_has_fails(side: str, run: Path, reference: P
     shutil.rmtree((run if side == "now" else reference) / "talwar_2015")
     code, said = compared(run, reference, capsys)
     assert code == gate.MOVED
-    assert sum(line.startswith("talwar_2015 ") for line in said) > 10
+    assert [line for line in said if line.startswith("talwar_2015")] == [
+        f"talwar_2015: only in the {'reference' if side == 'now' else 'results'}"
+    ]
     edited(run / PAPER if side == "before" else reference / PAPER, FILE, lambda jobs: jobs.assign(profile="smoke"))
     assert compared(run, reference, capsys)[0] == gate.INCOMPARABLE
     shutil.rmtree((run if side == "now" else reference) / PAPER)
@@ -251,7 +252,7 @@ def test_a_comparison_keeps_its_rate_of_false_alarms_and_has_power() -> None:
     assert told >= 45
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(name=st.sampled_from(TABLES), place=st.integers(0, 9000), new=st.binary(max_size=3), gone=st.integers(0, 3000))
 @example(name="claims.csv", place=9000, new=b"", gone=3000)
 def test_no_damaged_byte_ends_otherwise_than_in_a_line(

@@ -62,7 +62,7 @@ def spread_of(first: Array, second: Array) -> float:
     return float(losses.max() - losses.min())
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(st.floats(-3, 3), min_size=2, max_size=7),
     st.lists(st.floats(-1, 1) | st.sampled_from([-1.0, 1.0]), min_size=7, max_size=7),

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny_streams import constant, generators, halving
 
@@ -33,7 +33,6 @@ def played(learner: AdaptiveExperts, blocks: list[Block], runs: int) -> list[_Ad
     return players
 
 
-@settings(deadline=None)
 @given(st.floats(0.05, 100), st.integers(2, 2**22), st.integers(2, 2**16))
 def test_phases_share_the_budget(epsilon: float, horizon: int, experts: int) -> None:
     problem = ExpertProblem(np.array([1.0, experts - 1.0]), horizon)

@@ -42,7 +42,7 @@ def by_hand(losses: np.ndarray, sizes: np.ndarray, eta: float, batch: int) -> fl
     return total
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 1000),
     eta=st.sampled_from([0.01, 0.5, 3.0, math.inf]),

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpregret.algorithms.geometry import make_potential, make_set
 
-SETTINGS = settings(database=None, deadline=None, max_examples=150)
+SETTINGS = settings(database=None, max_examples=150)
 SEEDS = st.integers(0, 2**32 - 1)
 SPREADS = st.sampled_from([0.0, 0.1, 1.0, 5.0])
 STEPS = st.sampled_from([0.01, 0.3, 1.0])

@@ -129,7 +129,7 @@ def test_ball_answer_is_exact_in_every_position(generator):
     assert seen == {(True, True), (True, False), (False, True)}
 
 
-@settings(database=None, deadline=None, max_examples=100)
+@settings(database=None, max_examples=100)
 @given(
     length=st.floats(0.0, 1.0),
     angle=st.floats(0.0, np.pi),
@@ -189,7 +189,7 @@ def test_answer_leaves_its_arguments_alone(case, generator):
     np.testing.assert_array_equal(costs, before[1])
 
 
-@settings(database=None, deadline=None, max_examples=60)
+@settings(database=None, max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1), mass=st.floats(0.0, 1.0), rank=st.integers(1, 4))
 def test_mass_moves_are_optimal(seed, mass, rank):
     """Against the linear programme over total variation `mass`."""

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from dpregret.algorithms.geometry import Ball, make_set, reference
 from dpregret.algorithms.geometry.reference import ReferenceProjection
 
-SETTINGS = settings(database=None, deadline=None, max_examples=80)
+SETTINGS = settings(database=None, max_examples=80)
 
 
 def points_of(dimension, bound=1e3):

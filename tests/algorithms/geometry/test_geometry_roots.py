@@ -37,7 +37,7 @@ def test_a_root_outside_the_bracket_is_the_nearer_end():
     np.testing.assert_allclose(found, [0.0, 1.0], rtol=0, atol=1e-15)
 
 
-@settings(database=None, deadline=None, max_examples=100)
+@settings(database=None, max_examples=100)
 @given(
     seed=st.integers(0, 2**32 - 1),
     exponent=st.sampled_from([1.0, 1.1, 4.0, 10.0, 17.0]),

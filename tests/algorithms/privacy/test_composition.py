@@ -19,7 +19,7 @@ from dpregret.algorithms.privacy.composition import (
 from dpregret.algorithms.privacy.selection import zcdp_epsilon
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(1, 60), st.floats(0.02, 0.98), st.floats(0.02, 0.98), st.floats(0, 4))
 @example(1, 0.020000000000000004, 0.02, 0.0)
 def test_binomials_against_all_outcomes(calls, first, second, epsilon):

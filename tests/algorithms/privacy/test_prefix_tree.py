@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpregret.algorithms.privacy import BLOCK, NoisePerItem, PrefixSums, WindowBuffers, WindowRoot, WindowTree
@@ -26,7 +26,6 @@ def prefixes(nodes: np.ndarray, window: int, base: np.ndarray) -> np.ndarray:
     return found
 
 
-@settings(deadline=None)  # the first example may compile
 @given(st.integers(0, 7), st.lists(st.integers(1, 90), min_size=1, max_size=8), st.booleans())
 def test_any_trees_in_any_pieces(height: int, pieces: list[int], whole: bool) -> None:
     """Whole numbers are summed alike."""

@@ -75,7 +75,7 @@ def test_two_laplace_scores_lose_twice_their_sensitivity_in_the_tail():
     assert losses[-1] > 0.998 * pure > 1.9 * sensitivity
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.floats(-4, 4), min_size=2, max_size=6),
     st.lists(st.floats(-1, 1), min_size=6, max_size=6),
@@ -122,7 +122,7 @@ def test_printed_scale_of_private_frank_wolfe():
     assert gumbel.epsilon(delta) == pytest.approx(0.8531, abs=1e-3)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0.05, 80), st.floats(-10, -2), st.integers(1, 5000), st.floats(1e-4, 10))
 def test_calibration_meets_the_budget(epsilon, log_delta, calls, sensitivity):
     """The ledger spends the whole budget, and never more noise than any one accountant asks for."""
