@@ -120,9 +120,10 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
         for learner in shown:
             values = np.clip(own.loc[own["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
             look, text, count = page.looks.at(learner), page.name(learner), len(values)
-            seaborn.ecdfplot(x=values, ax=axis, color=look.colour, linestyle=look.dash, marker=look.marker,
-                             markevery=(1, max(1, count // 5)))  # fmt: skip
-            taus = np.unique([1.0, *values[values <= WIDEST], WIDEST])
+            steps, weights = np.unique(values, return_counts=True)  # and nothing at the end, up to which it is drawn
+            seaborn.ecdfplot(x=[*steps, WIDEST], weights=[*weights, 0], ax=axis, color=look.colour, linestyle=look.dash,
+                             marker=look.marker, markevery=(1, max(1, len(steps) // 5)))  # fmt: skip
+            taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
             plate.key(text, color=look.colour, marker=look.marker, linestyle=look.dash)
             plate.keep(index, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
