@@ -14,7 +14,8 @@ class Turns(ExpertStream):
     """Two halves of the experts lose 1 in turn, each for `length` rounds; by default 1/eps, rounded.
 
     Who draws by exp(-eta * losses) every B = `length` rounds expects 1/2 and (1 + tanh(eta B/2))/2 of them in turn: a
-    regret of (T/4) tanh(eta B/2), near eta T B/8. Who draws in every round loses eta T/8 or so, less by a factor B.
+    regret of (T/4) tanh(eta B/2), near eta T B/8. Who draws in every round loses about eta T/8. A sixteenth of the
+    experts, at least one, lose in all rounds, so that a fixed random expert has a regret; to see it takes ln(16/15)/eta.
     """
 
     name = "turns"
@@ -25,7 +26,10 @@ class Turns(ExpertStream):
     def __init__(
         self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
     ) -> None:
-        super().__init__([experts - experts // 2, experts // 2], horizon, best_loss)
+        if experts < 3:
+            raise ValueError(f"experts must be at least 3 for turns, got {experts}")
+        bad = max(1, experts // 16)
+        super().__init__([experts - bad - (experts - bad) // 2, (experts - bad) // 2, bad], horizon, best_loss)
         if length is None:
             length = 1 if math.isinf(epsilon) else max(1, round(1 / epsilon))
         if not (isinstance(length, int) and length >= 1):
@@ -34,7 +38,7 @@ class Turns(ExpertStream):
 
     def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
         """Whole turns, in blocks of a bounded size or one a turn; the generators are not used."""
-        period = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
+        period = np.array([[[1.0, 0.0, 1.0]], [[0.0, 1.0, 1.0]]])
         if 2 * self.length > ROUNDS:
             for number, first in enumerate(range(0, self.horizon, self.length)):
                 yield ExpertBlock(period[[number % 2]], min(self.length, self.horizon - first))

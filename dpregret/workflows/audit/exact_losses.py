@@ -13,7 +13,7 @@ from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget
 from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
-from dpregret.workflows.audit import exact_frank_wolfe, exact_objective
+from dpregret.workflows.audit import exact_frank_wolfe, exact_lazy, exact_objective
 from dpregret.workflows.audit.online import FLAT, MU, WINDOW, AuditedOnline
 
 DELTA = 1e-6
@@ -82,6 +82,9 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
         WdpCocopGamma, "printed-noise", Budget(2.0), "kink", WINDOW + 1, KINK
     ),
     "wdp-cocol-gamma.paper": lambda: of_audit(WdpCocolGamma, "paper", Budget(2.0), "kink", WINDOW + 1, KINK),
+    "l2p.printed": lambda: refuted(
+        Budget(1.0, DELTA), exact_lazy.attained_epsilon, f"{exact_lazy.ON}, delta = {DELTA:g}"
+    ),
     "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
 }
 """Name -> what computes it."""
