@@ -15,7 +15,7 @@ class Turns(ExpertStream):
 
     Who draws by exp(-eta * losses) every B = `length` rounds expects 1/2 and (1 + tanh(eta B/2))/2 of them in turn: a
     regret of (T/4) tanh(eta B/2), near eta T B/8. Who draws in every round loses about eta T/8. A sixteenth of the
-    experts, at least one, lose in all rounds, so that a fixed random expert has a regret; to see it takes ln(16/15)/eta.
+    experts, at least one, lose in all rounds, so that a random expert has a regret; to see that costs ln(16/15)/eta.
     """
 
     name = "turns"
