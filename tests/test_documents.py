@@ -17,7 +17,9 @@ from dpregret.workflows.plan.profiles import papers
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 PAPERS = papers()
-WITH_PAGE = [paper for paper in PAPERS if (ROOT / f"docs/{paper}.md").exists()]
+WITH_PAGE = [
+    each for each in PAPERS if (ROOT / f"docs/{each}.md").exists() and (ROOT / f"results/reference/{each}").exists()
+]
 
 
 @cache
