@@ -38,3 +38,6 @@ def plays_law(learner: LazyToPrivate, losses: Array) -> Array:
     total: Array = joint.sum(axis=1)
     assert math.isclose(float(total.sum()), 1.0)
     return total
+
+
+STATEMENTS = {"l2p.printed": (Budget(1.0, 1e-6), attained_epsilon, ON)}
