@@ -196,9 +196,9 @@ def test_hedge_is_charged_by_the_chain_that_is_audited(name: str, variant: str) 
     """Odd rounds: the expected loss of the play is that of the Markov chain, by its marginals before each loss."""
     losses = np.random.default_rng(5).random((21, 2))
     learner = FAMILIES["experts"].learners[name](ExpertProblem(np.ones(2), 21, 3.0), BUDGET, 1, variant)
-    start, moves = chain(learner, losses)
+    start, moves, shown = chain(learner, losses)
     marginal, total = start, 0.0
     for now, loss in enumerate(losses):
-        total += float(marginal @ loss)
+        total += float(marginal @ loss[shown])
         marginal = marginal @ moves[now] if now < len(moves) else marginal
     assert learner.play([Table(losses[:, None])], generators(7, "noise", 1)).losses == pytest.approx(total, rel=1e-12)

@@ -103,6 +103,8 @@ def test_saturated_and_early_cells_are_kept_marked_and_not_fitted() -> None:
     assert found.cells_excluded.startswith("saturated: 16; 32;")
     trivial = judge(Sweep(root, stay=0.01).frame(), make_claim())
     assert "saturated" in trivial.reason
+    hopeless = judge(Sweep(root, stay=0.0).frame(), make_claim())  # who stays has no regret: no T is long enough
+    assert (hopeless.verdict, np.isnan(hopeless.fitted)) == ("inconclusive", True)
     early = judge(Sweep(root).frame(), make_claim(asymptotic_from={"windows": 1024}))
     assert "(10 pre-asymptotic)" in early.reason
 

@@ -132,17 +132,18 @@ def test_findings_say_what_the_numbers_say(numbers: tuple[float, ...], words: st
     assert finding(*numbers) == words
 
 
-def test_chains_have_the_law_that_they_are_drawn_from() -> None:
-    audited = AuditedExperts(FAMILIES["experts"].learners["shrinking-dartboard"], "zcdp", 4.0, 1e-6, 4, (1,))
+@pytest.mark.parametrize(("name", "variant"), [("shrinking-dartboard", "zcdp"), ("l2p", "corrected")])
+def test_chains_have_the_law_that_they_are_drawn_from(name: str, variant: str) -> None:
+    audited = AuditedExperts(FAMILIES["experts"].learners[name], variant, 4.0, 1e-6, 4, (1,))
     learner = audited._learner(1)
     losses = next(iter(audited.tables.values())).first
-    start, moves = chain(learner, losses)
+    start, moves, shown = chain(learner, losses)
     assert np.allclose(moves.sum(axis=-1), 1)
     drawn = draw_chain(learner, losses, 100_000, np.random.default_rng(0))[:, :4]
     marginal = start
     for now, move in enumerate(moves):
         marginal = marginal @ move
-        assert drawn[:, now + 1].mean() == pytest.approx(marginal[1], abs=0.01)
+        assert drawn[:, now + 1].mean() == pytest.approx(marginal @ shown, abs=0.01)
     assert chain_epsilon(learner, losses, losses, 1e-6) == pytest.approx(0, abs=1e-9)
 
 

@@ -88,35 +88,40 @@ def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.rand
     return played
 
 
-def affordable(horizon: int, experts: int, epsilon: float, delta: float) -> bool:
+def affordable(
+    horizon: int, experts: int, epsilon: float, delta: float, kind: type[Tuning] = Tuning, only: int | None = None
+) -> bool:
     """Whether `tuned` finds anything: the price grows with eta, so the smallest one tells."""
     return math.isinf(epsilon) or any(
-        not Tuning(batch, keep_away, SMALLEST * _best(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
-        for batch in _batches(horizon)
+        not kind(batch, keep_away, SMALLEST * _best(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
+        for batch in _batches(horizon, only)
         for keep_away in reversed(GRID)
     )
 
 
 @lru_cache(maxsize=256)
-def tuned(horizon: int, experts: int, epsilon: float, delta: float) -> Tuning | None:
+def tuned(
+    horizon: int, experts: int, epsilon: float, delta: float, kind: type[Tuning] = Tuning, only: int | None = None
+) -> Tuning | None:
     """The (B, p, eta) of the smallest guarantee that the budget can pay for; None: it pays for no draw at all.
 
-    B is a rounded power of sqrt(2) up to T, p on 97 points from 1e-6 to 1. At a given B the guarantee falls with eta up
-    to `best`, and what it is there grows with B; so larger B are left out once that is above what was found, and a p
-    whose price is too high at the eta that would beat it. Every eighth p first, so that this rules out most others.
+    kind: whose price is paid. only: the B, where it is given; else it is a rounded power of sqrt(2) up to T. p is on 97
+    points from 1e-6 to 1. At a given B the guarantee falls with eta up to `best`, and what it is there grows with B; so
+    larger B are left out once that is above what was found, and a p whose price is too high at the eta that would beat
+    it. Every eighth p first, so that this rules out most others.
     """
     if math.isinf(epsilon):
-        return Tuning(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
+        return kind(1, 1.0, math.sqrt(8 * math.log(experts) / horizon))
     found, least = None, math.inf
-    for batch in _batches(horizon):
+    for batch in _batches(horizon, only):
         best = _best(horizon, experts, batch)
-        if Tuning(batch, 1.0, best).guarantee(horizon, experts) >= least:
+        if kind(batch, 1.0, best).guarantee(horizon, experts) >= least:
             break
         for keep_away in [*GRID[::8], *GRID]:
             needed = _needed(horizon * batch / 8, math.log(experts), least) if found else best * SMALLEST
-            eta = _largest_eta(horizon, Tuning(batch, keep_away, best), needed, epsilon, delta)
+            eta = _largest_eta(horizon, kind(batch, keep_away, best), needed, epsilon, delta)
             if eta:
-                found = Tuning(batch, keep_away, eta)
+                found = kind(batch, keep_away, eta)
                 least = found.guarantee(horizon, experts)
     return found
 
@@ -126,8 +131,10 @@ def _best(horizon: int, experts: int, batch: int) -> float:
     return math.sqrt(8 * math.log(experts) / (horizon * batch))
 
 
-def _batches(most: int) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2)."""
+def _batches(most: int, only: int | None = None) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 11, 16, ...: rounded powers of sqrt(2); or the one that is given."""
+    if only is not None:
+        return [only]
     sizes = dict.fromkeys(round(2 ** (half / 2)) for half in range(2 * most.bit_length()))
     return [size for size in sizes if size <= most]
 

@@ -5,6 +5,7 @@ The saturation rule of the whole product is declared here and nowhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatch
@@ -308,7 +309,8 @@ def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
     by_noise = start_displacement * rounds / SATURATED_DISPLACEMENT
     by_regret = 0.0
     if mean["regret"] > SATURATED_SHARE * mean["trivial_regret"]:
-        excess = mean["regret"] / (SATURATED_SHARE * mean["trivial_regret"])
+        most = SATURATED_SHARE * mean["trivial_regret"]
+        excess = mean["regret"] / most if most > 0 else math.inf
         by_regret = rounds * excess ** (1 / _decay(claim))
     exempt = (
         claim.type in ("linear", "below", "stated")

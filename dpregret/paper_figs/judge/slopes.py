@@ -204,6 +204,8 @@ def _too_few(claim: Claim, cells: Cells) -> str:
         rounds = first * step ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
+    if not np.isfinite(rounds):  # whatever is played, a cell is saturated
+        return text
     return (
         f"{text}; it would take {labels_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
     )

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Final
 
+import dpregret.workflows.audit
 from dpregret.algorithms.learner import Learner
 from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.pftal import Pftal
@@ -15,6 +19,9 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
 from dpregret.workflows.audit import exact_frank_wolfe, exact_objective
 from dpregret.workflows.audit.online import FLAT, MU, WINDOW, AuditedOnline
+
+Statement = tuple[Budget, Callable[[Budget], float], str]
+"""A budget, the epsilon that is lost at one, and on what."""
 
 DELTA = 1e-6
 ROUNDS = 100
@@ -73,6 +80,19 @@ def of_audit(learner: type[Learner], variant: str, budget: Budget, losses: str, 
     return refuted(budget, attained, on)
 
 
+def statements() -> dict[str, Statement]:
+    """What the modules beside this one state under the name STATEMENTS."""
+    found: dict[str, Statement] = {}
+    for each in iter_modules(dpregret.workflows.audit.__path__):
+        if each.name.startswith("exact_") and each.name != __name__.rpartition(".")[2]:
+            found |= getattr(import_module(f"dpregret.workflows.audit.{each.name}"), "STATEMENTS", {})
+    return found
+
+
+def _of_module(budget: Budget, attained: Callable[[Budget], float], on: str) -> ExactLoss:
+    return refuted(budget, attained, f"{on}, delta = {budget.delta:g}")
+
+
 LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     "private-fw.printed": lambda: frank_wolfe(Budget(4.0, DELTA), ROUNDS),
     "objective-perturbation.printed": lambda: objective(Budget(1.0, DELTA), kst=False),
@@ -83,5 +103,6 @@ LOSSES: Final[Mapping[str, Callable[[], ExactLoss]]] = {
     ),
     "wdp-cocol-gamma.paper": lambda: of_audit(WdpCocolGamma, "paper", Budget(2.0), "kink", WINDOW + 1, KINK),
     "dp-ftrl.printed": lambda: of_audit(SmoothLeader, "printed", Budget(4.0, DELTA), "flat", 8, FLAT_LINES),
+    **{name: partial(_of_module, *each) for name, each in statements().items()},
 }
 """Name -> what computes it."""

@@ -2,8 +2,9 @@
 
 Neighbours differ in the losses of one round. Three kinds of learners are seen in three ways:
 
-  chains     Hedge by composition or in batches, both dartboards, epoch leader: a play is a Markov chain whose law is
-             known, so the loss of whole sequences is exact; the audit also draws sequences from that law.
+  chains     Hedge by composition or in batches, both dartboards, epoch leader, and each learner with a `chain` of its
+             own: a play is (seen through) a Markov chain whose law is known, so the loss of whole sequences is exact;
+             the audit also draws sequences from that law.
   leaders    FTRL and FTPL: all plays are functions of noisy sums of losses, which are audited in their place.
   switchers  sparse vector, tree counters: what is played in the changed round, the total loss of what is played in all
              others, and the number of draws. An expert loses in every round until it is left, so these tell when.
@@ -14,7 +15,7 @@ Neighbours differ in the losses of one round. Three kinds of learners are seen i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,11 +138,16 @@ def _make_restless(learner: ExpertLearner) -> None:
         learner.threshold, learner.most_draws = Restless.threshold, draws
 
 
-def chain(learner: ExpertLearner, losses: Array) -> tuple[Array, Array]:
-    """Law of the first expert (2,), and transitions (rounds - 1, from, to) to those of the later rounds.
+def chain(learner: ExpertLearner, losses: Array) -> tuple[Array, Array, Any]:
+    """Law of the first state (states,), transitions (rounds - 1, from, to), and the expert that each state plays.
 
-    Raises TypeError for a learner whose plays are no such chain.
+    States are the experts, but for a learner with a `chain` of its own. Raises TypeError for one whose plays are none.
     """
+    own: Callable[[Array], tuple[Array, Array, Any]] | None = getattr(learner, "chain", None)
+    return own(losses) if own else (*_chain_of_experts(learner, losses), np.arange(2))
+
+
+def _chain_of_experts(learner: ExpertLearner, losses: Array) -> tuple[Array, Array]:
     if isinstance(learner, EpochLeader):
         return _epoch_chain(learner, losses)
     if not isinstance(learner, ExactHedge):
@@ -174,20 +180,27 @@ def chain_epsilon(learner: ExpertLearner, first: Array, second: Array, delta: fl
     """Exact epsilon at delta between the laws of the whole sequence on two tables, in both directions."""
     laws = []
     for losses in (first, second):
-        start, moves = chain(learner, losses)
-        distribution = start
-        for move in moves:  # one axis of length 2 a round
-            distribution = distribution[..., None] * move
-        laws.append(distribution.ravel())
+        start, moves, shown = chain(learner, losses)
+        plays = shown == np.arange(2)[:, None]  # (experts, states)
+        joint = plays * start  # of what was played, and of the state
+        for move in moves:
+            joint = (plays * (joint @ move)[:, None]).reshape(-1, len(start))
+        laws.append(joint.sum(axis=1))
     return table_epsilon(laws[0], laws[1], delta)
 
 
 def draw_chain(learner: ExpertLearner, losses: Array, runs: int, generator: np.random.Generator) -> Array:
     """Sequences drawn from the chain, (runs, rounds), and how often expert 0 was in play."""
-    start, moves = chain(learner, losses)
-    plays: Any = np.empty((runs, len(losses)))
-    plays[:, 0] = generator.random(runs) < start[1]
+    start, moves, shown = chain(learner, losses)
+    states = np.empty((runs, len(losses)), dtype=np.int64)
+    states[:, 0] = _drawn(start[None], generator.random(runs))
     for now, move in enumerate(moves):
-        before = plays[:, now].astype(int)
-        plays[:, now + 1] = generator.random(runs) < move[before, 1]
+        states[:, now + 1] = _drawn(move[states[:, now]], generator.random(runs))
+    plays: Any = shown[states].astype(np.float64)
     return np.concatenate([plays, plays.sum(axis=1, keepdims=True)], axis=1)
+
+
+def _drawn(laws: Array, numbers: Array) -> Any:
+    """The state of each row of laws (runs | 1, states) whose upper tail a uniform number falls into."""
+    tails = np.cumsum(laws[:, ::-1], axis=1)[:, -2::-1]
+    return (numbers[:, None] < tails).sum(axis=1)

@@ -1,0 +1,244 @@
+"""L2P: the law of its lazy coupling, its price by enumeration, the errata of its paper, and its tuning."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Hashable
+
+import numpy as np
+import pytest
+from scipy import stats
+from tiny_streams import constant, generators, varying
+
+from dpregret.algorithms.experts.base import ExpertProblem
+from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
+from dpregret.algorithms.experts.hedge import hedge_losses
+from dpregret.algorithms.experts.l2p import AsStated, Copied, LazyToPrivate, Still, play_by_the_box, printed
+from dpregret.algorithms.privacy import Budget
+from dpregret.datasets.expert_streams import make_expert_stream
+from dpregret.workflows.audit.exact_lazy import attained_epsilon, plays_law
+from dpregret.workflows.audit.switching import table_epsilon
+
+KINDS = [Copied(3, 0.2, 0.4), Still(3, 0.2, 0.4), Copied(2, 0.05, 0.9), Still(1, 0.5, 0.3)]
+
+
+def made(tuning: Copied, rounds: int, experts: int = 2) -> LazyToPrivate:
+    learner = LazyToPrivate(ExpertProblem(np.ones(experts), rounds), Budget(1.0, 1e-6), 1, "tuned")
+    learner.tuning = tuning
+    return learner
+
+
+def law_of_transcripts(tuning: Copied, losses: np.ndarray) -> dict[Hashable, float]:
+    """Of x, y and which of them was drawn, batch by batch, by the recursion of the box; two experts."""
+    batch, _, eta = tuning
+    sums = np.add.reduceat(losses, np.arange(0, len(losses), batch), axis=0)
+    laws: dict[Hashable, float] = {((x, y),): 0.25 for x, y in itertools.product((0, 1), repeat=2)}
+    for now in range(len(sums) - 1):
+        weights = np.exp(-eta * sums[: now + 1].sum(axis=0))
+        law, found = weights / weights.sum(), defaultdict[Hashable, float](float)
+        for played, chance in laws.items():
+            x, y = played[-1][:2]  # type: ignore[index]
+            keep = tuning.keep * math.exp(-eta * (sums[now, x] - sums[now, y]))
+            xs = [((x, False), keep), *(((new, True), (1 - keep) * law[new]) for new in (0, 1))]
+            ys = [((y, False), 1 - tuning.renew), *(((new, True), tuning.renew * law[new]) for new in (0, 1))]
+            for ((a, fresh), p), ((b, renewed), q) in itertools.product(xs, ys):
+                found[(*played, (a, b, fresh, renewed))] += chance * p * q  # type: ignore[misc]
+        laws = dict(found)
+    return laws
+
+
+@pytest.mark.parametrize("tuning", KINDS)
+def test_the_coupling_leaves_the_law_of_hedge_on_batches(tuning: Copied) -> None:
+    """x is distributed like a fresh draw after every batch, on losses in general position; y is not."""
+    losses = np.random.default_rng(3).random((10, 3))
+    learner = made(tuning, 10, 3)
+    marginal, moves, shown = learner.chain(losses)
+    for now in range(10):
+        seen = losses[: now // tuning.batch * tuning.batch].sum(axis=0)
+        fresh = np.exp(-tuning.eta * seen) / np.exp(-tuning.eta * seen).sum()
+        assert [marginal[shown == x].sum() for x in range(3)] == pytest.approx(fresh.tolist(), abs=1e-12)
+        marginal = marginal @ moves[now] if now < 9 else marginal
+
+
+@pytest.mark.parametrize("tuning", KINDS)
+def test_compiled_batches_play_the_chain(tuning: Copied) -> None:
+    """Losses and draws, on groups, in blocks that end inside batches, rounds alike or not."""
+    groups, sizes = np.random.default_rng(4).random((11, 2)), np.array([1.0, 2.0])
+    groups[5:8] = groups[5]
+    losses = np.repeat(groups, [1, 2], axis=1)
+    learner = LazyToPrivate(ExpertProblem(sizes, 11), Budget(1.0, 1e-6), 2, "tuned")
+    learner.tuning = tuning
+    blocks = [varying(groups[:5, None]), constant(groups[5].tolist(), 3), varying(groups[8:, None])]
+    record = learner.play(blocks, generators(2))
+    assert record.losses == pytest.approx(hedge_losses(blocks, sizes, tuning.eta, tuning.batch)[0], rel=1e-12)
+    marginal, moves, shown = made(tuning, 11, 3).chain(losses)
+    draws, other = 1.0, np.arange(9) % 3
+    for now in range(10):
+        if (now + 1) % tuning.batch == 0:
+            lost = losses[now + 1 - tuning.batch : now + 1].sum(axis=0)
+            draws += 1 - float(marginal @ (tuning.keep * np.exp(-tuning.eta * (lost[shown] - lost[other]))))
+        marginal = marginal @ moves[now]
+    assert record.draws == pytest.approx(draws, rel=1e-12)
+
+
+@pytest.mark.parametrize("tuning", KINDS[:2])
+def test_the_box_has_the_law_of_the_chain(tuning: Copied) -> None:
+    """Sequences of experts, one a batch, against their exact law: chi-square; and no more draws than it says."""
+    losses, runs = np.random.default_rng(6).integers(0, 2, (9, 2)).astype(float), 20_000
+    (generator,) = generators(1)
+    plays = [play_by_the_box(losses, tuning, generator) for _ in range(runs)]
+    found = Counter(tuple(played[:: tuning.batch]) for played, _ in plays)
+    law = plays_law(made(tuning, 9), losses)
+    wanted = dict(zip(itertools.product((0, 1), repeat=3), law, strict=True))
+    counts = [[found[each], wanted[each] * runs] for each in wanted]
+    assert stats.chisquare(*zip(*counts, strict=True)).pvalue > 1e-4
+    drawn = np.array([draws for _, draws in plays])
+    assert drawn.mean() <= 1 + 2 * tuning.most_drawn + 4 * drawn.std() / math.sqrt(runs)
+
+
+def neighbours(rounds: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """All losses 0 and 1 in a changed round of either of the first two batches of two rounds."""
+    base = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]] * 2)[:rounds]
+    found = []
+    for place, one, other in itertools.product((0, 2), *[list(itertools.product((0.0, 1.0), repeat=2))] * 2):
+        tables = base.copy(), base.copy()
+        tables[0][place], tables[1][place] = one, other
+        found.append(tables)
+    return found
+
+
+def worst(tuning: Copied, rounds: int, delta: float) -> float:
+    """The largest epsilon at delta over `neighbours`, of everything that is released."""
+    found = 0.0
+    for tables in neighbours(rounds):
+        laws = [law_of_transcripts(tuning, losses) for losses in tables]
+        assert sum(laws[0].values()) == pytest.approx(1)
+        one, other = (np.array([law[each] for each in laws[0]]) for law in laws)
+        found = max(found, table_epsilon(one, other, delta))
+    return found
+
+
+@pytest.mark.parametrize("tuning", [Copied(2, 0.1, 0.2), Still(2, 0.1, 0.2), Copied(2, 0.6, 0.5), Still(2, 0.01, 0.1)])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+def test_the_ledger_covers_every_transcript(tuning: Copied, delta: float) -> None:
+    """Four batches of two rounds, three decisions: exact over all transcripts, and no more than the ledger says."""
+    assert 0 < worst(tuning, 8, delta) <= tuning.price(8, delta)
+    assert worst(tuning, 4, 0.0) <= tuning.decision + (2 if tuning.renew == 0 else 4) * tuning.eta  # then one draw each
+    assert worst(tuning, 4, 0.0) >= tuning.decision
+
+
+@pytest.mark.parametrize("tuning", KINDS[:3])
+def test_the_price_of_a_decision_is_attained(tuning: Copied) -> None:
+    """By the experts of batch 1 and whether x was drawn after it, on two batches of two rounds: no more, no less."""
+    tuning, found = tuning._replace(batch=2), 0.0
+    for tables in neighbours(4):
+        seen: list[dict[Hashable, float]] = [defaultdict(float), defaultdict(float)]
+        for side, losses in zip(seen, tables, strict=True):
+            for transcript, chance in law_of_transcripts(tuning, losses).items():
+                side[transcript[0], transcript[1][2]] += chance  # type: ignore[index]
+        found = max(found, max(abs(math.log(seen[0][each] / seen[1][each])) for each in seen[0]))
+    assert found == pytest.approx(tuning.decision, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Copied, Still])
+def test_mistakes_are_caught(kind: type[Copied]) -> None:
+    """Draws that nobody pays for; fake switches that are priced, and never made."""
+    tuning = kind(2, 0.3, 0.5)
+    exact = worst(tuning, 8, 1e-5)
+    assert tuning.decision < exact <= tuning.price(8, 1e-5)
+    assert worst(Still(2, 1e-9, 0.5), 8, 1e-5) > Still(2, 0.3, 0.5).price(8, 1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.5, 0.25, 1 / 16])
+def test_the_printed_parameters_are_not_private(epsilon: float) -> None:
+    """Theorem 3.10 at delta = 1e-6: with the p of the theorem on convex losses, and with every other."""
+    budget = Budget(epsilon, 1e-6)
+    assert attained_epsilon(budget) > 1.3 * epsilon
+    assert all(attained_epsilon(budget, float(p)) > 1.1 * epsilon for p in np.logspace(-6, -0.01, 9))
+
+
+def test_the_conditions_of_the_theorem_leave_no_p_for_the_printed_parameters() -> None:
+    """Theorem 3.2 with B = 1/eps and the printed eta: no p meets its conditions and its epsilon."""
+    for horizon, epsilon in itertools.product((2**12, 2**20), (1 / 4, 1 / 16, 1 / 64)):
+        tuning = AsStated(*printed(horizon, 1024, epsilon))
+        for p in np.logspace(-6, 0, 200):
+            assert tuning._replace(keep_away=float(p)).too_dear(horizon, epsilon, 1e-6)
+
+
+def test_what_theorem_3_2_prices_is_private() -> None:
+    """Its epsilon is valid, more than ten times over, by our ledger."""
+    for horizon, epsilon in itertools.product((2**12, 2**20), (1.0, 1 / 16)):
+        found = tuned(horizon, 1024, epsilon, 1e-6, AsStated)
+        assert isinstance(found, AsStated)
+        assert found.price(horizon, 1e-6) <= epsilon
+        assert Copied.price(found, horizon, 1e-6) < epsilon / 9
+
+
+def test_batches_cost_more_than_proposition_3_3_says() -> None:
+    """Two experts in turn, two rounds each: T B^2 eta^2 is ever smaller than the difference, as eta -> 0."""
+    shares = []
+    for eta in (0.1, 0.01, 0.001):
+        rounds = 4 * round(1 / eta**2 / 4)
+        block = varying(np.tile(np.repeat([[[1.0, 0.0]], [[0.0, 1.0]]], 2, axis=0), (rounds // 4, 1, 1)))
+        whole, batched = (hedge_losses([block], np.ones(2), eta, batch)[0] for batch in (1, 2))
+        assert batched - rounds / 2 == pytest.approx(rounds / 4 * math.tanh(eta), rel=1e-7)
+        assert batched - whole == pytest.approx(eta * rounds / 8, rel=0.01)
+        shares.append((batched - whole) / (rounds * 4 * eta**2))
+    assert shares == pytest.approx([0.3125, 3.125, 31.25], rel=0.02)
+
+
+def test_a_batch_rarely_draws() -> None:
+    """The largest probability is that of an expert that lost all while the copy lost nothing: at most p + 3 B eta."""
+    for tuning in KINDS:
+        batch, p, eta = tuning
+        assert tuning.most_drawn == pytest.approx(1 - (1 - p) * math.exp(-(tuning.spare + 1) * batch * eta))
+        assert tuning.most_drawn <= p + (tuning.spare + 1) * batch * eta
+    with pytest.raises(ValueError, match="needs delta > 0"):
+        LazyToPrivate(ExpertProblem(np.ones(2), 10), Budget(1.0, 0.0), 1, "tuned")
+
+
+@pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1)])
+@pytest.mark.parametrize("kind", [Copied, Still])
+def test_the_tuner_skips_only_what_cannot_win(kind: type[Copied], horizon: int, epsilon: float) -> None:
+    found = tuned(horizon, 100, epsilon, 1e-6, kind)
+    assert found is not None
+    assert not found.too_dear(horizon, epsilon, 1e-6)
+    least = found.guarantee(horizon, 100)
+    for k, p in itertools.product(range(horizon.bit_length()), np.logspace(-6, 0, 13)):
+        best = math.sqrt(8 * math.log(100) / (horizon << k))
+        tried = [kind(2**k, float(p), best * share) for share in (1.0, 0.5, 0.2, 0.05)]
+        better = [each for each in tried if each.guarantee(horizon, 100) < least * (1 - 1e-8)]
+        assert all(each.too_dear(horizon, epsilon, 1e-6) for each in better)
+
+
+def test_the_copy_has_a_price_where_there_are_many_batches() -> None:
+    """At large T the dartboard, which needs no y, guarantees less than a copy drawn once, and that less than L2P."""
+    problem, budget = ExpertProblem(np.ones(1024), 2**20), Budget(1 / 16, 1e-6)
+    dartboard = BatchedDartboard(problem, budget, 1, "zcdp").bound()[0]
+    still, own = (LazyToPrivate(problem, budget, 1, variant).bound()[0] for variant in ("still", "tuned"))
+    assert dartboard < 0.92 * still < 0.92 * own
+
+
+def test_streams_of_equal_blocks() -> None:
+    turns = make_expert_stream("turns", 32, 5000, epsilon=0.1)
+    whole = np.concatenate([np.broadcast_to(each.losses, (each.rounds, 1, 3)) for each in turns.blocks([])])
+    assert whole.shape == (5000, 1, 3)
+    assert turns.sizes.tolist() == [15, 15, 2]
+    assert np.array_equal(whole[:, 0, 0], np.arange(5000) // 10 % 2 == 0)
+    assert np.array_equal(whole[:, 0, :2].sum(axis=1), np.ones(5000))
+    long = make_expert_stream("turns", 32, 10_000, length=3000)
+    assert [each.rounds for each in long.blocks([])] == [3000, 3000, 3000, 1000]
+    assert long.comparator(generators(2)).best == pytest.approx([4000, 4000])
+    epochs = make_expert_stream("switch-epochs", 4, 2**15, epsilon=1 / 64)
+    blocks = [np.broadcast_to(each.losses, (each.rounds, 2, 4)) for each in epochs.blocks(generators(2))]
+    table = np.concatenate(blocks)
+    assert table.shape == (2**15, 2, 4)
+    assert (table.reshape(-1, 8, 2, 4) == table[::8, None]).all()  # T/(T eps)^(4/3) = 8 rounds
+    assert abs(table[::8].mean() - 0.5) < 4 * 0.5 / math.sqrt(4096 * 8)
+    best = epochs.comparator(generators(2)).best
+    assert best == pytest.approx(table.sum(axis=0).min(axis=1))
+    for name, experts, length in (("turns", 2, 1), ("turns", 4, 0), ("switch-epochs", 4, 0)):
+        with pytest.raises(ValueError, match="must be"):
+            make_expert_stream(name, experts, 9, length=length)
