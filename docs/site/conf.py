@@ -31,7 +31,10 @@ PAPERS = [
 ]
 NAVIGATION = {
     "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/glossary", "docs/tables"],
-    "Papers": [f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS],
+    "Papers": [
+        *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
+        "What was not tested <docs/coverage>", "For authors <docs/authors>",
+    ],
     "Results of our own": [
         "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/window_optimum>",
         "The range of report-noisy-min <docs/noisy_min_range>",
@@ -62,7 +65,7 @@ autoapi_member_order = "bysource"
 autoapi_keep_files = False
 autoapi_template_dir = str(SITE / "templates")
 PUBLIC = (
-    "__init__", "audit", "advise", "verify", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
+    "__init__", "api", "algorithms/*", "algorithms/*/*", "datasets/*", "paper_figs/__init__",
     "paper_figs/tables/show", "paper_figs/compare/compare", "paper_figs/compare/gate", "paper_figs/judge/fits",
     "paper_figs/text/read_table",
     "paper_figs/judge/vocabulary",
