@@ -21,7 +21,7 @@ python_use_unqualified_type_names = True
 
 # `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves
 # the site and a plain Git host.
-include_patterns = ["*.md", "docs/*.md", "results/reference/**.md", "api/**.rst"]
+include_patterns = ["*.md", "docs/*.md", "dpregret/numerics/README.md", "results/reference/**.md", "api/**.rst"]
 exclude_patterns = ["docs/site", "results/reference/ci"]
 
 PAPERS = [
@@ -47,7 +47,7 @@ NAVIGATION = {
         "SECURITY",
     ],
     "Larger runs": ["docs/cluster", "The profile large <docs/large>", "docs/archive", "docs/your_ci"],
-    "Development": ["docs/architecture", "CONTRIBUTING", "docs/api"],
+    "Development": ["docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING", "docs/api"],
 }  # fmt: skip
 """Caption -> pages of the menu, with a short title where the page's own is long."""
 BELOW = {"docs/api": ["/api/dpregret/index"]}
