@@ -16,6 +16,9 @@ from dpregret.paper_figs.text import formats
 ROUNDING: Final = 1e-6
 """Relative slack of privacy comparisons: epsilon is found to about this accuracy."""
 
+LEAST: Final = 0.01
+"""The smallest epsilon at which statements are tried."""
+
 
 @dataclass(frozen=True)
 class ExactLoss:
@@ -23,7 +26,7 @@ class ExactLoss:
 
     claimed: the epsilon that it promises there. attained: what it loses, a lower bound over all neighbours. on: the
     neighbours and the setting, in words. fails_from: the smallest epsilon at which these neighbours refute it there, 0
-    for every one, NaN where none does.
+    where that is LEAST, NaN where none does.
     """
 
     claimed: float
@@ -49,7 +52,8 @@ class ExactLoss:
         """From which epsilon on, as every page writes it; empty where that is not known."""
         if not self.refutes or math.isnan(self.fails_from):
             return ""
-        return f"; fails from eps = {self.fails_from:.3g} on" if self.fails_from else "; fails for every eps"
+        where = f"from eps = {self.fails_from:.3g} on" if self.fails_from else f"down to eps = {LEAST}, the least tried"
+        return f"; fails {where}"
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:

@@ -16,7 +16,7 @@ from dpregret.algorithms.online.pftal import Pftal
 from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget
-from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
+from dpregret.paper_figs.judge.exact_losses import LEAST, ROUNDING, ExactLoss
 from dpregret.workflows.audit import exact_frank_wolfe, exact_objective
 from dpregret.workflows.audit.online import FLAT, MU, WINDOW, AuditedOnline
 
@@ -26,8 +26,6 @@ Statement = tuple[Budget, Callable[[Budget], float], str]
 DELTA = 1e-6
 ROUNDS = 100
 """T of Frank-Wolfe."""
-LEAST = 0.01
-"""A statement that fails here is taken to fail for every epsilon; the pages prove it where they say so."""
 RESOLVED = 1e-3
 """Relative accuracy of where a statement begins to fail."""
 KINK = f"|x - 1| + (x - 1)^2 / {2 / MU:g} for |x + 1| + (x + 1)^2 / {2 / MU:g} on [-1, 1]"
