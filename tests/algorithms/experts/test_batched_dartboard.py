@@ -10,9 +10,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from scipy import stats
+from tuners import check_that_nothing_better_is_affordable
 
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, Tuning, tuned
+from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, Tuning
 from dpregret.algorithms.experts.composition_hedge import BatchedHedge
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard, decision_price
 from dpregret.algorithms.privacy import Budget
@@ -72,16 +73,7 @@ def test_running_out_of_draws_is_rare(horizon: int) -> None:
 
 @pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1), (2**12, 3.0)])
 def test_the_tuner_skips_only_what_cannot_win(horizon: int, epsilon: float) -> None:
-    """Against all batches, every fourth p and a grid of eta."""
-    found = tuned(horizon, 100, epsilon, 1e-6)
-    assert found is not None
-    assert not found.too_dear(horizon, epsilon, 1e-6)
-    least = found.guarantee(horizon, 100)
-    for k, keep_away in itertools.product(range(horizon.bit_length()), np.logspace(-6, 0, 25)):
-        best = math.sqrt(8 * math.log(100) / (horizon << k))
-        tried = [Tuning(2**k, float(keep_away), best * share) for share in (1.0, 0.5, 0.2, 0.05)]
-        better = [each for each in tried if each.guarantee(horizon, 100) < least * (1 - 1e-8)]
-        assert all(each.too_dear(horizon, epsilon, 1e-6) for each in better)
+    check_that_nothing_better_is_affordable(Tuning, horizon, epsilon, 25)
 
 
 @pytest.mark.parametrize(

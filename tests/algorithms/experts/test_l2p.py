@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tiny_streams import constant, generators, varying
+from tuners import check_that_nothing_better_is_affordable
 
 from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.experts.batched_dartboard import BatchedDartboard, tuned
@@ -202,15 +203,7 @@ def test_a_batch_rarely_draws() -> None:
 @pytest.mark.parametrize(("horizon", "epsilon"), [(300, 0.5), (5000, 0.1)])
 @pytest.mark.parametrize("kind", [Copied, Still])
 def test_the_tuner_skips_only_what_cannot_win(kind: type[Copied], horizon: int, epsilon: float) -> None:
-    found = tuned(horizon, 100, epsilon, 1e-6, kind)
-    assert found is not None
-    assert not found.too_dear(horizon, epsilon, 1e-6)
-    least = found.guarantee(horizon, 100)
-    for k, p in itertools.product(range(horizon.bit_length()), np.logspace(-6, 0, 13)):
-        best = math.sqrt(8 * math.log(100) / (horizon << k))
-        tried = [kind(2**k, float(p), best * share) for share in (1.0, 0.5, 0.2, 0.05)]
-        better = [each for each in tried if each.guarantee(horizon, 100) < least * (1 - 1e-8)]
-        assert all(each.too_dear(horizon, epsilon, 1e-6) for each in better)
+    check_that_nothing_better_is_affordable(kind, horizon, epsilon, 13)
 
 
 def test_the_copy_has_a_price_where_there_are_many_batches() -> None:
