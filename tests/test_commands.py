@@ -13,7 +13,7 @@ from dpregret.cli import app
 from dpregret.workflows.plan.profiles import papers, short_names
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:make|snakemake|dpregret|python -m)(?: [^`]+)?)`")
 PLACEHOLDER = re.compile(r"[A-Z]+$|\.\.\.$|.*[/=].*")

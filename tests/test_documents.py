@@ -12,7 +12,7 @@ from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import papers
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 PAPERS = papers()
 WITH_PAGE = [
     each for each in PAPERS if (ROOT / f"docs/{each}.md").exists() and (ROOT / f"results/reference/{each}").exists()

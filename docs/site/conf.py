@@ -21,7 +21,9 @@ python_use_unqualified_type_names = True
 
 # `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves
 # the site and a plain Git host.
-include_patterns = ["*.md", "docs/*.md", "dpregret/numerics/README.md", "results/reference/**.md", "api/**.rst"]
+include_patterns = [
+    "*.md", "docs/*.md", "docs/proofs/*.md", "dpregret/numerics/README.md", "results/reference/**.md", "api/**.rst",
+]  # fmt: skip
 exclude_patterns = ["docs/site", "results/reference/ci"]
 
 PAPERS = [
@@ -36,10 +38,10 @@ NAVIGATION = {
         "What was not tested <docs/coverage>", "For authors <docs/authors>",
     ],
     "Results of our own": [
-        "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/window_optimum>",
-        "The range of report-noisy-min <docs/noisy_min_range>",
-        "A bound for private bandits <docs/private_bandit_bound>",
-        "Private Frank-Wolfe <docs/frank_wolfe_privacy>", "docs/winners",
+        "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/proofs/window_optimum>",
+        "The range of report-noisy-min <docs/proofs/noisy_min_range>",
+        "A bound for private bandits <docs/proofs/private_bandit_bound>",
+        "Private Frank-Wolfe <docs/proofs/frank_wolfe_privacy>", "docs/winners",
         "NumPy's normal generator <docs/numpy_normal_sign>",
     ],
     "Checks": [

@@ -1,4 +1,4 @@
-"""Theorem B of docs/noisy_min_range.md by boxes, in interval arithmetic: python tests/nightly/range_boxes.py [t].
+"""Theorem B of docs/proofs/noisy_min_range.md in interval arithmetic: python tests/nightly/range_boxes.py [t].
 
 Case 1: for all p in (0, 1], lam = 1 + (1 - p) mu with mu in [0, 1], and theta >= 0 there are multipliers mL, mR that
 make formula (6) of the page positive, for each of the two splices. Case 2: formula (7) is positive for p in [2/5, 1].

@@ -1,4 +1,4 @@
-"""Theorem B of docs/noisy_min_range.md: all boxes (nightly), and what its program says of single ones (here)."""
+"""Theorem B of docs/proofs/noisy_min_range.md: all boxes (nightly), and what its program says of single ones (here)."""
 
 from __future__ import annotations
 

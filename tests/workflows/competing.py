@@ -1,4 +1,4 @@
-"""Two candidates of report-noisy-min among others, as docs/noisy_min_range.md sees them, by quadrature."""
+"""Two candidates of report-noisy-min among others, as docs/proofs/noisy_min_range.md sees them, by quadrature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The range of report-noisy-min with Laplace noise: each formula of docs/noisy_min_range.md against quadrature."""
+"""Each formula of docs/proofs/noisy_min_range.md against quadrature."""
 
 from __future__ import annotations
 

@@ -188,7 +188,8 @@ def test_the_example_of_the_documents(name: str, code: int) -> None:
     """As typed there: the mistake is caught, and is as large as the cross terms it forgets."""
     command = f"-m dpregret audit docs/examples/my_noise.py:{name} --rounds 128 --participations 4 --separation 8"
     if name == "wrong":
-        assert f"$ {command.removeprefix('-m ')}" in (ROOT / "docs/window_optimum.md").read_text(encoding="utf-8")
+        page = (ROOT / "docs/proofs/window_optimum.md").read_text(encoding="utf-8")
+        assert f"$ {command.removeprefix('-m ')}" in page
     ran = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stderr) == (code, "")
     found = re.search(r"delivered: epsilon (\S+)", ran.stdout)

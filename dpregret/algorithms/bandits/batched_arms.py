@@ -14,7 +14,7 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other one. 
 Guarantee   For any k in (0, 1), with gamma = eta b K/k and c = 1/2 + b^2/(1 - k^2), expected regret is at most
             tau ( (1 - gamma) ln(K)/eta + eta c K M + gamma M ): line 1 takes eta = sqrt( ln K / ((c + b/k) K M) ), at
             most k/(b K), and the k of least c + b/k. Since b <= 1 that is at most 3.87 tau sqrt(K M ln K), of the
-            order of sqrt(K T ln(K) max(1, 1/eps)); the proof is in docs/private_bandit_bound.md.
+            order of sqrt(K T ln(K) max(1, 1/eps)); the proof is in docs/proofs/private_bandit_bound.md.
 Deviations  The paper's base algorithm has no logarithm of K. every-round: tau = 1, so b = 1/eps (noise on every
             observed loss, even locally private; the reduction of Agarwal & Singh 2017). unmixed: gamma = 0, and eta as
             if losses with noise were non-negative ones of the same second moment. No bound is known: one v below zero

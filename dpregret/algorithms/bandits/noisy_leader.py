@@ -22,7 +22,7 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other admis
             (n/zeta) times the range of a loss, whatever the batch. Values are clipped to [-L zeta, L (D + zeta)], the
             range of an L-Lipschitz loss that is at least 0 on the set and 0 somewhere, within zeta of the set; to
             [0, L D] where all that is played lies in the set.
-Guarantee   See `NoisyLeader.bound`; the proof is in docs/private_bandit_bound.md.
+Guarantee   See `NoisyLeader.bound`; the proof is in docs/proofs/private_bandit_bound.md.
 Deviations  See the instances.
 """
 
@@ -266,7 +266,7 @@ class NoisyLeader(BanditLearner):
         kappa^2 = B (n/zeta)^2 (max|F|^2 + variance of its noise) + B^2 L^2 bounds E|g_R|^2 for batches of B rounds;
         `error` is the distance of a point from the exact minimiser. Feasible play adds L D zeta/r a round. In
         expectation, after the first `rounds` (default: all), a batch that is begun counted as whole;
-        docs/private_bandit_bound.md has the proof.
+        docs/proofs/private_bandit_bound.md has the proof.
         """
         batches, steep = math.ceil((rounds or self.horizon) / self.batch), self.lipschitz
         rounds = batches * self.batch

@@ -11,7 +11,7 @@ Privacy     Unit: one round; neighbours: its loss is replaced by any other admis
             ln(T/delta)/eps ( ln((n+T)/delta) + sqrt((1 + sqrt(T)/n) ln((n+T)/delta)) ) (Lemma 10). Laplace noise is
             drawn coordinate by coordinate in the basis of the set's affine hull, and is not rotation invariant:
             another basis keeps the same privacy, and has another regret.
-Guarantee   docs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
+Guarantee   docs/proofs/private_bandit_bound.md: the privacy term is of the order of sqrt(T), lower than T^(3/4).
 Deviations  corrected: the regulariser is centered in the set, and the sign of the linear term is that of NoisyOCO;
             conditional gradient runs to a gap of D^2/T or sqrt(T) calls. paper-tolerance: to 10 D^2/sqrt(T), a
             distance of sqrt(20) D/T^(1/4). padded: every sum has ceil(log2 sqrt(T)) node noises. scaled: feasible

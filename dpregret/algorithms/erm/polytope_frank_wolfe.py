@@ -10,10 +10,10 @@ Algorithm   Talwar, Thakurta & Zhang 2015, Alg. 4:
             line 6  release theta_T
 Privacy     Unit: one record; neighbours: it is replaced by another. Scores move by at most 2 L1 |C|_1 / n; T - 1
             choices, composed by the better of zCDP and optimal composition. The range of a choice with Laplace
-            noise is at most 2.46 times score move over scale (docs/noisy_min_range.md).
+            noise is at most 2.46 times score move over scale (docs/proofs/noisy_min_range.md).
 Guarantee   That of frank_wolfe.py with e = b ln|S| for Gumbel noise of scale b, b (1 + 1/2 + .. + 1/|S|) for Laplace.
 Deviations  printed: T = (Gamma n eps / (L1 |C|_1))^(2/3), Laplace scale L1 |C|_1 sqrt(8 T ln(1/delta)) / (n eps), step
-            1/(T+2). That is not (epsilon, delta)-DP (docs/frank_wolfe_privacy.md). The others
+            1/(T+2). That is not (epsilon, delta)-DP (docs/proofs/frank_wolfe_privacy.md). The others
             take the step 2/(t+2). corrected: the smallest Laplace scale that is proved valid. gumbel: Gumbel noise of
             the printed scale, or of the valid one where that is larger (epsilon above 5.5 at delta = 1e-6).
             balanced: T = (2 Gamma / (b ln|S|))^(2/3), b the Gumbel scale of one choice by zCDP, where

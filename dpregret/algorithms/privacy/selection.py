@@ -6,7 +6,7 @@ The range of its privacy loss, the difference between the largest and the smalle
 and a call whose range is R is R^2 / 8 - zCDP (Cesar & Rogers 2021).
 
   laplace  Laplace(b) noise (Bhaskar et al. 2010): a range of at most 2.46 s / b, 0.757 (s / b)^2 - zCDP. This is ours;
-           docs/noisy_min_range.md has the proof. The pure price alone gives 2 (s / b)^2.
+           docs/proofs/noisy_min_range.md has the proof. The pure price alone gives 2 (s / b)^2.
   gumbel   Gumbel(b) noise: the exponential mechanism, P(candidate) proportional to exp(-score / b). Its range is
            2 s / b, so it is s^2 / (2 b^2) - zCDP.
 

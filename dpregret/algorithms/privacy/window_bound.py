@@ -1,7 +1,7 @@
 """How little noise is possible: lower bounds for sums that expire and for whole sequences, per coordinate.
 
 Errors are variances in units of (sensitivity / mu)^2, the square of what `nodes_per_item` times `noisy_nodes` measures.
-`docs/window_optimum.md` has the proofs.
+`docs/proofs/window_optimum.md` has the proofs.
 """
 
 import math

@@ -1,7 +1,7 @@
 """One choice by report-noisy-min with Laplace noise, exactly: its law, its Fisher information, the range of its loss.
 
-Scores are in units of the scale b of the noise, moves in units of the sensitivity s. docs/noisy_min_range.md has the
-theorems.
+Scores are in units of the scale b of the noise, moves in units of the sensitivity s. The theorems are
+in docs/proofs/noisy_min_range.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables and figure of docs/frank_wolfe_privacy.md, by their marks (`workflows.proof_pages` renews the page)."""
+"""Tables and figure of docs/proofs/frank_wolfe_privacy.md (`workflows.proof_pages` renews the page)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.audit import exact_frank_wolfe as exact
 from dpregret.workflows.audit.exact_choice import WIDEST, equal_pair_range, information
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "frank_wolfe_privacy.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "proofs" / "frank_wolfe_privacy.md"
 DELTA, ROUNDS = 1e-6, (10, 100, 10**4, 10**6)
 DELTAS = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 

@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/noisy_min_range.md, by their marks (`workflows.proof_pages` renews the page)."""
+"""Tables and figure of docs/proofs/noisy_min_range.md (`workflows.proof_pages` renews the page)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit.exact_choice import WIDEST, choice_scores, equal_pair_range, pair_ranges
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "noisy_min_range.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "proofs" / "noisy_min_range.md"
 DELTA, MANY = 1e-6, 10**6
 
 

@@ -42,7 +42,7 @@ class Place:
         return math.sqrt(self.dimension / self.batch)
 
     def bound(self, noise: str) -> float:
-        """The explicit bound for one of `NOISES`; docs/private_bandit_bound.md."""
+        """The explicit bound for one of `NOISES`; docs/proofs/private_bandit_bound.md."""
         zeta, eta = self.zeta, 1 / (self.batch**1.5 * math.sqrt(self.dimension))
         variance = drift = 0.0
         if noise == "every value":

@@ -2,7 +2,7 @@
 
 The learner is played with noise in floating point and with sums released from whole numbers (`integer_sums.py`), on the
 same losses, for the window tree and the window root. Written to results/reference/exactness.csv, which
-docs/window_optimum.md cites.
+docs/proofs/window_optimum.md cites.
 """
 
 import math

@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="dpregret audit", description="Exact audit of your own correlated noise for prefix sums."
     )
-    parser.add_argument("mechanism", help="FILE.py:FUNCTION; docs/window_optimum.md says what the function returns")
+    parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")
     parser.add_argument("--rounds", type=int, default=512, help="outputs (default 512)")
     parser.add_argument("--window", type=int, help="rounds that an item stays protected (default: all)")
     parser.add_argument("--epsilon", type=float, default=1.0, help="claimed (default 1)")

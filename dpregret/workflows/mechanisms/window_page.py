@@ -1,4 +1,4 @@
-"""The tables of docs/window_optimum.md, by their marks (`workflows.proof_pages` renews the page)."""
+"""The tables of docs/proofs/window_optimum.md, by their marks (`workflows.proof_pages` renews the page)."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ from dpregret.workflows.mechanisms.exactness import TABLE
 from dpregret.workflows.mechanisms.own_report import main as audit_command
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = ROOT / "docs" / "window_optimum.md"
+PAGE = ROOT / "docs" / "proofs" / "window_optimum.md"
 WINDOWS = (1, 4, 16, 64, 256, 4096, 65536)
 HORIZONS = (2**8, 2**10, 2**12, 2**14, 2**17, 2**20)
 GAINS = ROOT / "results" / "reference" / "prefix_sums" / "gains.csv"
