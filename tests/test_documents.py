@@ -14,9 +14,6 @@ from dpregret.workflows.plan.profiles import papers
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 PAPERS = papers()
-WITH_PAGE = [
-    each for each in PAPERS if (ROOT / f"docs/{each}.md").exists() and (ROOT / f"results/reference/{each}").exists()
-]
 
 
 @cache

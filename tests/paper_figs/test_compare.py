@@ -33,10 +33,6 @@ def differences(tmp_path: Path, first: list[pd.DataFrame], second: list[pd.DataF
     return compare.compare(*(compare.read_folder(folder) for folder in folders))
 
 
-def test_equal_folders_differ_in_nothing(tmp_path: Path) -> None:
-    assert differences(tmp_path, [claims()], [claims()]).empty
-
-
 @pytest.mark.parametrize(("change", "moved"), [(0.05, True), (0.05 - 1e-3, False), (-0.06, True)])
 def test_the_line_is_the_interval_of_the_difference(tmp_path: Path, change: float, moved: bool) -> None:
     """Half widths 0.04 and 0.03: sqrt(0.04^2 + 0.03^2) = 0.05."""
@@ -107,14 +103,6 @@ def test_a_damaged_table_is_one_line_and_no_traceback(
         said = capsys.readouterr().err
         assert fault in said
         assert said.count("\n") == 1
-
-
-def test_papers_of_one_side_only_are_left_out(tmp_path: Path) -> None:
-    first, second = write(tmp_path / "a", claims()), write(tmp_path / "b", claims(), paper="another_2021")
-    a, b = compare.read_folder(first), compare.read_folder(second)
-    moved = compare.compare(a, b)
-    assert moved.empty
-    assert compare.summary(a, b, moved) == "the two folders have no claim in common"
 
 
 def test_a_table_is_found_by_the_beginning_of_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,11 +47,3 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert len(links) >= 2
         assert f"{PAPER}/figures/printed_errata.png" in links
         assert [link for link in links if not (page / link).exists()] == []
-
-
-def test_formulas_are_neither_tags_nor_emphasis(page: Path) -> None:
-    assert "\\<g, x>" in (page / "errata.md").read_text()
-    assert "|x_1 - x\\*|" in (page / "errata.md").read_text()
-    html = (page / "errata.html").read_text()
-    assert "&lt;g, x&gt;" in html
-    assert "12 mistakes in print in 1 papers, and 4 remarks that are none" in html

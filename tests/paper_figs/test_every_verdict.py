@@ -14,7 +14,6 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.judgement import Judgement
 from dpregret.paper_figs.judge.verdicts import judge, judge_claims
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
-from dpregret.paper_figs.report.claim_views import claim_view
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.validation.simulate import CASES
 
@@ -79,25 +78,3 @@ def test_every_column_reads_back_as_it_was_judged(text: bool, tmp_path: Path) ->
                 assert pd.isna(shown) or shown == "", column
             else:
                 assert float(shown) == pytest.approx(value, rel=1e-5, abs=1e-8), column
-
-
-def test_a_card_shows_the_columns_of_its_own_line(tmp_path: Path) -> None:
-    claim = make_claim(errata=["L1"], changed="the grid", provenance="reconstructed", where={"epsilon": 8})
-    paper = ClaimsFile.model_construct(claims=(claim,), figures=())
-    frame = Sweep(lambda checkpoints, value: checkpoints**0.5, scatter=0.1).frame()
-    claims_csv.write_lines(judge_claims(frame, paper, {"horizon"}), tmp_path)
-    (record,) = claims_csv.read_lines(tmp_path, text=True).to_dict("records")
-    card = claim_view(claim, record, paper, set(), {}, {claim.id: ("a commit",)})
-    judged = judge(frame, claim, {"horizon"})
-    assert (card.id, card.verdict, card.check, card.reconstructed) == (claim.id, judged.verdict, False, True)
-    assert (card.errata, card.where, card.changed) == (claim.errata, "epsilon = 8", ("a commit", "the grid"))
-    assert card.identifier == f"{claim.learner}.{claim.variant}"
-    assert card.slopes == tuple(judged.local_slopes.split("; "))
-    for shown, value in (
-        (card.number, judged.log_aware), (card.raw, judged.fitted), (card.normalised, judged.normalised),
-        (card.resolution, judged.resolution),
-    ):  # fmt: skip
-        assert float(shown.split()[0].replace("\N{MINUS SIGN}", "-")) == pytest.approx(value, rel=0.02, abs=0.006)
-    low, high = judged.log_aware_low, judged.log_aware_high
-    parts = card.number.replace("\N{MINUS SIGN}", "-").partition("[")[2].rstrip("]").split(", ")
-    assert [float(part) for part in parts] == pytest.approx([low, high], abs=0.006)

@@ -16,7 +16,7 @@ from dpregret.paper_figs.figures import compare, sweep
 from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.judge.best_regularisation import best_regularisation
 from dpregret.paper_figs.judge.cells import EDGE, collect_cells
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, FigureEntry
+from dpregret.paper_figs.judge.claims import Claim, FigureEntry
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.tables.write import write_further_table, write_tables
@@ -145,40 +145,6 @@ def drawn(plate: Plate, series: str) -> Array:
     """The means of a curve."""
     data = plate.data()
     return data.loc[(data["series"] == series) & (data["what"] == "mean"), "y"].to_numpy()
-
-
-def asi(repository: Path) -> ClaimsFile:
-    """Words of the paper, without its claims."""
-    return load_claims(repository / "workflows/papers/asi_et_al_2023/claims.yaml").model_copy(update={"claims": ()})
-
-
-def test_a_sweep_shows_the_counterpart_without_noise_where_asked(expert_runs: Path, repository: Path) -> None:
-    from dpregret.paper_figs.judge.runs import read_runs
-
-    runs = read_runs(expert_runs)
-    private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["variant"] == "zcdp")]
-    both = pd.concat([private, private.assign(epsilon=np.inf, regret=private["regret"] / 4)], ignore_index=True)
-    entry = FigureEntry(
-        type="sweep", experiment="experts-horizon", parameter="horizon",
-        where={"epsilon": float(private["epsilon"].iloc[0])}, counterpart="sparse-vector.zcdp",
-    )  # fmt: skip
-    plate = sweep.sweep(Page(), both, asi(repository), entry)
-    assert drawn(plate, "sparse vector, zcdp") == pytest.approx(4000.0, rel=0.05)
-    assert drawn(plate, "sparse vector, without noise") == pytest.approx(1000.0, rel=0.05)
-
-
-def test_a_sweep_fixes_settings_of_learners_that_vary_them_only(expert_runs: Path, repository: Path) -> None:
-    from dpregret.paper_figs.judge.runs import read_runs
-
-    runs = read_runs(expert_runs)
-    private = runs.loc[(runs["experiment"] == "experts-horizon") & (runs["learner"] == "sparse-vector")]
-    private = private.loc[private["variant"] == "zcdp"]
-    windows = [private.assign(window=window, regret=private["regret"] * window) for window in (1, 4)]
-    whole = private.assign(learner="whole", window=4096, regret=7.0)
-    entry = FigureEntry(type="sweep", experiment="experts-horizon", parameter="horizon", where={"window": 4})
-    plate = sweep.sweep(Page(), pd.concat([*windows, whole], ignore_index=True), asi(repository), entry)
-    assert drawn(plate, "sparse vector, zcdp") == pytest.approx(16000.0, rel=0.05)
-    assert drawn(plate, "whole, zcdp") == pytest.approx(7.0)
 
 
 def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, repository: Path) -> None:

@@ -15,10 +15,8 @@ from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.layout import MOST, Page
 from dpregret.paper_figs.figures.markers import GREY, Look, Looks, hue_of
 from dpregret.paper_figs.figures.series import Series, curve, panels_of, rows_of, series_of
-from dpregret.paper_figs.figures.symbols import interval, power_of_two, rate_math, tidy
 from dpregret.paper_figs.judge.claims import FigureEntry
 from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.paper_figs.judge.rates import parse
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.text.formats import read_csv
 from dpregret.workflows.plan.titles import display_names
@@ -116,19 +114,3 @@ def test_a_panel_holds_six_curves_and_refuses_two_that_look_alike() -> None:
     assert [line.get_markerfacecolor() for line in plate.axes[0].lines[1:]] == [(0, 0, 0), (1.0, 1.0, 1.0)]
     with pytest.raises(ValueError, match="'two' looks like 'one'"):
         plate.curve(0, "two", [1, 2], np.ones(2), look)
-
-
-def test_mathematics_is_set_as_such() -> None:
-    assert rate_math(parse("T^0.5 ln(T/delta)^2")) == r"T^{1/2}\,\ln^{2}\,(T/\delta)"
-    assert rate_math(parse("(log2 W + 1) A_W")) == r"(\log_2 W + 1)\,A_W"
-    assert (power_of_two(2**14), power_of_two(16)) == ("$2^{14}$", "16")
-    assert tidy("l1 ball, eta = 1 for L*") == r"$\ell_1$ ball, $\eta$ = 1 for $L^*$"
-    assert tidy("5$ of \\beta") == r"5\$ of /beta"
-    assert interval(-0.001, -0.02, 0.5) == "0.00 [\N{MINUS SIGN}0.02, 0.50]"
-
-
-def test_oracle_costs_are_drawn_by_set() -> None:
-    plate = cost_figures.costs(Page(), costs())
-    data = plate.data()
-    assert data.loc[data["series"] == "projection", "y"].to_numpy()[:3] == pytest.approx([24, 48, 96])
-    assert "3 times a call of the linear oracle" in plate.finding

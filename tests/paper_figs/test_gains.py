@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.core import parquet
 from dpregret.paper_figs.figures.exact import crossover
-from dpregret.paper_figs.figures.gains import gain
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.judge.cells import collect_cells, coordinate
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
@@ -125,20 +124,6 @@ def test_gains_of_a_chapter(tmp_path: Path) -> None:
 
 ROW = {"id": "r", "label": "r", "group": "g", "learner": "wdp-cocop-gamma.corrected", "privacy": "p",
        "neighbouring": "n", "operation": "o", "bound_text": "b"}  # fmt: skip
-
-
-def test_gains_are_drawn_with_what_the_noise_predicts() -> None:
-    runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
-    texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [claim()],
-        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
-                   "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
-        "figures": [{"type": "gain", "experiment": "window", "parameter": "window"}],
-    })  # fmt: skip
-    data = gain(Page(), runs, texts, texts.figures[0]).data().set_index("what")["y"]
-    assert data["ratio of noise"].to_numpy() == pytest.approx([5.0] * len(WINDOWS))
-    assert data["ratio of regrets"].to_numpy() == pytest.approx([3.0] * len(WINDOWS))
 
 
 def test_saturated_cells_of_a_gain_are_marked() -> None:

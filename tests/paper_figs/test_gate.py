@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from dpregret.paper_figs.compare import gate
@@ -250,23 +248,3 @@ def test_a_comparison_keeps_its_rate_of_false_alarms_and_has_power() -> None:
         told += bool(list(gate.moved(row(means[0, 0] + 0.15, halves[0, 0]), before[0], level)))
     assert alarms <= 3
     assert told >= 45
-
-
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=st.sampled_from(TABLES), place=st.integers(0, 9000), new=st.binary(max_size=3), gone=st.integers(0, 3000))
-@example(name="claims.csv", place=9000, new=b"", gone=3000)
-def test_no_damaged_byte_ends_otherwise_than_in_a_line(
-    name: str, place: int, new: bytes, gone: int, tmp_path: Path, capsys: Printed
-) -> None:
-    now, before = tmp_path / "now", tmp_path / "before"
-    for folder in (now, before):
-        folder.mkdir(exist_ok=True)
-        for each in TABLES:
-            lines = (KEPT / PAPER / each).read_text().splitlines(keepends=True)
-            (folder / each).write_text("".join(lines[:8]))
-    whole = (now / name).read_bytes()
-    place %= len(whole)
-    (now / name).write_bytes(whole[:place] + new + whole[place + gone :])
-    code, said = compared(now, before, capsys)
-    assert code in (0, gate.MOVED, gate.INCOMPARABLE)
-    assert code != gate.INCOMPARABLE or len(said) == 1

@@ -79,9 +79,6 @@ def test_plain_text_is_read_back(text: str) -> None:
     assert from_plain(plain(text)) == printable(" ".join(text.split()))
 
 
-TAGS = ["table", "caption", "thead", "tr", "th", "tbody", "tr", "td"]
-
-
 class _Text(html.parser.HTMLParser):
     def __init__(self) -> None:
         super().__init__()

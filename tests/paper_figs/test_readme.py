@@ -10,8 +10,6 @@ import yaml
 
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
-from dpregret.paper_figs.tables import show
-from dpregret.paper_figs.tables.printed import text
 
 TEXTS = """\
 title: A paper
@@ -105,18 +103,6 @@ def test_checks_are_counted_apart(reference: Path) -> None:
     assert found.loc["B", "consistency checks"] == "0"
 
 
-def test_sentences_count(reference: Path) -> None:
-    papers = reference.parent / "papers"
-    said = readme.resolution_sentence(reference, papers)
-    assert [word for word in ("4 fitted", "0.12", "0.25", "0.30", "claim b1", "2 of the 3") if word not in said] == []
-    told = readme.audit_sentence(reference, papers)
-    assert [word for word in ("2 private", "1: violates", "1: keeps", "1 of the 2") if word not in told] == []
-    for file in reference.glob("*/c*.csv"):
-        frame = pd.read_csv(file).drop(columns=["resolution", "resolution_log", "resolution_of"])
-        frame.to_csv(file, index=False)
-    assert readme.resolution_sentence(reference, papers) == ""  # an older reference
-
-
 def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Path) -> None:
     page = tmp_path / "README.md"
     marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in ("findings", "verdicts", "meanings"))
@@ -129,28 +115,3 @@ def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Pat
     assert readme.main([str(page.with_name("unmarked.md")), *arguments[1:]]) == 2
     text = page.read_text()
     assert all(f"| {word} " in text and meaning in text for word, meaning in (*CLAIMS.items(), *CHECKS.items()))
-
-
-def test_a_printed_table_has_what_was_measured_in_short(tmp_path: Path) -> None:
-    said = ("as printed,a1,T⁰ ln T,1.00 [0.9; 1.1],linear regret,✗,", "corrected,a2,T⁰ ln T,0.00 [0; 0],reproduced,✓,")
-    lines = ["1,who,1,leader,,,,,,,", *(f"1,rate,1,O(ln T),{each}" for each in said)]
-    (tmp_path / "table_1.csv").write_text("\n".join([",".join(text.COLUMNS), *lines, ""]))
-    shown = readme.printed_table(tmp_path / "table_1.csv").splitlines()
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in (shown[0], shown[2])]
-    assert cells[0] == ["who", "rate", "as printed", "measured, or corrected"]
-    assert cells[1] == ["leader", "O(ln T)", "T⁰ ln T: 1.00 ✗", "T⁰ ln T: 0.00 ✓"]
-    assert shown[-1] == "✗ linear regret, ✓ reproduced"
-
-
-def test_claims_and_checks_on_the_terminal(reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert show.main(["a_2020", "--lines", "claim", "--results", str(reference)]) == 0
-    told = {line.split("│")[1].strip(): line for line in capsys.readouterr().out.splitlines() if line.startswith("│")}
-    assert set(told) == {"a1", "a2", "a3"}
-    assert [cell.strip() for cell in told["a1"].split("│")[1:-1]] == [
-        "a1", "paper", "l.v", "T^0.5 ln T", "0.50 [0.40, 0.60]", "0.11", "0.9", "reproduced", "because"
-    ]  # fmt: skip
-    assert "1e-06 of eps" in told["a2"]
-    assert show.main(["a_2020", "--lines", "check", "--results", str(reference)]) == 0
-    assert "│ c2" in capsys.readouterr().out
-    assert show.main(["b_2021", "--lines", "check", "--results", str(reference)]) == 2
-    assert capsys.readouterr().err.startswith("show: ")

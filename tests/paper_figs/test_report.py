@@ -20,9 +20,7 @@ from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.explorer import explorer
-from dpregret.paper_figs.report.page import ReportError, Run, read_captioned, write_report
-from dpregret.paper_figs.report.provenance import job_times
-from dpregret.paper_figs.report.sections import short
+from dpregret.paper_figs.report.page import ReportError, Run, write_report
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, StreamFacts
 from dpregret.paper_figs.winners.write import write_winners
@@ -31,7 +29,6 @@ PAPER = "lou_cheung_2020"
 EXPERIMENTS = {name: f"Title of {name}" for name in ("horizon", "errata", "typical", "dimension", "epsilon")}
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP <Gamma> & co"}
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "build" / "screenshots"
-LARGEST = 15 * 10**6
 Write = Callable[..., Path]
 
 
@@ -90,10 +87,6 @@ def test_every_link_and_reference_stays_inside_and_leads_somewhere(page: Path) -
     assert inside <= anchors
 
 
-def test_size_is_that_of_a_mail_attachment(page: Path) -> None:
-    assert page.stat().st_size < LARGEST
-
-
 def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Path, repository: Path) -> None:
     text = page.read_text(encoding="utf-8")
     claims = load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
@@ -115,35 +108,6 @@ def test_an_exponent_leads_to_its_claim_with_slopes_figure_and_erratum(page: Pat
     assert all(f"#erratum-{erratum}" in block for erratum in str(judged["errata"][name]).split() if erratum != "nan")
 
 
-def test_numbers_of_the_first_screen_are_those_of_the_files(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    claims = pd.read_csv(page.parent / PAPER / "claims.csv")
-    counts = claims.loc[claims["origin"] == "paper", "verdict"].value_counts().drop("not run")
-    shown = dict(re.findall(r'aria-label="(\d+) ([^"]*), what the paper states"', text.split('id="run"')[0]))
-    assert shown == {str(count): str(verdict) for verdict, count in counts.items()}
-    assert "1 CPU minutes in 2 jobs; longest: lou_cheung_2020/horizon/one, 60 s" in text  # 45 seconds, rounded
-    assert "profile mine, hash 0123456789ab" in text
-    assert "a|b" in text
-
-
-def test_what_was_not_run_is_said_once_and_never_judged(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    left_out = text.split('<details class="absent">')[1].split('id="lou_cheung_2020-figures"')[0]
-    assert text.split("<script")[0].count("badge none") == left_out.count("badge none") > 50
-    judged = pd.concat([pd.read_csv(page.parent / PAPER / name) for name in ("claims.csv", "checks.csv")])
-    missing = int((judged["verdict"] == "not run").sum())
-    assert f"{missing} more lines are not in this profile" in left_out
-    private = judged.loc[(judged["type"] == "private") & (judged["origin"] == "paper") & judged["why"].isna()]
-    tested = private.loc[private["verdict"] != "not run"]
-    assert (f"{len(tested)} tested hold" in text) == bool(len(tested))
-
-
-def test_oracle_costs_compare_the_cheapest_projection(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert "<tr><td>ball</td><td>8</td><td>1</td><td>4</td><td>4</td></tr>" in text
-    assert "<tr><td>flow</td><td>8</td><td>2</td><td>-</td><td>-</td></tr>" in text
-
-
 def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, repository: Path) -> None:
     runs = read_runs(results / "runs" / PAPER)
     found = explorer(runs, load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml"))
@@ -163,20 +127,6 @@ def test_curves_are_the_means_of_the_runs_with_their_intervals(results: Path, re
         np.testing.assert_allclose(trivial, values["trivial_regret"].mean(), rtol=1e-4)
 
 
-def test_learners_without_privacy_have_no_eps_and_without_window_no_window(results: Path, repository: Path) -> None:
-    found = explorer(
-        read_runs(results / "runs" / PAPER), load_claims(repository / f"workflows/papers/{PAPER}/claims.yaml")
-    )
-    experiment = found["experiments"]["epsilon"]
-    column = 1 + experiment["variables"].index("epsilon")
-    by_series: dict[str, set[Any]] = {}
-    for row in experiment["rows"]:
-        by_series.setdefault(experiment["series"][row[0]], set()).add(row[column])
-    assert by_series["ftal"] == {None}
-    assert by_series["wdp-cocop-gamma corrected"] == {0.5, 1, 2, 4, 8}
-    json.dumps(found, allow_nan=False)
-
-
 def test_a_private_learner_without_noise_is_a_series_of_its_own(results: Path, repository: Path) -> None:
     runs = read_runs(results / "runs" / PAPER)
     private = runs.loc[(runs["experiment"] == "horizon") & (runs["learner"] == "wdp-cocop-gamma")]
@@ -192,26 +142,6 @@ def test_what_is_missing_is_told_in_one_line(write: Write, tmp_path: Path) -> No
     with pytest.raises(ReportError, match=r"talwar_2015: no claims\.csv; run the paper first$"):
         write(tmp_path / "report.html", {"talwar_2015": {}})
     assert not (tmp_path / "report.html").exists()
-
-
-def test_times_of_jobs_are_read_from_their_files(results: Path, tmp_path: Path) -> None:
-    times = job_times(results / "benchmark").set_index("job")
-    assert times.loc["lou_cheung_2020/horizon/one", ["part", "cpu_time", "max_rss"]].tolist() == [PAPER, 30.0, 12.5]
-    assert times.loc["report", "part"] == "other"
-    assert job_times(tmp_path / "nothing").empty
-
-
-@pytest.mark.parametrize(
-    ("cite", "expected"),
-    [("Asi, Feldman, Koren & Talwar 2023", "Asi et al. 2023"), ("Lou & Cheung 2020", "Lou & Cheung 2020"), ("", "")],
-)
-def test_short_names_of_papers(cite: str, expected: str) -> None:
-    assert short(cite) == expected
-
-
-def test_a_table_below_its_caption_is_read_back(results: Path) -> None:
-    table = read_captioned(results / "audit" / "audit.md", "Audit")
-    assert (table.caption, table.columns, table.rows) == ("Privacy.", ("learner", "eps"), (("a|b", "1"),))
 
 
 def test_winners_of_the_page_are_those_of_the_table(page: Path) -> None:
@@ -283,29 +213,6 @@ def test_no_other_script_runs(browser: Any) -> None:
     browser.execute_async_script("setTimeout(arguments[0], 50)")
     assert browser.execute_script("return window.planted") is None
     assert ["Content Security Policy" in entry["message"] for entry in browser.get_log("browser")] == [True] * 3
-
-
-def test_choosing_another_experiment_axis_and_scale_redraws_the_chart(browser: Any) -> None:
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.support.ui import Select
-
-    show(browser, f"{PAPER}-curves")
-    form = browser.find_element(By.CSS_SELECTOR, ".page.shown .explorer")
-    cells = "return +document.querySelector('.page.shown .numbers summary').textContent.match(/[0-9]+/)[0]"
-    shapes = "return document.querySelectorAll('.page.shown .chart svg .points > *').length"
-    first = browser.execute_script(cells)
-    assert first == browser.execute_script(shapes) > 0
-    Select(form.find_element(By.NAME, "experiment")).select_by_value("epsilon")
-    Select(form.find_element(By.NAME, "axis")).select_by_value("epsilon")
-    await_true(browser, "return /privacy|eps/.test(document.querySelector('.page.shown .chart svg').textContent)")
-    await_true(browser, f"{cells.replace('return ', 'return (')}) === 6")  # five budgets, one learner without
-    await_true(browser, f"{shapes.replace('return ', 'return (')}) === 5")  # which is a line across
-    form.find_element(By.NAME, "none").click()
-    await_true(browser, f"{cells.replace('return ', 'return (')}) === 0")
-    form.find_element(By.NAME, "all").click()
-    form.find_element(By.NAME, "logy").click()
-    await_true(browser, f"{shapes.replace('return ', 'return (')}) === 5")
-    assert browser.get_log("browser") == []
 
 
 def test_a_claim_is_found_by_its_words_and_the_address_keeps_what_was_chosen(browser: Any) -> None:

@@ -8,17 +8,11 @@ from pathlib import Path
 
 from dpregret.paper_figs.judge.claims_files import load_paper
 from dpregret.paper_figs.report.errata_page import section
-from dpregret.paper_figs.report.page import Run
 from dpregret.paper_figs.report.scripts import VENDOR, vendored
 from dpregret.paper_figs.report.sections import paper_view
 
 PAPER = "lou_cheung_2020"
 REFERENCE = Path("results") / "reference"
-
-
-def test_the_command_of_a_claim_names_it_and_the_profile() -> None:
-    assert Run().command(PAPER, "thm3-T") == f"dpregret check {PAPER} thm3-T"
-    assert Run("mine", "a/mine.yaml").command(PAPER, "thm3-T").endswith("thm3-T --profile a/mine.yaml")
 
 
 def test_a_table_as_printed_stands_openly_and_the_wide_one_is_folded(repository: Path, tmp_path: Path) -> None:

@@ -60,9 +60,3 @@ def test_files_that_are_no_report(tmp_path: Path, content: str, capsys: pytest.C
     source.write_text(content)
     assert speed.main([str(source), str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith("speed: ")
-
-
-def test_growth_without_a_sweep() -> None:
-    frame = speed.growth([], [ROWS[3]])
-    assert frame["learner"].tolist() == ["ftal"]
-    assert frame["exponent"].isna().all()

@@ -11,7 +11,6 @@ from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.tables.costs import costs_table
 from dpregret.paper_figs.tables.write import write_tables
-from dpregret.paper_figs.text.formats import number, significant
 
 FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
          *(f"table_1{end}.{form}" for end in ("", "_all") for form in ("csv", "html", "md", "tex"))]  # fmt: skip
@@ -79,13 +78,6 @@ def test_errata_carry_measured_numbers(tables: Path) -> None:
     assert errata.loc["L15", "status"] == "not measured"
 
 
-def test_costs_count_calls_and_microseconds(tables: Path) -> None:
-    costs = pd.read_csv(tables / "costs.csv")
-    row = costs.loc[costs["algorithm"] == "FTAL"].iloc[0]
-    assert float(row["us per round"]) == pytest.approx(10)
-    assert float(row["us per projection"]) == pytest.approx(2)
-
-
 def test_costs_count_the_runs_that_were_timed_on_this_machine(tables: Path, paper_runs: Path, repository: Path) -> None:
     runs = read_runs(paper_runs)
     elsewhere = runs.assign(seconds=runs["seconds"].where(runs["run"] % 2 == 0))
@@ -114,8 +106,3 @@ def test_claims_outside_the_profile_are_not_run(paper_runs: Path, repository: Pa
     assert set(frame.loc[frame["experiment"] != "horizon", "verdict"]) == {"not run"}
     assert (frame.loc[frame["claim"] == "thm3-T", "verdict"] == "reproduced").all()
     assert len(read_runs(paper_runs)) > 0
-
-
-def test_numbers_have_no_negative_zero() -> None:
-    assert [number(-0.001), number(float("nan")), number(float("inf"))] == ["0.00", "-", "inf"]
-    assert [significant(12345.6), significant(0.012345)] == ["12346", "0.0123"]

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.claims_files import ClaimsError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
 from dpregret.paper_figs.judge.slopes import decide
-from dpregret.paper_figs.judge.verdicts import judge, judge_claims, rate_text
+from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 
@@ -51,14 +50,6 @@ def test_a_matching_law_on_a_tight_stream_is_reproduced() -> None:
     assert found.cells_used == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
     assert found.cells_excluded == "pre-asymptotic: 16; 32; 64; 128"
     assert found.runs == 16
-
-
-def test_why_nothing_decides_stands_beside_an_open_verdict_only() -> None:
-    claim = make_claim(undecided="more runs narrow it on the tolerance")
-    edge = judge(Sweep(lambda checkpoints, value: checkpoints**0.6, scatter=0.5).frame(), claim)
-    assert edge.verdict == "inconclusive"
-    assert edge.reason.endswith(f"; {claim.undecided}")
-    assert claim.undecided not in judge(Sweep(root).frame(), claim).reason
 
 
 def test_a_slope_that_needs_an_end_cell_is_no_power_of_the_parameter() -> None:
@@ -257,39 +248,6 @@ def test_wide_intervals_decide_nothing_and_say_what_would() -> None:
     assert (side, reason) == ("open", "[-0.180, -0.060] straddles -0.1")
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({}, "T^0.5"),
-        ({"rate": "T^0.5 ln(T)"}, "T^0.5 ln T"),
-        ({"rate": "T^0.5 ln(T/delta)^2"}, "T^0.5 ln(T/delta)^2"),
-        ({"rate": "d^1 log2(d)^1.5", "parameter": "dimension"}, "d log2(d)^1.5"),
-        ({"rate": "d ln(2p)^0.5", "parameter": "dimension"}, "d ln(2p)^0.5"),
-        ({"rate": "eps^-1", "parameter": "epsilon"}, "eps^-1"),
-        ({"side": "lower"}, ">= T^0.5"),
-        ({"type": "linear", "rate": None}, "T"),
-        ({"type": "below", "bound": "explicit", "rate": None}, "<= explicit bound"),
-        ({"type": "private", "rate": None}, "delivered eps <= eps"),
-    ],
-)
-def test_rates_are_told_in_plain_text(changes: dict[str, object], text: str) -> None:
-    assert rate_text(make_claim(**changes)) == text
-
-
-def test_rows_of_the_claims_table_are_whole() -> None:
-    claim = make_claim(errata=["L1", "L2"])
-    claims = ClaimsFile.model_construct(claims=(claim,))
-    (row,) = judge_claims(Sweep(root).frame(), claims).to_dict("records")
-    told = {"claim": "test", "source": "nowhere", "origin": "paper", "type": "exponent", "learner": "wdp-cocop-gamma",
-            "variant": "corrected", "experiment": "horizon", "stream": "norm-kink", "parameter": "horizon",
-            "response": "regret", "rate": "T^0.5", "tolerance": 0.1, "verdict": "reproduced", "errata": "L1 L2",
-            "statement": "a planted law", "runs": 16}  # fmt: skip
-    assert {key: row[key] for key in told} == told
-    assert row["cells_used"] == "256; 512; 1024; 2048; 4096; 8192; 16384; 32768"
-    assert list(row)[:6] == ["kind", "claim", "source", "origin", "type", "learner"]
-    assert row["normalised"] == 0.0
-
-
 def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
     frame = Sweep(root, bound_factor=0.1).frame()  # regret is above its own bound, which is another
     frame = frame.assign(projections=2 * frame["checkpoint"] ** -0.5, gauges=frame["checkpoint"] ** -0.5)
@@ -300,18 +258,6 @@ def test_calls_are_counted_over_the_play_and_held_to_their_own_bound() -> None:
     for most, verdict in ((0.2, "holds"), (0.01, "fails")):  # of T = 2^8 and more, 3/16 a round at most
         assert judge(frame.loc[frame["checkpoint"] >= 256].assign(most_calls=most), below).verdict == verdict
     assert "no explicit bound" in judge(frame, below).reason
-
-
-def test_verdicts_on_explicit_bounds_say_how_far_they_hold() -> None:
-    claim = make_claim(type="below", bound="explicit", rate=None)
-    holds = judge(Sweep(root, bound_factor=2).frame(), claim)
-    assert holds.reason == "at most 0.5 of the bound in 12 cells"
-    broken = judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), claim)
-    assert broken.reason == "mean regret above the bound at 16; 32"
-    near = judge(Sweep(root, bound_factor=1.0).frame(), claim)
-    assert near.reason == "an interval of the mean regret contains the bound, or runs failed"
-    excess = make_claim(type="below", bound="explicit", rate=None, response="excess", parameter="samples")
-    assert judge(Sweep(root, bound_factor=0.5, horizon=32).frame(), excess).reason.startswith("mean excess above")
 
 
 def test_joint_intervals_decide_about_explicit_bounds() -> None:
@@ -342,11 +288,3 @@ def test_privacy_looks_at_the_rows_of_its_claim_only() -> None:
     assert upper.reason.startswith("the ledger proves 1.5 times the claimed eps only")
     silent = judge(good.assign(delivered_epsilon=np.inf), claim)
     assert (silent.verdict, silent.reason) == ("inconclusive", "the runs carry no delivered epsilon")
-
-
-def test_what_it_would_take_is_estimated_from_the_grid() -> None:
-    """Only 2^15 is usable: three more cells of the same spacing. None is: from the round at which one would be."""
-    one = judge(Sweep(root, displacement=lambda checkpoints, value: 30000 / checkpoints).frame(), make_claim())
-    assert one.reason == "no exponent: 1 of 12 cells usable (11 saturated); it would take T of about 2^18"
-    few = judge(Sweep(root, horizon=64).frame(), make_claim(asymptotic_from=16))
-    assert few.reason == "no exponent: 3 of 3 cells usable"

@@ -10,12 +10,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.winners import cells as measuring
 from dpregret.paper_figs.winners.cells import ExperimentFacts, Facts, Measured, StreamFacts
 from dpregret.paper_figs.winners.laws import Law, beyond, coverage, setting
-from dpregret.paper_figs.winners.profiles import pairs, profile_figure, profiles, ratios
-from dpregret.paper_figs.winners.table import Sample, beaten, counts, holm, ratio, winners
+from dpregret.paper_figs.winners.profiles import pairs
+from dpregret.paper_figs.winners.table import Sample, beaten, holm, ratio, winners
 
 ABOUT = ExperimentFacts({"kink": "full", "other": "full"}, {})
 FACTS = Facts(
@@ -165,24 +164,6 @@ def test_one_wrong_word_in_a_table_is_rare_where_all_are_equal() -> None:
     assert wrong <= 5
 
 
-def test_profiles_are_shares_of_a_learners_own_problems() -> None:
-    means = {"a.plain": [1, 1, 4, 1], "b.plain": [2, 3, 1, 1], "b.other": [9, 9, 9, 9], "c.plain": [None, 1, None, 20]}
-    frames = [played(name, [value] * 2, dimension=2**place) for name, values in means.items()
-              for place, value in enumerate(values) if value]  # fmt: skip
-    frames += [played("a.plain", [5.0] * 2, checkpoint=256, horizon=256), played("a.plain", [1.0] * 2, dimension=64),
-               played("a.other", [1.0] * 2, dimension=64)]  # fmt: skip
-    found = ratios(measured(*frames).cells)
-    table = profiles(found).set_index("learner")
-    assert table["problems"].to_dict() == {"a.plain": 4, "b.other": 4, "b.plain": 4, "c.plain": 2}
-    assert table.loc["a.plain", ["within 1", "within 2", "within 5"]].tolist() == [0.75, 0.75, 1.0]
-    assert table.loc["b.plain", ["within 1", "within 2", "within 5"]].tolist() == [0.5, 0.75, 1.0]
-    assert table.loc["c.plain", "within 1"] == 0.5
-    assert pairs(found).empty
-    plate = profile_figure(found, Page())
-    assert plate.data()["series"].nunique() == 3  # those on as many problems as the most frequent one
-    assert profile_figure(found.iloc[:0], Page()).finding.startswith("No two algorithms")
-
-
 def test_pairs_are_tested_on_common_problems_and_corrected() -> None:
     rng = np.random.default_rng(1)
     problem = np.arange(12)
@@ -287,12 +268,3 @@ def test_a_win_counts_the_settings_that_were_looked_at_and_the_rivals() -> None:
     assert 20 * p > 0.05
     assert set(many["verdict"]) == {"leads"}
     assert table(1, 2)["p"].iloc[0] == pytest.approx(1.5 * p)
-
-
-def test_counts_tell_rivals_from_variants() -> None:
-    table = winners(measured(played("a.plain", noisy(1.0)), played("a.other", noisy(2.0)),
-                             played("a.plain", noisy(1.0), epsilon=2.0), played("b.plain", noisy(2.0), epsilon=2.0),
-                             played("a.plain", noisy(3.0), epsilon=0.2),
-                             played("a.plain", noisy(900.0), epsilon=0.1)))  # fmt: skip
-    row = counts(table).iloc[0]
-    assert row[["wins", "own variants only", "alone", "useless"]].tolist() == [1, 1, 1, 1]

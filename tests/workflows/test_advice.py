@@ -13,7 +13,7 @@ from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.workflows.advice import page as advice_page
 from dpregret.workflows.advice.advise import Request, advise, read_cells
 from dpregret.workflows.advice.bounds import Bounds
-from dpregret.workflows.advice.page import main, whole
+from dpregret.workflows.advice.page import main
 from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"
@@ -135,8 +135,3 @@ def test_a_folder_without_cells_or_with_damaged_ones_is_told(
     (tmp_path / "winners" / "cells.csv").write_text("a,b\n1,2\n")
     assert main(["--results", str(tmp_path), *ASKED]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 2
-
-
-@pytest.mark.parametrize(("text", "value"), [("1e5", 100_000), ("2^17", 131_072), ("1000", 1000)])
-def test_whole_numbers_may_be_powers(text: str, value: int) -> None:
-    assert whole(text) == value

@@ -171,14 +171,6 @@ def test_settings_are_checked(tmp_path: Path, text: str, place: str) -> None:
         load_settings(tmp_path / "mine.yaml")
 
 
-def test_a_variant_whose_runs_are_dear_gets_fewer() -> None:
-    assert [SETTINGS.learners["noisy-sgd"].runs(variant, 16_000) for variant in ("corrected", "sampled")] == [
-        16_000,
-        4000,
-    ]
-    assert [SETTINGS.learners["tree-counters"].runs("single", usual) for usual in (16_000, 400)] == [4000, 400]
-
-
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     point = {
@@ -207,14 +199,6 @@ def written(tmp_path: Path) -> Path:
     parquet.write(pd.DataFrame(bugs), tmp_path / "planted.parquet", parquet.Stamp("", ""))
     write_audit([tmp_path / "online.parquet"], tmp_path / "planted.parquet", tmp_path)
     return tmp_path
-
-
-def test_tables_show_the_pair_that_proves_most(written: Path) -> None:
-    found = pd.read_csv(written / "audit.csv")
-    assert found[["pair", "pairs", "audited"]].to_numpy().tolist() == [["other", 2, 0.7]]
-    assert "| ledger within claim, audit uninformative" in (written / "audit.md").read_text()
-    assert "<caption>" in (written / "planted.html").read_text()
-    assert len(pd.read_csv(written / "audit_pairs.csv")) == 2
 
 
 def test_gate_tells_what_is_wrong(written: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families.online import OnlineExperiment
-from dpregret.workflows.plan.config import Config, Job, experiment_jobs
+from dpregret.workflows.plan.config import Config, experiment_jobs
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.profiles import PROFILES, profile_path
+from dpregret.workflows.plan.profiles import PROFILES
 from dpregret.workflows.plan.schema import file_schema
 
 Write = Callable[[Any], Path]
@@ -41,12 +41,6 @@ def test_numbers_in_exponent_form_are_numbers(settings: dict[str, Any], write: W
     assert experiment.epsilon == (8.0, math.inf)
 
 
-def test_few_cells_are_allowed_where_the_file_says_so(settings: dict[str, Any], write: Write) -> None:
-    spoil(settings, "horizon", [64, 128])
-    settings["allow_few_cells"] = True
-    assert load_config(write(settings)).allow_few_cells
-
-
 def test_hash_follows_what_decides_the_numbers_and_nothing_else(settings: dict[str, Any], write: Write) -> None:
     before = load_config(write(settings)).hash("horizon")
     for path, value in (("title", "Another"), ("learners", {"ftal": ["plain"]}), ("epsilon", [8])):
@@ -73,29 +67,6 @@ def test_configuration_survives_the_way_to_a_script(settings: dict[str, Any], wr
     assert again == config
     assert again.hash("horizon") == config.hash("horizon")
     assert again.fingerprint("lou_cheung_2020") == config.fingerprint("lou_cheung_2020")
-
-
-def test_jobs_are_learner_variants_in_order(settings: dict[str, Any], write: Write) -> None:
-    assert list(experiment_jobs(load_config(write(settings)))) == [
-        Job("lou_cheung_2020", "horizon", "wdp-cocop-gamma", "corrected"),
-        Job("lou_cheung_2020", "horizon", "ftal", "plain"),
-    ]
-
-
-def test_dimensions_by_set(settings: dict[str, Any], write: Write) -> None:
-    spoil(settings, "set", ["ball", "simplex"])
-    spoil(settings, "dimension", {"ball": [2], "simplex": [4, 8]})
-    experiment = load_config(write(settings)).experiment("lou_cheung_2020", "horizon")
-    assert experiment.sets == ("ball", "simplex")
-    assert [experiment.dimensions(name) for name in experiment.sets] == [(2,), (4, 8)]
-
-
-def test_profiles_by_name_and_by_path() -> None:
-    assert profile_path("ci") == PROFILES / "ci.yaml"
-    assert profile_path("some/where/mine.yaml") == Path("some/where/mine.yaml")
-    for unknown in ("fulll", 5):
-        with pytest.raises(ConfigError):
-            profile_path(unknown)
 
 
 def test_other_options_than_profile_are_refused() -> None:

@@ -115,12 +115,3 @@ def test_a_full_disk_and_one_that_cannot_be_written_are_told(mine: Checkout, sma
     done = mine.snakemake(*words)
     assert done.returncode == 0, done.stderr
     assert set(pd.concat(map(pd.read_parquet, (small_disk / "made" / "runs").rglob("*.parquet")))["status"]) == {"ok"}
-
-
-def test_results_that_are_a_file_are_told(mine: Checkout) -> None:
-    shutil.rmtree(mine.root / "results")
-    (mine.root / "results").write_text("in the way")
-    done = mine.snakemake(*MINE, "--cores", "2")
-    assert done.returncode != 0
-    assert "results" in done.stderr
-    assert (mine.root / "results").read_text() == "in the way"

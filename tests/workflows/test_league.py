@@ -26,7 +26,6 @@ from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league
 from dpregret.workflows.plan.profiles import PAPERS
-from dpregret.workflows.run.fingerprint import ROOT
 
 
 def dense_errors(noise: np.ndarray, protected: int) -> np.ndarray:
@@ -129,12 +128,6 @@ def test_league_in_print() -> None:
     assert league.sequence_errors(at, 2**14)[0] == pytest.approx(486.2, abs=0.05)
 
 
-def test_cost_is_time_a_coordinate() -> None:
-    found = league.cpu(sizes=[2], horizon=8)
-    assert set(found["mechanism"]) == {each.name for each in (*league.WINDOWS, *league.SEQUENCES)}
-    assert (found["ns"] > 0).all()
-
-
 @pytest.mark.parametrize(("horizon", "bands"), [(9, 1), (16, 4), (46, 7), (32, 64)])
 def test_banded_root(horizon: int, bands: int) -> None:
     mechanism = BandedRoot(horizon, bands)
@@ -159,13 +152,6 @@ def test_losses_by_age_in_closed_form_are_what_the_transcript_tells(mechanism: o
     dense = transcript_losses(materialise(mechanism, ages)) / mechanism.nodes_per_item  # type: ignore[arg-type,attr-defined]
     worst = np.array([np.diagonal(dense, -age).max() for age in range(ages)])
     assert expiry_curves.squared_losses(mechanism, window, ages) == pytest.approx(worst, rel=1e-9)  # type: ignore[arg-type]
-
-
-def test_losses_of_a_tree_grow_by_whole_nodes_while_it_is_protected() -> None:
-    found = expiry_curves.squared_losses(WindowTree(4), 4, 8)
-    assert found[0] == pytest.approx(1 / 3)  # the leaf alone: one of three nodes
-    assert found[3] == pytest.approx(1)
-    assert (np.diff(found) >= -1e-12).all()
 
 
 def test_the_noise_factor_is_what_a_curve_needs() -> None:
@@ -249,12 +235,3 @@ def test_the_chapter_lists_exact_tables_that_there_are() -> None:
     assert set(texts.exact) <= set(exact.TABLES)
     assert set(exact.TIMED) <= set(texts.exact)
     assert all(timed(f"ours/exact/{name}.csv") for name in exact.TIMED)
-
-
-def test_documents_tell_the_measured_gain() -> None:
-    found = pd.read_csv(ROOT / "results/reference/prefix_sums/gains.csv")
-    found = found.loc[(found["learner"] == "wdp-cocop-gaussian") & (found["with"] == "root")]
-    found = found.loc[(found["experiment"] == "window") & (found["stream"] == "random-kink")].set_index("value")
-    least, most = (f"{found.loc[window, 'ratio']:.1f}" for window in (16, 1024))
-    page = " ".join((ROOT / "docs/lou_cheung_2020.md").read_text().split())
-    assert f"add {least} to {most} times less regret (W = 16 to 1024)" in page

@@ -12,7 +12,6 @@ from dpregret.core.errors import ConfigError
 from dpregret.workflows.plan import checks, limits
 from dpregret.workflows.plan.limits import Limits, given_limits
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.profiles import PROFILES
 
 Write = Callable[[Any], Path]
 WHERE = "papers.lou_cheung_2020.experiments.small"
@@ -62,14 +61,6 @@ def test_limits_are_lifted_by_the_profile_and_by_the_command(write: Write) -> No
     assert load_config(write(settings), check=False, limits=given_limits("off")).limits.runs == math.inf
     assert given_limits(None) is None
     assert given_limits({"runs": "1e7"}) == Limits(runs=1e7)
-
-
-@pytest.mark.parametrize("profile", ["full", "ci", "smoke", "large", "large-slice"])
-def test_shipped_profiles_are_within_all_limits_of_a_small_machine(
-    profile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "machine_gb", lambda: 8.0)
-    assert load_config(PROFILES / f"{profile}.yaml", check=False).profile == profile
 
 
 @pytest.mark.parametrize(

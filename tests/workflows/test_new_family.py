@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import yaml
 
-MOST_LINES = 150
 MINE = ("--config", "profile=mine.yaml")
 FAMILY = '''
 """Forecasting: a learner predicts a number a round and pays the squared error."""
@@ -147,10 +146,6 @@ def extended(checkout: Any) -> Any:
 def settings(**changes: Any) -> str:
     papers = {"lou_cheung_2020": {"experiments": {"forecasting": {**EXPERIMENT, **changes}}}}
     return yaml.safe_dump({"profile": "mine", "seed": 7, "papers": papers}, sort_keys=False)
-
-
-def test_example_is_short() -> None:
-    assert sum(len(content.strip().splitlines()) for content in FILES.values()) <= MOST_LINES
 
 
 @pytest.mark.workflow

@@ -4,26 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PROFILES
-from dpregret.workflows.plan.profiles import PAPERS, papers, short_names
-from dpregret.workflows.plan.schema import file_schema
+from dpregret.workflows.plan.profiles import short_names
 
 Write = Callable[[Any], Path]
-
-
-@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke", "large"])
-def test_shipped_profiles_follow_the_schema(profile: str) -> None:
-    data = yaml.safe_load((PROFILES / f"{profile}.yaml").read_text())
-    if profile == "full":
-        folders = {name: yaml.safe_load((PAPERS / name / "experiments.yaml").read_text()) for name in papers()}
-        data["papers"] = folders
-    jsonschema.validate(data, file_schema())
 
 
 def test_an_overlay_changes_adds_and_takes_away(write: Write) -> None:

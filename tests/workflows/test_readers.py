@@ -298,12 +298,6 @@ def test_all_mistakes_are_told_in_the_order_of_the_file_each_once(write: Write) 
     assert len(told(write(small("experts", experts=[12, 24], epsilon=[1.0, 4.0])))) == 2  # whatever else is crossed
 
 
-def test_the_nearest_name_is_offered(write: Write) -> None:
-    with pytest.raises(ConfigError) as refusal:
-        load_config(write(small("online", streams=["norm-kinks"])))
-    assert "'norm-kink'" in refusal.value.problems[0]
-
-
 def test_a_mistake_in_what_is_extended_is_told_there(write: Write, tmp_path: Path) -> None:
     base = "profile: base\nextends: ci\npapers:\n  lou_cheung_2020: {defaults: {delta: 2.0}}\n"
     (tmp_path / "base.yaml").write_text(base)

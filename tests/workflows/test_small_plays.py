@@ -62,11 +62,6 @@ def test_options_of_a_set_make_cells_on_the_same_data(loaded: Callable[..., Any]
     assert (np.diff(rows.groupby("corners")["width"].first()) > 0).all()
 
 
-def test_dimension_grows_with_the_records(loaded: Callable[..., Any]) -> None:
-    config = loaded("erm", dimension=None, dimension_growth={"factor": 2.0, "power": 0.5})
-    assert [cell.dimension for cell in cells(config, "erm", "noisy-gd")] == [16, 23, 32, 45]
-
-
 def test_rows_of_risks(loaded: Callable[..., Any]) -> None:
     config = loaded("erm")
     frames = {}
@@ -134,11 +129,3 @@ def test_rows_of_experts_on_data_and_on_the_stream_of_a_lower_bound(loaded: Call
     assert set(found[0]["length"]) == {1, 8}
     assert found[0]["lower_bound"].to_numpy() == pytest.approx(found[0]["length"] / 4)
     assert found[1]["lower_bound"].isna().all()  # the bound is for delta = 0
-
-
-@pytest.mark.parametrize(("stream", "option"), [("halving-slow", "kill"), ("bernoulli", "probability")])
-def test_options_that_vary_tell_rows_apart(loaded: Callable[..., Any], stream: str, option: str) -> None:
-    config = loaded("experts", streams=[stream], sweep="option", options={option: [0.25, 0.5]}, horizon=[64],
-                    learners={"hedge": ["unit"]})  # fmt: skip
-    rows = check_runs(check_columns(rows_of_small(config, "experts", "hedge", "unit"), "test"), "test")
-    assert set(rows.groupby(option).size().items()) == {(0.25, 3), (0.5, 3)}

@@ -68,9 +68,3 @@ def test_a_wrong_number_is_named(kept: Any, tmp_path: Path, capsys: pytest.Captu
     path.write_text("[1, 2", encoding="utf-8")
     assert module.main(["--check", str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
-
-
-def test_writing(tmp_path: Path, kept: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "make", lambda: kept)
-    assert module.main([str(tmp_path / "made.json")]) == 0
-    assert json.loads((tmp_path / "made.json").read_text(encoding="utf-8")) == kept
