@@ -17,7 +17,8 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
-from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core import boundary
+from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
 from dpregret.workflows.plan import paper_names
 
@@ -40,9 +41,7 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
 
 `dpregret COMMAND --help` says more. Everything but fetch works without a network."""
 
-app = typer.Typer(
-    help=ABOUT, no_args_is_help=True, context_settings=HELP, rich_markup_mode=None, pretty_exceptions_enable=False
-)
+app = typer.Typer(help=ABOUT, context_settings=HELP, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 def stop(message: str) -> NoReturn:
@@ -118,13 +117,18 @@ Paper = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def version(shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Answer --version."""
+def version(
+    context: typer.Context, shown: Annotated[bool, typer.Option("--version", help="Print the version.")] = False
+) -> None:
+    """Answer --version, and no words at all."""
     if shown:
         import dpregret
 
         typer.echo(dpregret.__version__)
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help(), err=True)
+        raise typer.Exit(2)
 
 
 @app.command(context_settings=FURTHER)
@@ -164,10 +168,7 @@ def run(
         if not re.search(r"[/.]", word) and word not in makes:
             stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
     profile = seen_from(root, profile)
-    try:
-        file = paper_names.profile_path(profile)
-    except ConfigError as error:
-        stop(str(error))
+    file = paper_names.profile_path(profile)
     if not (root / file).is_file():
         stop(f"{profile}: no such file")
     config = ["--config", f"profile={profile}", *([f"limits={limits}"] if limits else [])]
@@ -320,6 +321,6 @@ for gone in GONE:
     removed(gone)
 
 
-def main(words: list[str] | None = None) -> None:
+def main(words: list[str] | None = None) -> NoReturn:
     """The command."""
-    app(args=words, prog_name="dpregret")
+    boundary.end(lambda: app(args=words, prog_name="dpregret", standalone_mode=False))

@@ -6,11 +6,11 @@ Between <!-- NAME:begin --> and <!-- NAME:end --> of a page stands what the func
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from dpregret.core import boundary
 from dpregret.paper_figs.text.marked import filled, renew
 from dpregret.workflows.audit import frank_wolfe_page, range_page
 from dpregret.workflows.mechanisms import window_figure, window_page
@@ -48,4 +48,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

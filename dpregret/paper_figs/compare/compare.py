@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
@@ -132,4 +133,4 @@ def main(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

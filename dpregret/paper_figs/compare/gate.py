@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from dpregret.core import boundary
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.jobs import FILE, HASHES, KEY, read_jobs
@@ -230,4 +231,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

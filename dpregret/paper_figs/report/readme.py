@@ -12,6 +12,7 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims, load_errata
@@ -220,4 +221,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

@@ -11,6 +11,7 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.paper_figs.judge.claims_csv import FILES, FORMS, NUMBER, number
@@ -117,4 +118,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.paper_figs.text import formats
 
 HORIZON_EXPONENT: Final = (0.95, 1.05)
@@ -158,4 +159,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

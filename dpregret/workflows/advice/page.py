@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from dpregret.core.errors import ConfigError, fault, one_line
 from dpregret.core.text import printable
 from dpregret.paper_figs.text.formats import DASH, significant, size, terminal
 from dpregret.paper_figs.winners.cells import OBLIVIOUS, STOCHASTIC
@@ -119,17 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print advice; return the exit code."""
     options = parser().parse_args(arguments)
     names = ("rounds", "dimension", "epsilon", "window", "delta", "feedback", "set", "loss", "kind")
-    try:
-        cells, times, source = read_cells(options.results, ROOT)
-        data = ROOT / "datasets" / "cache"
-        request = Request(**{name: getattr(options, name) for name in names})
-        found = advise(request, cells, times, source, Bounds(data))
-    except ConfigError as error:
-        print(f"advise: {one_line(error)}", file=sys.stderr)
-        return 2
-    except Exception as error:
-        print(f"advise: {fault(error)}", file=sys.stderr)
-        return 2
+    cells, times, source = read_cells(options.results, ROOT)
+    request = Request(**{name: getattr(options, name) for name in names})
+    found = advise(request, cells, times, source, Bounds(ROOT / "datasets" / "cache"))
     print({"text": _text, "csv": _csv, "json": _json}[options.format](found, options.why), end="")
     return 0
 

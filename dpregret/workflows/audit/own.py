@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.neighbours import rows
@@ -86,4 +86,4 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

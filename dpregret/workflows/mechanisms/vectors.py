@@ -25,6 +25,7 @@ from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toepli
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
+from dpregret.core import boundary
 from dpregret.workflows.mechanisms.peers import PEERS
 
 TARGET = Path(__file__).resolve().parents[3] / "results" / "reference" / "test_vectors.json"
@@ -198,4 +199,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

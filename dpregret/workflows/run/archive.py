@@ -14,6 +14,7 @@ import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum
 from dpregret.workflows.run import sums
 from dpregret.workflows.run.fingerprint import ROOT
@@ -54,4 +55,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

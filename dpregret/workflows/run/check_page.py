@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpregret.core import boundary
 from dpregret.core.answers import as_json
-from dpregret.core.errors import ConfigError, fault, one_line
 from dpregret.core.text import printable
-from dpregret.datasets.download import FetchError
-from dpregret.paper_figs.judge.runs import RunsError
 from dpregret.workflows.run.check import FIGURES, find
 
 
@@ -33,12 +30,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         asked = find(options.paper, options.claim)
         found = asked.measure(options.profile, options.figure or FIGURES / asked.paper / f"{asked.id}.png")
-    except (ConfigError, RunsError, FetchError, OSError) as error:
-        print(f"check: {printable(one_line(error))}", file=sys.stderr)
-        return 2
-    except Exception as error:
-        print(f"check: {fault(error)}", file=sys.stderr)
-        return 2
     finally:
         logging.disable(logging.NOTSET)
     print(as_json(found).rstrip("\n") if options.json else printable(str(found)))
@@ -46,4 +37,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

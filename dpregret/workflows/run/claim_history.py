@@ -20,6 +20,7 @@ from typing import Any, Final
 import pandas as pd
 import yaml
 
+from dpregret.core import boundary
 from dpregret.paper_figs.judge.claims_files import AT, CHANGES, RENAMED, SETTINGS
 from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PAPERS, papers
@@ -233,4 +234,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

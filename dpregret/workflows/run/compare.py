@@ -16,6 +16,7 @@ from typing import Final
 
 import pandas as pd
 
+from dpregret.core import boundary
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
 from dpregret.datasets.download import FetchError, download
@@ -80,4 +81,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from dpregret.core import parquet
+from dpregret.core import boundary, parquet
 from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
 from dpregret.workflows.run.origin import lock
@@ -155,4 +155,4 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    boundary.end(main)

@@ -1,0 +1,93 @@
+"""The boundary of every command: whatever is raised is one line on standard error, and exit code 2.
+
+Exit codes: 0 done or kept, 1 violated or differs, 2 could not be judged, 130 interrupted. `--debug` among the words
+shows the traceback too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from dpregret.core.errors import one_line, shown
+
+FAILED: Final = 2
+INTERRUPTED: Final = 130
+DEBUG: Final = "--debug"
+
+
+def end(command: Callable[[], object], name: str = "dpregret") -> NoReturn:
+    """Call a command and end the process with the exit code that it returns (None: 0).
+
+    A command whose output cannot be written (closed, full) has failed, whatever it returned.
+    """
+    debug = DEBUG in sys.argv
+    sys.argv = [word for word in sys.argv if word != DEBUG]
+    code: Any = FAILED
+    try:
+        _open_streams()
+        try:
+            code = command()
+        except SystemExit as left:
+            if isinstance(left.__context__, OSError):  # what a parser of options makes of a closed pipe
+                raise left.__context__ from None
+            code = left.code
+        sys.stdout.flush()
+    except BaseException as error:
+        code = INTERRUPTED if isinstance(error, KeyboardInterrupt) else FAILED
+        with contextlib.suppress(OSError, ValueError):
+            if debug:
+                traceback.print_exc()
+            print(shown(f"{name}: {in_words(error)}"), file=sys.stderr)
+    finally:
+        _close_streams()
+    sys.exit(code)
+
+
+def in_words(error: BaseException) -> str:
+    """One line on an error: what it says; with its kind, unless it is a refusal in our words."""
+    told = getattr(error, "format_message", None)  # of the parser of options
+    if told is not None:
+        return " ".join(str(told()).split())
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else f"cannot read or write: {error.strerror}"
+    said = one_line(error)
+    if isinstance(error, ValueError) and type(error).__module__.startswith("dpregret."):
+        return said
+    return f"{type(error).__name__}{': ' * bool(said)}{said} ({DEBUG} shows where)"
+
+
+def _open_streams() -> None:
+    """Standard streams that show every character in some way; no file that is opened later takes a closed one's place.
+
+    Raises OSError where standard output is closed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _close_streams() -> None:
+    """What could not be written is given up, so that the end of the process does not try again."""
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)

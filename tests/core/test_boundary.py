@@ -1,0 +1,83 @@
+"""The boundary of commands: one line and exit code 2 for whatever is raised, and for outputs that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+FEW = "import sys; from dpregret.core import boundary; from dpregret.core.errors import ConfigError\n"
+COMMAND = [sys.executable, "-m", "dpregret"]
+
+
+def ended(work: str, *words: str, shell: str = '"$@"', **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command that does some work, started by a shell."""
+    script = f"{FEW}def work():\n    {work}\nboundary.end(work)\n"
+    return subprocess.run(
+        ["bash", "-c", shell, "bash", sys.executable, "-c", script, *words],
+        capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("work", "named"),
+    [
+        ("raise RuntimeError('a\\nb')", "RuntimeError: a b"),
+        ("raise ConfigError('x.yaml:3: tol')", "x.yaml:3: tol"),
+        ("open('/nowhere/at/all')", "/nowhere/at/all: No such file or directory"),
+        ("open('x' * 5000)", "File name too long"),
+        ("work()", "RecursionError"),
+        ("raise MemoryError", "MemoryError"),
+        ("raise BaseException", "BaseException"),
+        ("raise UnicodeError('\\x1b[31m')", "UnicodeError: \\x1b[31m"),
+        ("'ε'.encode('ascii')", "UnicodeEncodeError"),
+    ],
+)
+def test_whatever_is_raised_is_one_line(work: str, named: str) -> None:
+    done = ended(work)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert named in done.stderr
+    debugged = ended(work, "--debug")
+    assert debugged.returncode == 2
+    assert "Traceback" in debugged.stderr
+
+
+def test_the_exit_code_is_what_the_command_returns() -> None:
+    assert [ended(work).returncode for work in ("pass", "return 1", "sys.exit(2)", "raise KeyboardInterrupt")] == [
+        0, 1, 2, 130,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", ['"$@" > /dev/full', '"$@" >&-', 'set -o pipefail; { sleep 1; "$@"; } | true'])
+def test_an_output_that_cannot_be_written_is_no_success(shell: str) -> None:
+    done = ended("print('verdict: kept')", shell=shell)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("shell", ['"$@" > /dev/full 2>&1', '"$@" >&- 2>&-', '"$@" 2>&-', '"$@" 2>/dev/full'])
+def test_where_nothing_can_be_said_the_code_is_right(shell: str) -> None:
+    assert ended("print('kept'); print('so', file=sys.stderr); return 2", shell=shell).returncode == 2
+
+
+def test_a_file_does_not_take_the_place_of_a_closed_stream() -> None:
+    work = "file = open('/dev/null', 'w'); print(file.fileno() > 2)"
+    assert ended(work, shell='"$@" <&- 2>&-').stdout == "True\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_any_terminal_shows_every_character(encoding: str) -> None:
+    done = ended("print('ε')", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stdout) == (0, "\\u03b5\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run", "--cores", "0"], ["run", "-p", "x" * 5000 + ".yaml"], ["run", "-p", ""], ["--no-such"], ["verify", "-x"]],
+)
+def test_the_command_refuses_in_one_line(words: list[str]) -> None:
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") <= 2  # argparse adds its usage
