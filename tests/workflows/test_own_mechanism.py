@@ -84,6 +84,39 @@ def broken(rounds):
         def init_multiply(self, x):
             raise KeyError("state")
     return Wrong([1.0]), 1.0
+
+class Positive(Streaming):  # as Streaming for unit vectors, and for no other draw
+    def multiply_next(self, x, state):
+        return super().multiply_next(np.abs(x), state)
+def positive():
+    return Positive([1.0]), 2.0
+class Normed(Streaming):
+    def multiply_next(self, x, state):
+        return super().multiply_next(x * (np.linalg.norm(x) == 1), state)
+def normed():
+    return Normed([1.0]), 2.0
+def single(rounds):
+    matrix, sd = streaming(rounds)
+    matrix.coefficients = matrix.coefficients.astype(np.float32)
+    return Single(matrix.coefficients), sd
+class Single(Streaming):
+    def multiply_next(self, x, state):
+        return super().multiply_next(x.astype(np.float32), state)
+def negative():
+    return Streaming([1.0]), -2.0
+def worded():
+    return Streaming([1.0]), "two"
+def hidden(generator, rounds, dimension):  # the last row is large, the first is not linear
+    drawn = generator.standard_normal((rounds, dimension))
+    drawn[0] = np.abs(drawn[0])
+    drawn[-1] *= 1e13
+    return drawn
+def clipped(generator, rounds, dimension):
+    return np.cumsum(np.clip(generator.normal(0, 5, size=(rounds, dimension)), -30, 30), axis=0)
+def rotated(generator, rounds, dimension):
+    return generator.standard_normal((rounds, dimension)) * (1 + 1j)
+def ragged(generator, rounds, dimension):
+    return [generator.standard_normal((1, dimension))[0][: 1 + (now > 2)] for now in range(rounds)]
 """
 
 
@@ -112,6 +145,23 @@ def test_linear_maps_are_read_off(path: Path) -> None:
     assert matrix(path, "streaming", claim) == pytest.approx(2 * root)
     single = noise_matrix(load(f"{path}:streaming"), claim, per_item=False)
     assert single[:, 0] == pytest.approx(2 * inverse_root_coefficients(40))
+
+
+def test_single_precision_is_linear_up_to_its_rounding(path: Path) -> None:
+    claim = Claim(rounds=40, window=8)
+    assert matrix(path, "single", claim) == pytest.approx(matrix(path, "streaming", claim), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["positive", "normed", "hidden", "clipped", "squares"])
+def test_what_is_not_linear_is_not_judged(path: Path, name: str) -> None:
+    with pytest.raises(OwnNoiseError, match="linear map"):
+        matrix(path, name, Claim(rounds=12, window=12))
+
+
+@pytest.mark.parametrize("name", ["negative", "worded", "rotated", "ragged"])
+def test_what_is_not_noise_is_refused(path: Path, name: str) -> None:
+    with pytest.raises(OwnNoiseError):
+        matrix(path, name, Claim(rounds=12, window=12))
 
 
 def test_losses_are_exact() -> None:

@@ -13,7 +13,8 @@ of `OFFERED`.
   a PrefixSums of this project          calibrated here.
 
 Each draw is replaced by a unit vector of a space with as many dimensions as there are draws: the output shows which
-draws enter it and how much. Draws of a real generator follow, to see that the code is linear in them.
+draws enter it and how much. Draws of a real generator follow, small and large ones, to see that the code is linear in
+them: row by row, so that a row of large noise hides nothing of the others.
 """
 
 import importlib.util
@@ -42,6 +43,10 @@ OFFERED = (
     "participations",
     "separation",
 )
+SIZES = np.array([1.0, 1e-3, 1e3])
+"""Of real draws, one coordinate each."""
+ROUNDING, SINGLE_ROUNDING = 1e-7, 1e-4
+"""As a share of what a row adds up: of noise in double and in single precision."""
 
 
 class OwnNoiseError(ValueError):
@@ -100,7 +105,7 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
         budget = Budget(claim.epsilon, claim.delta)
         return calibrate("gaussian", budget, claim.sensitivity, made.nodes_per_item) * materialise(made, claim.rounds)
     if isinstance(made, tuple) and len(made) == 2 and hasattr(made[0], "multiply_next"):
-        return _streamed(made[0], float(made[1]), claim.rounds, per_item)
+        return _streamed(made[0], _number(made[1]), claim.rounds, per_item)
     if hasattr(made, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
     if not callable(made):
@@ -108,17 +113,31 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     return _read_off(made, claim)
 
 
-def _streamed(matrix: Any, scale: float, rounds: int, per_item: bool) -> Array:
+def _streamed(matrix: Any, sd: float, rounds: int, per_item: bool) -> Array:
+    if not 0 < sd < np.inf:
+        raise OwnNoiseError(f"the standard deviation of a streaming matrix must be positive, got {sd}")
+
+    def multiplied(draws: Array) -> Array:
+        try:
+            state, rows = matrix.init_multiply(draws[0]), []
+            for draw in draws:
+                row, state = matrix.multiply_next(draw, state)
+                rows.append(row)
+        except Exception as error:
+            raise OwnNoiseError(f"the streaming matrix failed: {type(error).__name__}: {one_line(error)}") from error
+        return _checked(rows, rounds, rounds)
+
+    found = multiplied(np.eye(rounds))
+    real = _real_draws(rounds, rounds)
+    _check_linear(found, real, multiplied(real))
+    return np.asarray(sd * (np.cumsum(found, axis=0, dtype=np.float64) if per_item else found), dtype=np.float64)
+
+
+def _number(given: Any) -> float:
     try:
-        units = np.eye(rounds)
-        state, rows = matrix.init_multiply(units[0]), []
-        for unit in units:
-            row, state = matrix.multiply_next(unit, state)
-            rows.append(np.asarray(row, dtype=np.float64))
-        found = scale * np.array(rows)
-    except Exception as error:
-        raise OwnNoiseError(f"the streaming matrix failed: {type(error).__name__}: {one_line(error)}") from error
-    return np.asarray(_checked(np.cumsum(found, axis=0) if per_item else found, rounds, rounds))
+        return float(given)
+    except (TypeError, ValueError) as error:
+        raise OwnNoiseError(f"the standard deviation is not a number: {one_line(error)}") from error
 
 
 class _Probe:
@@ -153,12 +172,27 @@ def _read_off(noise: Callable[..., Any], claim: Claim) -> Array:
     if not draws:
         raise OwnNoiseError("the noise draws nothing from its generator")
     found = _noise(noise, claim, _Probe(np.eye(draws), draws), draws)
-    real = np.random.default_rng(0).standard_normal((draws, 3))
-    if not np.allclose(
-        _noise(noise, claim, _Probe(real, 3), 3), found @ real, rtol=1e-7, atol=1e-9 * np.abs(found).max()
-    ):
-        raise OwnNoiseError("the noise is not a fixed linear map of its draws, coordinate by coordinate")
-    return found
+    real = _real_draws(draws, len(SIZES))
+    _check_linear(found, real, _noise(noise, claim, _Probe(real, len(SIZES)), len(SIZES)))
+    return found.astype(np.float64)
+
+
+def _real_draws(draws: int, dimension: int) -> Array:
+    """(draws, dimension); the coordinates have different sizes, so that clipped or rounded noise is seen."""
+    drawn = np.random.default_rng(0).standard_normal((draws, dimension))
+    return np.asarray(drawn * np.resize(SIZES, dimension))
+
+
+def _check_linear(found: Array, draws: Array, played: Array) -> None:
+    """Raise OwnNoiseError unless `played` is found @ draws, each number up to rounding of its own row."""
+    rounding = ROUNDING if 4 not in (found.dtype.itemsize, played.dtype.itemsize) else SINGLE_ROUNDING
+    size, found, played = np.abs(found) @ np.abs(draws), found.astype(np.float64), played.astype(np.float64)
+    wrong = np.abs(played - found @ draws) > rounding * size
+    if wrong.any():
+        first = int(np.flatnonzero(wrong.any(axis=1))[0]) + 1
+        raise OwnNoiseError(
+            f"the noise is not a fixed linear map of its draws, coordinate by coordinate: not in round {first}"
+        )
 
 
 def _noise(noise: Callable[..., Any], claim: Claim, probe: _Probe, dimension: int) -> Array:
@@ -167,7 +201,12 @@ def _noise(noise: Callable[..., Any], claim: Claim, probe: _Probe, dimension: in
 
 
 def _checked(found: Any, rounds: int, dimension: int) -> Array:
-    array = np.asarray(found, dtype=np.float64)
+    try:
+        array = np.asarray(found)
+    except ValueError as error:
+        raise OwnNoiseError(f"the noise is not an array of numbers: {one_line(error)}") from error
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize < 4:
+        raise OwnNoiseError(f"the noise must be numbers of at least single precision, got {array.dtype}")
     if array.shape != (rounds, dimension):
         raise OwnNoiseError(f"the noise must have shape (rounds, dimension) = {(rounds, dimension)}, got {array.shape}")
     if not np.isfinite(array).all():

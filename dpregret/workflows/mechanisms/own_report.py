@@ -199,6 +199,13 @@ def claim_of(given: argparse.Namespace) -> Claim:
     return Claim(rounds, window, given.epsilon, given.delta, given.sensitivity, given.participations, given.separation)
 
 
+def _positive(text: str) -> float:
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be positive")
+    return value
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, audit, print."""
     parser = argparse.ArgumentParser(
@@ -219,8 +226,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--save", type=Path, help="write A, B and the losses to this .npz file")
     parser.add_argument("--json", action="store_true", help="the answer as JSON, without the matrix")
-    parser.add_argument("--minutes", type=float, default=60.0, help="most that it may take (default 60)")
-    parser.add_argument("--gigabytes", type=float, default=np.inf, help="most memory that it may take (default: any)")
+    parser.add_argument("--minutes", type=_positive, default=60.0, help="most that it may take (default 60)")
+    parser.add_argument(
+        "--gigabytes", type=_positive, default=np.inf, help="most memory that it may take (default: any)"
+    )
     given = parser.parse_args(arguments)
     bounds = child.Bounds(given.minutes, given.gigabytes, ("--minutes", "--gigabytes"))
     return child.judged(lambda: _judged(given), given.mechanism, bounds)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -150,6 +151,7 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
         _bound_memory(bounds.gigabytes)
         word["answer"] = function(lambda where: writer.send_bytes(json.dumps(where[:LONGEST]).encode()))
     except BaseException as fault:  # sys.exit too
+        _bound_memory(math.inf)  # the last word takes some
         word["fault"] = in_words(fault)
         if isinstance(fault, MemoryError) and bounds.gigabytes < float("inf"):
             word["fault"] = f"out of memory: more than {bounds.gigabytes:g} GB (limit {bounds.names[1]})"
@@ -160,11 +162,15 @@ def _be(function: Callable[[Say], Any], writer: Connection, bounds: Bounds, log:
 
 
 def _bound_memory(gigabytes: float) -> None:
-    if resource is None or gigabytes == float("inf"):
+    if resource is None:
         return
     with contextlib.suppress(OSError, ValueError):
-        held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
-        resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * 2**30), resource.RLIM_INFINITY))
+        most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        if gigabytes < math.inf:
+            held = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * os.sysconf("SC_PAGE_SIZE")
+            resource.setrlimit(resource.RLIMIT_DATA, (held + int(gigabytes * 2**30), most))
+        else:
+            resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
 def _end_with_parent() -> None:
