@@ -32,7 +32,7 @@ PAPERS = [
     if (PACKAGE / "workflows/papers" / page.stem / "claims.yaml").exists()
 ]
 NAVIGATION = {
-    "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/glossary", "docs/tables"],
+    "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/tables"],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
         "What was not tested <docs/coverage>", "For authors <docs/authors>",

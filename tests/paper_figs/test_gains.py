@@ -185,4 +185,4 @@ def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:
         )
         pd.DataFrame({"erratum": [], "status": []}).to_csv(tmp_path / "reference" / name / "errata.csv")
     found = verdict_table(tmp_path / "reference", tmp_path / "papers")
-    assert list(found["claims of"]) == ["[a_2020](docs/a_2020.md)"]
+    assert list(found["claims of"]) == ["[a_2020](a_2020.md)"]

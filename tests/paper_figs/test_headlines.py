@@ -72,9 +72,7 @@ def told(run: Path) -> list[str]:
 
 def test_sentences_are_filled_from_the_tables_in_the_order_of_the_file(run: Path) -> None:
     assert markdown(headlines(run / "results", run / "papers", ["p_2020"])).splitlines() == [
-        "1. **[One fail](docs/x.md).** On a pair.",
-        "   - A & B 2020, Theorem 2, eq. (3): loses ε = 2.5 where 2 is claimed, exactly: a \\| b; "
-        "fails down to ε = 0.01, the least tried",
+        "1. **[One fail](docs/x.md).** On a pair. Loss for claim: A & B 2020, Theorem 2, eq. (3) (ε = 2.5 for 2).",
         "2. **[It grows](docs/p_2020.md).** Like T^0.99 [0.90, 1.10]; 7 becomes 5 (T = 8); 1.3, 2.0 times (d = 4).",
     ]
 

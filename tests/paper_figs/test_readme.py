@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
 
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
+from dpregret.paper_figs.tables.printed.text import brief
 
 TEXTS = """\
 title: A paper
@@ -21,9 +21,6 @@ tables:
   reference: {{experiment: e, stream: s}}
   rows: [{{id: r, label: r, group: g, learner: l.v, privacy: p, neighbouring: n, operation: o, bound_text: b}}]
 """
-
-
-ERRATUM = ("place", "printed", "right", "why")
 
 
 def lines(*rows: tuple[str, ...]) -> pd.DataFrame:
@@ -69,7 +66,7 @@ def reference(tmp_path: Path) -> Path:
 def test_what_papers_state_comes_before_what_is_derived_and_baselines(reference: Path) -> None:
     found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")
     assert list(found.index) == [
-        "[A](docs/a_2020.md)", "[B](docs/b_2021.md)", "**what the papers state**", "derived here", "baselines"
+        "[A](a_2020.md)", "[B](b_2021.md)", "**what the papers state**", "derived here", "baselines"
     ]  # fmt: skip
     assert found["all"].tolist() == ["2", "1", "3", "2", "1"]
     assert found.loc["**what the papers state**"].to_dict() == {
@@ -83,29 +80,38 @@ def test_a_reconstructed_statement_has_a_row_of_its_own(reference: Path) -> None
     claim = "claims: [{id: b1, provenance: reconstructed,"
     text.write_text(text.read_text().replace("claims: [{id: a,", claim))
     found = readme.verdict_table(reference, reference.parent / "papers").set_index("claims of")["all"]
-    assert (found["[A](docs/a_2020.md)"], found["stated, text reconstructed"]) == ("2", "1")
-    assert "[B](docs/b_2021.md)" not in found
+    assert (found["[A](a_2020.md)"], found["stated, text reconstructed"]) == ("2", "1")
+    assert "[B](b_2021.md)" not in found
 
 
-def test_checks_are_counted_apart(reference: Path) -> None:
-    remarks = [
-        {"id": f"E{place}", "kind": kind, "provenance": provenance, "reason": "x", **dict.fromkeys(ERRATUM, "y")}
-        for place, (kind, provenance) in enumerate(
-            [("mistake", "printed"), ("mistake", "reconstructed"), ("loose", "printed")], 1
-        )
+def test_counts_are_of_printed_claims_and_of_audited_variants(reference: Path) -> None:
+    found = readme.totals(reference, reference.parent / "papers")
+    assert "[3 claims]" in found
+    assert "1 reproduced; 1 reproduced up to logs; 1 violated." in found
+    assert "1 of 2 private variants" in found
+
+
+def test_a_cell_of_the_short_table_has_the_worst_verdict() -> None:
+    head = ["row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution"]
+    rows = [
+        ("1", "as printed", "a", "privacy", "", "violated", "✗"),
+        ("1", "as printed", "b", "T", "0.99 [0.9, 1.0]", "linear regret", "✗"),
+        ("1", "corrected", "c", "privacy", "", "holds", "✓"),
+        ("1", "corrected, so", "d", "ln T", "0.0 [0, 0]", "below bound", "↓"),
+        ("2", "reconstructed", "e", "T", "1.0 [1, 1]", "violated", "✗"),
+        ("2", "corrected", "f", "ln T", "0.0 [0, 0]", "inconclusive", "?"),
+        ("2", "corrected", "g", "ln T", "0.0 [0, 0]", "below bound", "↓"),
     ]
-    (reference.parent / "papers" / "a_2020" / "errata.yaml").write_text(yaml.safe_dump({"errata": remarks}))
-    found = readme.check_table(reference, reference.parent / "papers").set_index("paper")
-    assert found.loc["A"].to_dict() == {
-        "consistency checks": "2", "holds": "1", "fails": "1", "mistakes in print": "1", "other remarks": "2",
-        "effects measured": "1",
-    }  # fmt: skip
-    assert found.loc["B", "consistency checks"] == "0"
+    frame = pd.DataFrame([(row, "Bound", "1", "O(T)", *rest, "") for row, *rest in rows], columns=head)
+    table, legend = brief(frame).split("\n\n")
+    cells = [[cell.strip() for cell in line.split("|")[2:4]] for line in table.splitlines()[2:]]
+    assert cells == [["✗ privacy, regret like T^0.99", "↓ 1 of 2"], ["–", "? 1 of 2"]]
+    assert len(legend.splitlines()) == 5
 
 
 def test_the_document_is_renewed_and_then_current(reference: Path, tmp_path: Path) -> None:
     page = tmp_path / "README.md"
-    marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in ("findings", "verdicts", "meanings"))
+    marks = (f"<!-- {mark}:begin -->\n<!-- {mark}:end -->\n" for mark in ("findings", "totals", "verdicts", "meanings"))
     page.write_text("".join(marks))
     arguments = [str(page), str(reference), "--papers", str(reference.parent / "papers")]
     assert readme.main([*arguments, "--check"]) == 1

@@ -184,7 +184,7 @@ def _of_erratum(folder: Path, erratum: str, column: str) -> str:
     own = rows.loc[(rows["erratum"] == erratum) & (rows["status"] == MEASURED)] if len(rows) else rows
     if own.empty or column not in own or own[column].iloc[0] in ("", formats.DASH):
         raise _MissingError
-    return str(own[column].iloc[0])
+    return str(own[column].iloc[0]).partition(" [")[0]
 
 
 def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
@@ -202,12 +202,19 @@ def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
 
 
 def markdown(found: Sequence[Headline]) -> str:
-    """The findings as a numbered list of a document at the top of the repository."""
+    """The findings as a numbered list of a document at the top of the repository, one line each."""
     text = []
     for index, each in enumerate(found, 1):
-        text.append(f"{index}. **[{_written(each.title)}]({each.page}).** {_written(each.text)}")
-        text += [f"   - {_written(item.place)}: {_written(item.found)}" for item in each.items]
-    return "".join(f"{line}\n" for line in text)
+        items = "; ".join(f"{item.place} ({_in_short(item.found)})" for item in each.items)
+        whole = f"{each.text} Loss for claim: {items}." if items else each.text
+        text.append(f"{index}. **[{_written(each.title)}]({each.page}).** {_written(whole)}\n")
+    return "".join(text)
+
+
+def _in_short(found: str) -> str:
+    """The loss and the claim, of the reason of an exact refutation; another reason as it is."""
+    numbers = re.match(r"loses (eps = \S+) where (\S+) is claimed", found)
+    return f"{numbers[1]} for {numbers[2]}" if numbers else found
 
 
 def _written(text: str) -> str:

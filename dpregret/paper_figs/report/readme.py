@@ -1,5 +1,5 @@
-"""Keep generated parts of the documents equal to the committed reference: findings, verdicts and a table in README.md,
-the meanings of verdicts in the glossary.
+"""Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
+claims by verdict and the meanings of verdicts in docs/method.md.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import pandas as pd
 from dpregret.core import boundary
 from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims, load_errata
+from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims
 from dpregret.paper_figs.judge.judgement import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN
 from dpregret.paper_figs.report.headlines import headlines, markdown
-from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
 from dpregret.paper_figs.text import formats
@@ -48,7 +47,7 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
     claims = found.loc[found["kind"] == "claim"]
     own = claims["origin"] == "paper"
     stated = claims.loc[own & (claims["provenance"] == "printed")]
-    groups = {f"[{plain(cite)}](docs/{paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
+    groups = {f"[{plain(cite)}]({paper}.md)": each for (paper, cite), each in stated.groupby(["paper", "cite"])}
     if len(groups) > 1:
         groups["**what the papers state**"] = stated
     groups["stated, text reconstructed"] = claims.loc[own & (claims["provenance"] != "printed")]
@@ -57,25 +56,6 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
         {"claims of": name, "all": str(len(each)), **_counted(each, [word for word in CLAIMS if word != NOT_RUN])}
         for name, each in groups.items() if len(each)
     ]  # fmt: skip
-    return _filled(pd.DataFrame(rows))
-
-
-def check_table(reference: Path, papers: Path) -> pd.DataFrame:
-    """A row per paper: consistency checks by verdict, mistakes in print, other remarks, and measured effects."""
-    rows = []
-    for (paper, cite), each in _lines(reference, papers).groupby(["paper", "cite"]):
-        checks = each.loc[each["kind"] == "check"]
-        errata = formats.read_csv(reference / str(paper) / "errata.csv")
-        file = papers / str(paper) / "errata.yaml"
-        remarks = load_errata(file).errata if file.exists() else ()
-        mistakes = sum(remark.in_print for remark in remarks)
-        known = errata["erratum"].isin([remark.id for remark in remarks])
-        rows.append({
-            "paper": str(cite), "consistency checks": str(len(checks)),
-            **_counted(checks, [word for word in CHECKS if word != NOT_RUN]),
-            "mistakes in print": str(mistakes), "other remarks": str(len(remarks) - mistakes),
-            "effects measured": str((known & (errata["status"] == MEASURED)).sum()),
-        })  # fmt: skip
     return _filled(pd.DataFrame(rows))
 
 
@@ -103,20 +83,32 @@ def _filled(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(reference: Path, papers: Path) -> str:
-    """Claims and checks by verdict, and what they and the audit resolve."""
-    tables = [
-        formats.markdown(verdict_table(reference, papers), raw=["claims of"]),
-        formats.markdown(check_table(reference, papers)),
-    ]
-    sentences = [
-        resolution_sentence(reference, papers), changed_sentence(reference, papers), audit_sentence(reference, papers)
-    ]  # fmt: skip
-    return "\n".join([*tables, *filter(None, sentences)])
+    """Claims by verdict, their resolution, and how many were changed after their first verdict."""
+    table = formats.markdown(verdict_table(reference, papers), raw=["claims of"])
+    sentences = [resolution_sentence(reference, papers), changed_sentence(reference, papers)]
+    return "\n".join([table, *filter(None, sentences)])
+
+
+def totals(reference: Path, papers: Path) -> str:
+    """One line: printed claims by verdict, and audited learners that violate their claim."""
+    lines = _lines(reference, papers)
+    own = lines.loc[(lines["kind"] == "claim") & (lines["origin"] == "paper")]
+    stated = own.loc[own["provenance"] == "printed"]
+    known = ((word, count) for word, count in _counted(stated, [*CLAIMS]).items() if count != "0")
+    found = "; ".join(f"{count} {word}" for word, count in known)
+    audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
+    violating = audit["finding"].str.startswith("violates").sum()
+    return (
+        f"[{len(stated)} claims](docs/method.md#claims-by-verdict) as {stated['paper'].nunique()} papers print them: "
+        f"{found}. {len(own) - len(stated)} claims with a reconstructed text are counted separately. {violating} of "
+        f"{len(audit)} private variants [violate their privacy claim](results/reference/audit/audit.md).\n"
+    )
 
 
 PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "findings": lambda reference, papers: markdown(headlines(reference, papers, _with_tables(reference, papers))),
     "table-1": lambda reference, _: printed_table(reference / FRONT / "table_1.csv"),
+    "totals": totals,
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
 }
@@ -144,9 +136,9 @@ def update_page(page: Path, reference: Path, papers: Path, check: bool = False) 
 
 
 def resolution_sentence(reference: Path, papers: Path) -> str:
-    """How fine the fitted claims are, and how many of those that state a logarithm could tell one power of it.
+    """Median, 0.9 quantile and maximum of the resolution, and how many claims resolve one power of their logarithm.
 
-    Nothing for a reference that is older than the column.
+    Empty for a reference without the column.
     """
     lines = _lines(reference, papers)
     if "resolution" not in lines.columns:
@@ -157,11 +149,9 @@ def resolution_sentence(reference: Path, papers: Path) -> str:
     stated = [rates.parse(str(rate).removeprefix(">= ")).log_power > 0 for rate in claims["rate"]]
     logs = claims.loc[stated, "resolution_log"].dropna()
     return (
-        f"The detectable difference of the {len(claims)} fitted exponents, in both directions, is {fine.median():.2f} "
+        f"The resolution of the {len(claims)} fitted exponents is {fine.median():.2f} "
         f"in the median, {fine.quantile(0.9):.2f} for nine of ten, and {fine.max():.2f} at worst (claim {worst}). "
-        f"{(logs <= 1).sum()} of the {len(logs)} claims that state a logarithm resolve one power of it. Intervals are "
-        "over runs, except where cells are different sets; intervals of means that rare events rule cover less than "
-        "95 % ([validation](results/reference/validation/intervals.md)).\n"
+        f"{(logs <= 1).sum()} of the {len(logs)} claims that state a logarithm resolve one power of it.\n"
     )
 
 
@@ -174,23 +164,9 @@ def changed_sentence(reference: Path, papers: Path) -> str:
     if not changed:
         return ""
     return (
-        f"Of the {len(claims)} claims, {changed} had their tolerance, law, cells or grid changed after their first "
-        "verdict stood in the reference: column `changed` of `claims.csv`, with the commits on each card of the "
-        "report.\n"
+        f"The tolerance, law, cells or grid of {changed} of the {len(claims)} claims changed after their first verdict "
+        "was committed (column `changed` of `claims.csv`).\n"
     )
-
-
-def audit_sentence(reference: Path, papers: Path) -> str:
-    """How many private learners were audited, with what finding, and how many lines about privacy are about them."""
-    audit = formats.read_csv(reference / "audit" / "audit.csv", keep_default_na=False)
-    findings = audit["finding"].str.split(r"[,:]", regex=True).str[0].value_counts()
-    found = ", ".join(f"{count}: {finding}" for finding, count in findings.items())
-    names = set(audit["learner"] + "." + audit["variant"])
-    lines = _lines(reference, papers)
-    private = lines.loc[lines["type"] == "private"]
-    audited = (private["learner"] + "." + private["variant"]).isin(names).sum()
-    text = f"[Audited](results/reference/audit/audit.md): {len(audit)} private learners ({found})."
-    return f"{text} {audited} of the {len(private)} lines about privacy are about one of them.\n"
 
 
 def meanings() -> str:

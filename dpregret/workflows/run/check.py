@@ -58,7 +58,7 @@ class Measured:
     measured, low, high: the number `quantity` says, with its 95 % interval; for a claim of a rate the power that was
     fitted beside the law's logarithms, as in column `log_aware` of claims.csv; NaN where nothing was fitted.
     resolution: the smallest change of `resolution_of` that would have been seen. verdict: a word of
-    docs/glossary.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
+    docs/method.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
     cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
     status. errata: entries of the paper's list that bear on it.
     figure: the PNG that was drawn, None where none was asked for.

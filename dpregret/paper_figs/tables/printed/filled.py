@@ -23,6 +23,8 @@ HOW_TO_READ: Final = (
     "experiment would have noticed."
 )
 Record = Mapping[str, Any]
+PRIVACY: Final = "privacy"
+"""The law of a claim about a guarantee."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,7 @@ def _line(record: Record, claims: ClaimsFile) -> Line:
     told = _number(record["resolution"])
     resolution = f"±{formats.number(told)}" if fitted and np.isfinite(told) else ""
     symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
-    law = "privacy" if record["type"] == "private" else rates.law(str(record["rate"]), symbol)
+    law = PRIVACY if record["type"] == "private" else rates.law(str(record["rate"]), symbol)
     law += " (overhead)" if record["response"] == "overhead" else ""
     return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
 

@@ -8,8 +8,17 @@ from typing import Final
 
 import pandas as pd
 
-from dpregret.paper_figs.judge.vocabulary import MARKS, NOT_RUN
-from dpregret.paper_figs.tables.printed.filled import FilledTable
+from dpregret.paper_figs.judge.vocabulary import (
+    ABOVE,
+    BELOW,
+    INCONCLUSIVE,
+    MARKS,
+    NOT_RUN,
+    STEEPER,
+    STEEPER_HELD,
+    VIOLATED,
+)
+from dpregret.paper_figs.tables.printed.filled import PRIVACY, FilledTable
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formula import in_text
 
@@ -87,10 +96,7 @@ def _said(line: dict[str, str]) -> str:
 
 
 def brief(lines: pd.DataFrame) -> str:
-    """A Markdown table with one row for each of the paper's, and beside it what came out as printed and corrected.
-
-    A number is the fitted power without its interval; verdicts are signs with a legend below.
-    """
+    """A Markdown table with the paper's rows and columns, one verdict as published, one as corrected, and a legend."""
     heads = list(dict.fromkeys(lines["column"]))
     rows, run = [], measured(lines)
     for number, row in lines.groupby("row", sort=False):
@@ -98,24 +104,38 @@ def brief(lines: pd.DataFrame) -> str:
             head: "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"]))) for head in heads
         }
         own = run.loc[run["row"] == number]
-        first = own["side"].str.startswith(AS_PRINTED)
+        sides = {"as published": AS_PRINTED, "corrected": "corrected"}
         rows.append(
-            {**shown, AS_PRINTED: _in_brief(own.loc[first]), "measured, or corrected": _in_brief(own.loc[~first])}
+            shown | {name: _one_verdict(own.loc[own["side"].str.startswith(side)]) for name, side in sides.items()}
         )
     text = pd.DataFrame(rows).map(_cell)
-    words = run.groupby("sign", sort=False)["verdict"].unique()
-    legend = ", ".join(f"{sign} {' or '.join(verdicts)}" for sign, verdicts in words.items())
-    return f"{text.rename(columns=_cell).to_markdown(index=False, disable_numparse=True)}\n\n{plain(legend)}\n"
+    legend = "\n".join(f"- {sign} {meaning}" for sign, meaning in LEGEND.items())
+    return f"{text.rename(columns=_cell).to_markdown(index=False, disable_numparse=True)}\n\n{legend}\n"
 
 
-def _in_brief(lines: pd.DataFrame) -> str:
-    """Sides one after the other: the law, the power, the sign."""
-    sides = []
-    for side, own in lines.groupby("side", sort=False):
-        said = [
-            f"{law} {power.partition(' ')[0]} {sign}".replace("  ", " ")
-            for law, power, sign in zip(own["law"] + ":", own["power"], own["sign"], strict=True)
-        ]
-        name = str(side).removeprefix(AS_PRINTED).removeprefix("corrected").strip(", ")
-        sides.append((f"{name}: " if name else "") + ", ".join(said))
-    return "; ".join(sides)
+LEGEND: Final = {
+    "✓": "all claims of the row hold: privacy, and the powers of T, d, W and ε",
+    "↓": "the bound holds, and regret grows more slowly than it in the given number of claims",
+    "?": "the given number of claims is undecided, or steeper than stated without contradicting an explicit bound",
+    "✗": "refuted: the loss of privacy exceeds the stated one, or regret grows like the given power of T",
+    "–": "not judged: the paper quotes the algorithm without its noise, which is reconstructed here",
+}
+"""Sign of a cell of `brief` -> its meaning."""
+
+
+def _one_verdict(own: pd.DataFrame) -> str:
+    """The worst verdict of the claims beneath a row, with what decides it."""
+    if own.empty:
+        return "–"
+    signs, count = own["sign"], len(own)
+    failed = own.loc[signs == MARKS[VIOLATED][0]]
+    if len(failed):
+        return "✗ " + ", ".join(
+            f"regret like {law}^{power.partition(' ')[0]}" if power else "privacy" if law == PRIVACY else verdict
+            for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
+        )
+    for sign, words in (("?", (INCONCLUSIVE, STEEPER, STEEPER_HELD)), ("↓", (BELOW, ABOVE))):
+        found = signs.isin([MARKS[word][0] for word in words]).sum()
+        if found:
+            return f"{sign} {found} of {count}"
+    return f"✓ {count} of {count}"
