@@ -132,12 +132,6 @@ def test_a_library_that_is_asked_for_does_its_work(library: str) -> None:
         assert wanted in found, file
 
 
-def test_snakemake_plays_and_pytest_benchmark_times() -> None:
-    rules = [*(ROOT / "workflows" / "rules").glob("*.smk"), ROOT / "Snakefile"]
-    assert sum(len(re.findall(r"^rule \w+:", file.read_text(), re.M)) for file in rules) > 10
-    timed = [file.name for file in (ROOT / "tests" / "benchmarks").glob("*.py") if "benchmark" in file.read_text()]
-    assert timed
-    assert "--benchmark-only" in (ROOT / "Makefile").read_text()
 
 
 def test_nothing_that_plans_or_plays_loads_what_draws() -> None:

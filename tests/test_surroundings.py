@@ -49,13 +49,6 @@ def test_tools_are_called_as_modules(tmp_path: Path) -> None:
     assert "-m snakemake --config profile=full --cores" in said
 
 
-@pytest.mark.parametrize(("words", "group"), [([], "dev"), (["GROUP=run"], "run")])
-def test_setup_takes_one_group_by_its_lock_and_says_what_comes_next(
-    tmp_path: Path, words: list[str], group: str
-) -> None:
-    said = make(tmp_path, "-n", "setup", *words).stdout
-    assert f"--require-hashes -r requirements/{group}.txt" in said
-    assert "next: . .venv/bin/activate && dpregret run lou_cheung --profile quick" in said
 
 
 def test_settings_of_the_user_do_not_reach_the_tools(tmp_path: Path) -> None:

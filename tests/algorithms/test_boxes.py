@@ -5,7 +5,6 @@ Lines of a box that hold an index or the end of a loop only are left out on both
 
 from __future__ import annotations
 
-import ast
 import importlib
 import inspect
 import io
@@ -100,8 +99,3 @@ def test_docstrings_say_what_is_protected(kind: Any) -> None:
         assert re.search("[Uu]nit", found["Privacy"])
         assert "neighbours" in found["Privacy"]
         assert "replaced" in found["Privacy"] or "replace" in found["Privacy"]
-
-
-def test_every_file_of_a_learner_says_what_it_is() -> None:
-    files = [text_of(importlib.import_module(name)) for name in sorted({kind.__module__ for kind in LEARNERS})]
-    assert all(ast.get_docstring(ast.parse(text)) for text in files)

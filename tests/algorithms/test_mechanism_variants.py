@@ -18,7 +18,7 @@ from dpregret.algorithms.learner import Problem, Setting
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, Budget
 from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
 from dpregret.algorithms.privacy.budget import gaussian_mu
-from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
+from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.prefix_sums import WindowTree
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.algorithms.privacy.window_blocks import WindowBlocks, best_radices
@@ -113,20 +113,6 @@ def test_pure_sequences_are_protected_to_the_end(name: str, horizon: int) -> Non
         assert getattr(mechanism, "window", released) >= released
 
 
-@pytest.mark.parametrize("window", [1, 8, 100])
-@pytest.mark.parametrize("name", WINDOWED)
-def test_windowed_learners_sum_with_the_mechanism_of_their_window(name: str, window: int) -> None:
-    """No power of two is needed."""
-    assert made(name, "root", 50, window)[1].mechanisms == [WindowRoot(window)]
-    assert made(name, "buffers", 50, window)[1].mechanisms == [WindowBuffers(window)]
-
-
-@pytest.mark.parametrize("name", [name for name in SEQUENCES if name != "private-bandit-gaussian"])
-def test_whole_sequences_are_summed_over_the_horizon(name: str) -> None:
-    assert made(name, "root", 77)[1].mechanisms == [Root(77)]
-    assert made(name, "buffers", 77)[1].mechanisms == [BufferedToeplitz(77)]
-
-
 def test_a_lag_costs_nothing() -> None:
     """Of 9 batches the sums of 1..7 are looked at: the point of batch 9 is made from them."""
     learner, plan = made("private-bandit-gaussian", "root", 81)
@@ -158,24 +144,6 @@ def test_the_ledger_is_the_exact_loss_of_what_is_released(variant: str, horizon:
 def landau(window: int) -> float:
     roots = itertools.accumulate(((2 * j - 1) / (2 * j) for j in range(1, window)), operator.mul, initial=1.0)
     return math.fsum(root * root for root in roots)
-
-
-@pytest.mark.parametrize(("window", "ratio"), [(16, 6.616), (256, 10.106), (1024, 11.298), (4096, 12.253)])
-@pytest.mark.parametrize("name", WINDOWED)
-def test_gain_over_the_tree(name: str, window: int, ratio: float) -> None:
-    """Variance of the tree over that of the root, largest and mean of a window, whatever eps and d."""
-    after = slice(window, 2 * window)
-    variance = {
-        variant: np.square(made(name, variant, 4 * window, window)[1].expected_norm(2 * window)[0, after])
-        for variant in (next(iter(learners("online")[name].card.variants)), *ALTERNATIVES)
-    }
-    tree, root, buffers = variance.values()
-    depth = math.log2(window)
-    assert root == pytest.approx(root[0], rel=1e-12)
-    assert tree.max() / root[0] == pytest.approx((depth + 1) ** 2 / landau(window) ** 2, rel=1e-9)
-    assert tree.max() / root[0] == pytest.approx(ratio, abs=5e-4)
-    assert tree.mean() / root[0] == pytest.approx((depth + 1) * (depth + 1 / window) / landau(window) ** 2, rel=1e-9)
-    assert 1 < buffers.max() / root[0] < 1.028
 
 
 @pytest.mark.parametrize("variant", ALTERNATIVES)

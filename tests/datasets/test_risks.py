@@ -203,16 +203,6 @@ def test_collapse_by_hand() -> None:
     assert (risk.curvature, risk.lipschitz, gaps.max()) == (0.0, 1.0, 0.0)
 
 
-def test_collapse_of_the_strength_of_its_bound() -> None:
-    ball = make_set("ball", 9)
-    risk = make_risk("collapse", ball, 1000, _rngs(), strength=2.5, smoothness=16.0)
-    assert risk.active == round(2.5 * (3 + 16))
-    assert (risk.smoothness, risk.curvature, risk.hessian_rank) == (16.0, 64.0, 1)
-    assert make_risk("collapse", ball, 1000, _rngs(), strength=2.5).active == 8  # to even
-    with pytest.raises(ValueError, match="strength must not be negative"):
-        make_risk("collapse", ball, 1000, _rngs(), strength=-1.0)
-
-
 def test_curvature_of_dense_growing_leaves_the_l1_lipschitz_constant() -> None:
     ball = make_set("l1-ball", 6)
     points = ball.project(np.random.default_rng(2).normal(size=(5, RUNS, 6)))

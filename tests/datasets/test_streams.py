@@ -20,7 +20,6 @@ from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import Loss
 from dpregret.datasets import base, pool_streams
-from dpregret.datasets.catalogue import sources
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
 
@@ -137,19 +136,6 @@ def test_mu_is_swept_at_a_fixed_lipschitz_constant(name: str) -> None:
         assert np.linalg.norm(first.gradient(np.array([-1.0, 0.0, 0.0]))) <= 2.0 + 1e-12
 
 
-def test_declared_constants() -> None:
-    kinks = {"random-kink", "norm-kink"}
-    for name in SYNTHETIC:
-        stream = _stream(name, mu=0.3)
-        assert (stream.name, stream.dimension, stream.strong_convexity, stream.real) == (name, 4, 0.3, False)
-        assert stream.tight == (name in {*kinks, "huber-kink"})
-        assert np.isinf(stream.smoothness) == (name in kinks)
-    assert _stream("smooth-quadratic", mu=0.3).smoothness == 0.3
-    assert _stream("huber-kink", mu=0.3).smoothness == pytest.approx(500.3)
-    assert _stream("ridge-logistic", mu=0.3).smoothness == pytest.approx(0.55)
-    assert _stream("lasso", mu=0.3).smoothness == pytest.approx(1.3)
-
-
 def test_directions_are_uniform_on_the_sphere() -> None:
     dimension, rounds = 5, 20000
     losses = _stream("random-kink", dimension=dimension).rounds(_generators(0), rounds)
@@ -215,16 +201,6 @@ def test_lasso_labels_come_from_a_sparse_truth() -> None:
     np.testing.assert_allclose(truth[~large], 0.0, atol=0.02)
 
 
-def test_the_pool_depends_on_its_seed_only() -> None:
-    def features(seed: int) -> np.ndarray:
-        stream = make_stream("ridge-logistic", make_set("ball", 4), pool_size=20, pool_seed=seed)
-        assert isinstance(stream, pool_streams.PoolStream)
-        return stream.features
-
-    np.testing.assert_array_equal(features(3), features(3))
-    assert (features(3) != features(4)).all()
-
-
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -283,11 +259,6 @@ def test_clipping_changes_nothing_where_the_promise_is_kept() -> None:
         learner = learners("online")["wdp-cocop-gaussian"](problem, [Setting(16, Budget(1.0, 1e-6))], 2, "corrected")
         played.append(play(learner, stream.rounds(_generators(0, 1), 64), _generators(5, 6), [64]).losses)
     np.testing.assert_array_equal(*played)
-
-
-def test_every_stream_says_what_it_is() -> None:
-    assert all(stream.__doc__ for stream in sources(Stream).values())
-    assert {"norm-kink", "lasso", "half-space", "fetched"} <= set(sources(Stream))
 
 
 def test_the_sweep_imports_neither_slow_nor_foreign_modules(tmp_path: Path) -> None:

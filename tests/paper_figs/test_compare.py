@@ -62,16 +62,6 @@ def test_every_kind_of_difference_is_told_the_gravest_first(tmp_path: Path) -> N
     )
 
 
-def test_command_prints_the_differences_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = write(tmp_path / "a", claims()), write(tmp_path / "b", claims(verdict="violated"))
-    assert compare.main([str(first), str(second), "--csv", str(tmp_path / "moved.csv")]) == 0
-    printed = capsys.readouterr().out
-    assert "violated" in printed
-    assert "1 claims in common: 0 exponents moved beyond their intervals, 1 verdicts changed" in printed
-    assert list(pd.read_csv(tmp_path / "moved.csv")["claim"]) == ["one"]
-    assert compare.main([str(first / "paper_2020"), str(first / "paper_2020")]) == 0
-
-
 def test_a_folder_without_results_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compare.main([str(tmp_path), str(tmp_path)]) == 2
     assert "no claims.csv here, nor one folder below" in capsys.readouterr().err

@@ -126,28 +126,26 @@ ROW = {"id": "r", "label": "r", "group": "g", "learner": "wdp-cocop-gamma.correc
        "neighbouring": "n", "operation": "o", "bound_text": "b"}  # fmt: skip
 
 
+def chapter(*variants: str) -> ClaimsFile:
+    """Texts that compare the corrected learner with some others."""
+    gains = {"learner": "wdp-cocop-gamma.corrected", "variants": variants, "experiment": "window"}
+    table = {"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}
+    return ClaimsFile.model_validate({
+        "paper": "chapter", "title": "A chapter", "claims": [claim()], "gains": [{**gains, "parameter": "window"}],
+        "tables": [table],
+    })  # fmt: skip
+
+
 def test_saturated_cells_of_a_gain_are_marked() -> None:
     runs = pd.concat([sweep(3.0, "corrected", stay=1e-3), sweep(1.0, stay=1e-3)], ignore_index=True)
-    texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [claim()],
-        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["root"], "experiment": "window",
-                   "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
-    })  # fmt: skip
-    assert set(gains(runs, texts)["cell"]) == {"saturated"}
+    assert set(gains(runs, chapter("root"))["cell"]) == {"saturated"}
     assert collect_cells(runs, claim()).status == ("saturated",) * len(WINDOWS)
 
 
 def test_another_learner_may_stand_beside_one() -> None:
     """`variants` may name learner.variant; settings are fixed for both."""
     runs = pd.concat([sweep(3.0, "corrected"), sweep(2.0, "plain", learner="ftal")], ignore_index=True)
-    texts = ClaimsFile.model_validate({
-        "paper": "chapter", "title": "A chapter", "claims": [claim()],
-        "gains": [{"learner": "wdp-cocop-gamma.corrected", "variants": ["ftal.plain", "ftal.absent"],
-                   "experiment": "window", "parameter": "window"}],
-        "tables": [{"caption": "", "reference": {"experiment": "window", "stream": "norm-kink"}, "rows": [ROW]}],
-    })  # fmt: skip
-    found = gains(runs, texts)
+    found = gains(runs, chapter("ftal.plain", "ftal.absent"))
     assert found["ratio"].to_numpy() == pytest.approx(1.5)
     assert set(zip(found["learner"], found["over"], found["with"], strict=True)) == {
         ("wdp-cocop-gamma", "corrected", "ftal.plain")

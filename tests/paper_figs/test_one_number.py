@@ -107,11 +107,3 @@ def test_readme_and_front_page_show_the_same_findings_in_the_same_order(results:
             assert shown.find(sentence) > place, sentence
             place = shown.find(sentence)
     assert markdown(found).count("\n") == len(found)
-
-
-def test_a_paper_without_checks_has_a_report(tmp_path: Path) -> None:
-    runs = write_runs(planted_paper(), tmp_path / "runs" / PAPER)
-    write_tables(runs, PAPERS / PAPER, tmp_path / PAPER)
-    (tmp_path / PAPER / "checks.csv").unlink()
-    write_report(tmp_path, tmp_path / "runs", {PAPER: {}}, PAPERS, tmp_path / "report.html")
-    assert (tmp_path / "report.html").stat().st_size > 0

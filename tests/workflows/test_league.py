@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,40 +90,12 @@ def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> No
     assert (found["mean / bound"] > 1).all()
 
 
-def test_pure_league_in_print() -> None:
-    windows = pure_league.windows([64, 256]).set_index(["W", "mechanism"])["mean error"]
-    assert windows[64, "window tree"] / windows[64, "blocks"] == pytest.approx(3.33**2, rel=5e-3)
-    assert windows[256, "window tree"] / windows[256, "blocks"] == pytest.approx(3.60**2, rel=5e-3)
-    assert windows[64, "blocks, tapered"] == pytest.approx(26.241, abs=5e-4)
-    sequences = pure_league.sequences([2**14]).set_index("mechanism")["mean error"]
-    assert math.sqrt(sequences["tree"] / sequences["blocks"]) == pytest.approx(3.1, abs=0.05)
-    found = pure_league.against_gaussian(longest=2**12).pivot(
-        index="d", columns="eps", values="pure noise is less up to W ="
-    )
-    assert found.loc[2].tolist() == [32, 64, 128, 256, 1024, 4096, 4096]
-    assert found.loc[8].tolist() == [2, 2, 4, 4, 4, 8, 16]
-
-
 def test_nobody_is_below_the_bound() -> None:
     sequences, windows = league.sequences([8, 64, 1024]), league.windows([1, 2, 16, 256])
     assert sequences["mean / bound"].min() >= 1
     assert windows["mean / bound"].min() >= 1 - 1e-12
     root = windows.loc[windows["mechanism"] == "window root", "mean / bound"]
     assert list(root) == pytest.approx([1.0] * 4, rel=1e-14)
-
-
-def test_league_in_print() -> None:
-    found = league.sequences([2**10, 2**12]).set_index(["T", "mechanism"])
-    for row, largest, mean in [
-        ((2**10, "tree"), 100, 50.0489), ((2**10, "tree, best decoder"), 58.0286, 29.0427),
-        ((2**10, "root"), 10.707575, 9.668859), ((2**10, "normalised root"), 9.489087, 8.946378),
-        ((2**12, "root"), 13.792354, 12.611127), ((2**12, "normalised root"), 12.376068, 11.748183),
-    ]:  # fmt: skip
-        assert found.loc[row, "largest error"] == pytest.approx(largest, abs=6e-5)
-        assert found.loc[row, "mean error"] == pytest.approx(mean, abs=6e-5)
-    assert found.loc[(2**10, "root"), "lower bound"] == pytest.approx(8.46388, abs=6e-6)
-    at = league.SEQUENCES[[each.name for each in league.SEQUENCES].index("banded root, 64")].make(2**14)
-    assert league.sequence_errors(at, 2**14)[0] == pytest.approx(486.2, abs=0.05)
 
 
 @pytest.mark.parametrize(("horizon", "bands"), [(9, 1), (16, 4), (46, 7), (32, 64)])

@@ -73,14 +73,3 @@ def test_a_new_folder_is_a_paper_of_the_full_profile(with_toy: Any) -> None:
     assert all(
         re.search(rf"^{rule} +1$", planned.stdout, re.MULTILINE) for rule in ("complete", "figures", "paper_report")
     )
-
-
-@pytest.mark.workflow
-def test_a_mistake_in_a_new_paper_is_one_line_with_its_place(with_toy: Any) -> None:
-    path = with_toy.root / "workflows" / "papers" / "toy_et_al_2026" / "claims.yaml"
-    path.write_text(CLAIMS.replace("at: T", "at: t"))
-    done = with_toy.snakemake("-n", "toy")
-    assert done.returncode != 0
-    said = done.stdout + done.stderr
-    assert "workflows/papers/toy_et_al_2026/claims.yaml:8: claims[toy-ogd].at: unknown setting 't'" in said
-    assert "Traceback" not in said

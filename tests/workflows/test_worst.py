@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets.bandit_streams import make_bandit_stream
 from dpregret.datasets.placed_streams import place
 from dpregret.datasets.streams import make_stream
 from dpregret.workflows import worst
@@ -31,18 +30,6 @@ def test_placed_losses_are_convex_lipschitz_and_least_on_the_set(name: str, shar
         assert abs(values[0] - values[1]) <= stream.lipschitz * apart + 1e-12
         assert values[2] <= (values[0] + values[1]) / 2 - 0.25 / 8 * apart**2 + 1e-12
         assert min(values) >= float(stream.loss.value(anchor)) == 0
-
-
-def test_a_small_radius_is_the_kink_itself() -> None:
-    domain = make_set("ball", 4)
-    known = make_stream("norm-kink", domain, weight=2.0)
-    placed = make_stream("placed-kink", domain, share=0.2, towards=1, radius=1e-9, lipschitz=known.lipschitz)
-    assert placed.smoothness > 1e9
-    assert not placed.tight
-    with pytest.raises(ValueError, match="positive weight"):
-        make_stream("placed-kink", domain, strong_convexity=9.0)
-    with pytest.raises(ValueError, match="option share"):
-        make_bandit_stream("placed-cone", domain, (4, 1.0), share=1.5)
 
 
 def test_statements_are_chosen_by_their_gap_then_by_name(tmp_path: Path) -> None:

@@ -9,12 +9,11 @@ from scipy.special import softmax
 from scipy.stats import chisquare
 
 from dpregret.algorithms.erm.base import ErmProblem
-from dpregret.algorithms.erm.frank_wolfe import FrankWolfe, PrivateFrankWolfe
+from dpregret.algorithms.erm.frank_wolfe import FrankWolfe
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, QuadraticRisk
 from dpregret.algorithms.erm.selection import corners_of
-from dpregret.algorithms.erm.trivial import StayAtZero
-from dpregret.algorithms.geometry import CountedSet, UnsupportedSet, gaussian_width, make_set
+from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, zcdp_rho
 from dpregret.algorithms.privacy.composition import binomial_epsilon
 from dpregret.algorithms.privacy.selection import Selection, largest_rho
@@ -222,45 +221,6 @@ def test_scores_move_by_at_most_the_sensitivity_and_may():
     assert max(moves) == pytest.approx(learner.sensitivity) == 1.0
 
 
-@pytest.mark.parametrize(("kind", "variant"), CASES)
-def test_bound_feasibility_and_cheaper_privacy(kind, variant):
-    runs = 8
-    case = problem("hetero-consensus", dimension=32, samples=2**14, runs=runs)
-    learner = kind(case, [PRIVATE, Budget(16.0, 1e-6), CLEAN], runs, variant)
-    released = learner.fit(rngs(runs))
-    assert released.shape == (3, runs, 32)
-    assert case.domain.violation(released).max() < 1e-12
-    excess = (case.risk.value(released) - case.risk.optimum()[0]).mean(axis=1)
-    assert (excess >= -1e-12).all()
-    assert (excess <= learner.bound()).all()
-    assert excess[0] > excess[1] >= excess[2]
-    assert learner.iterations()[2] == kind.MAX_ITERATIONS
-    for count, total in zip(learner.iterations(), learner.uncapped_iterations(), strict=True):
-        assert count == min(kind.MAX_ITERATIONS, math.ceil(min(total, 1e9)))
-
-
-@pytest.mark.parametrize(("kind", "variant"), CASES)
-def test_runs_and_settings_do_not_disturb_each_other(kind, variant):
-    few, many = problem(runs=2), problem(runs=4)
-    budgets = [Budget(2.0, 1e-5), PRIVATE]
-    together = kind(many, budgets, 4, variant).fit(rngs(4))
-    assert np.allclose(kind(few, budgets, 2, variant).fit(rngs(2)), together[:, :2], atol=1e-12)
-    for index, budget in enumerate(budgets):
-        assert np.array_equal(kind(many, [budget], 4, variant).fit(rngs(4))[0], together[index])
-
-
-def test_errors_are_one_line():
-    with pytest.raises(UnsupportedSet, match=r"'ball' has no list of corners.*l1-ball, simplex and polytope"):
-        CornerFrankWolfe(problem(set_name="ball"), [PRIVATE], 2, "corrected")
-    with pytest.raises(ValueError, match="fw needs a smooth risk"):
-        FrankWolfe(problem("norm-kink-risk"), [PRIVATE], 2, "plain")
-    with pytest.raises(ValueError, match="has no variant 'best'"):
-        CornerFrankWolfe(problem(), [PRIVATE], 2, "best")
-    with pytest.raises(ValueError, match="private-fw needs delta > 0"):
-        CornerFrankWolfe(problem(), [Budget(1.0)], 2, "balanced")
-    assert issubclass(CornerFrankWolfe, PrivateFrankWolfe)
-
-
 def test_counted_sets_have_corners_and_plain_counts_oracles(rounds):
     rounds(20)
     case = problem()
@@ -271,14 +231,3 @@ def test_counted_sets_have_corners_and_plain_counts_oracles(rounds):
     )
     FrankWolfe(counted, [CLEAN], 2, "plain").fit(rngs(2))
     assert counted.domain.linear_oracles.calls == 19
-
-
-def test_stay_at_zero():
-    case = problem(set_name="simplex")
-    learner = StayAtZero(case, [PRIVATE, CLEAN], 2, "plain")
-    released = learner.fit(rngs(2))
-    assert (released == 1 / 8).all()
-    assert released.shape == (2, 2, 8)
-    assert learner.delivered_epsilon() == [0.0, 0.0]
-    assert learner.iterations() == [0, 0]
-    assert ((case.risk.value(released) - case.risk.optimum()[0]) <= learner.bound()[0]).all()

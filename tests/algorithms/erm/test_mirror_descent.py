@@ -22,7 +22,6 @@ from dpregret.algorithms.erm.noisy_descent import (
 from dpregret.algorithms.erm.strongly_convex_descent import NoisyStronglyConvexDescent
 from dpregret.algorithms.geometry import ConstraintSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_delta, gaussian_mu
-from dpregret.datasets.risks import make_risk
 from dpregret.numerics.arrays import Array
 
 BUDGET = Budget(1.0, 1e-6)
@@ -199,13 +198,6 @@ def test_printed_plan_is_the_statement() -> None:
     assert plan.steps == pytest.approx(np.full(rounds, 2 / (scale * math.sqrt(rounds))))  # a potential of half the size
 
 
-def test_printed_spectral_potential_is_smaller_by_the_root_of_the_logarithm() -> None:
-    domain = make_set("nuclear", 9)
-    built = make(NoisyNuclear, domain, NormKink(domain.target(), 500), [BUDGET], "printed")
-    (plan,) = built.plans
-    assert plan.steps[0] * math.sqrt(plan.iterations) == pytest.approx(math.sqrt(math.log(6)))
-
-
 def test_strongly_convex_plan() -> None:
     domain, (wide, log) = make_set("ball", 5), (400, math.log)
     risk = strong_risk(domain, wide)
@@ -248,27 +240,6 @@ def test_without_noise_the_rate_of_the_strongly_convex_theorem(variant: str, rou
     steps = 1.0 / np.arange(1, rounds + 1) if variant == "corrected" else 2.0 / np.arange(2, rounds + 2)
     assert built.bound() == pytest.approx([2.0 * steps.sum() / rounds])
     assert excess <= built.bound()[0]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-@everywhere
-def test_bound_covers_the_mean_excess(learner: type[MirrorDescent], domain: ConstraintSet, variant: str) -> None:
-    risk = NormKink(domain.target(), 500)
-    budgets = [Budget(0.3, 1e-5), BUDGET, Budget(4.0, 1e-6)]
-    built = make(learner, domain, risk, budgets, variant, runs=16, cap=256)
-    excess = risk.value(built.fit(generators(16)))
-    error = excess.std(axis=1, ddof=1) / 4
-    assert (excess.mean(axis=1) + 3 * error <= built.bound()).all()
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_bound_covers_the_mean_excess_of_strongly_convex_risks(variant: str) -> None:
-    domain = make_set("ball", 5)
-    risk = strong_risk(domain)
-    budgets = [Budget(0.3, 1e-5), BUDGET, Budget(4.0, 1e-6)]
-    built = make(NoisyStronglyConvexDescent, domain, risk, budgets, variant, runs=16, cap=1024)
-    excess = risk.value(built.fit(generators(16))) - risk.value(domain.project(risk.mean))
-    assert (excess.mean(axis=1) + 3 * excess.std(axis=1, ddof=1) / 4 <= built.bound()).all()
 
 
 def test_excess_falls_like_one_over_n_and_grows_like_the_root_of_p() -> None:
@@ -332,34 +303,6 @@ def test_noise_has_the_scale_of_the_ledger_in_the_ambient_space() -> None:
 # ---- runs, settings, refusals
 
 
-@everywhere
-def test_runs_and_settings_do_not_disturb_each_other(learner: type[MirrorDescent], domain: ConstraintSet) -> None:
-    risk = NormKink(domain.target(), 100)
-    budgets = [Budget(0.5, 1e-6), FREE, BUDGET]
-    together = make(learner, domain, risk, budgets, runs=3, cap=40)
-    assert len(set(together.iterations())) > 1
-    points = together.fit(generators(3))
-    for setting, budget in enumerate(budgets):
-        alone = make(learner, domain, risk, [budget], runs=1, cap=40)
-        for run in range(3):
-            assert np.allclose(alone.fit(generators(1, run))[0, 0], points[setting, run], atol=1e-12)
-
-
-def test_refusals_say_why() -> None:
-    ball = make_set("ball", 3)
-    risk = NormKink(ball.target(), 10)
-    with pytest.raises(ValueError, match="no variant 'tuned'"):
-        make(NoisyGradientDescent, ball, risk, [BUDGET], "tuned")
-    for learner in (NoisyExponentiatedGradient, NoisyQNorm, NoisyGrouped, NoisyNuclear):
-        with pytest.raises(ValueError, match="the set 'ball' has no potential"):
-            make(learner, ball, risk, [BUDGET])
-    with pytest.raises(ValueError, match="noisy-gd-strong needs a strongly convex risk"):
-        make(NoisyStronglyConvexDescent, ball, risk, [BUDGET])
-    for variant in VARIANTS:
-        with pytest.raises(ValueError, match="delta > 0"):
-            make(NoisyGradientDescent, ball, risk, [Budget(1.0)], variant)
-
-
 def test_a_risk_that_is_not_finite_is_an_error() -> None:
     class Broken(TinyRisk):
         def gradient(self, points: Array) -> Array:
@@ -367,12 +310,3 @@ def test_a_risk_that_is_not_finite_is_an_error() -> None:
 
     with pytest.raises(FloatingPointError, match="noisy-gd"):
         make(NoisyGradientDescent, make_set("ball", 2), Broken(2, 100), [BUDGET]).fit(generators(1))
-
-
-@everywhere
-def test_norm_kink_risk_end_to_end(learner: type[MirrorDescent], domain: ConstraintSet) -> None:
-    risk = make_risk("norm-kink-risk", domain, 4000, generators(3, 50))
-    built = make(learner, domain, risk, [BUDGET, FREE], runs=3, cap=1024)
-    excess = risk.value(built.fit(generators(3))) - risk.optimum()[0]
-    assert (excess.mean(axis=1) <= built.bound()).all()
-    assert excess[0].mean() < 0.5 * float((risk.value(np.tile(domain.center(), (3, 1))) - risk.optimum()[0]).mean())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpregret.algorithms.erm.base import ErmProblem, OnePassLearner
+from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.one_pass_ftrl import OnePassLeader
 from dpregret.algorithms.erm.phased_sgd import PhasedSgd
 from dpregret.algorithms.geometry import CountedSet, make_set
@@ -115,27 +115,3 @@ def test_the_guarantee_of_ftrl_is_a_regret_over_n() -> None:
         drift = 101 / 2 + scale * root.sum()
         assert learner.bound()[place] == pytest.approx(math.sqrt(2 * drift) / 101)
     assert isinstance(learner.noise_plan.mechanisms[0], prefix_sums.PrefixSums)
-
-
-PROTOTYPE = {8.0: {256: 0.0501, 1024: 0.0228}, 0.5: {256: 0.1225, 1024: 0.0304}}
-
-
-@pytest.mark.parametrize("samples", [256, 1024])
-def test_numbers_of_a_prototype(samples: int) -> None:
-    """Phased SGD, p = 16, hardest distribution: means of another program's 32 runs, within three standard errors."""
-    runs = 128
-    learner = _made(PhasedSgd, "corrected", "linear-population", dimension=16, samples=samples, runs=runs)
-    excess = learner.fresh.value(learner.fit(_rngs(9, runs))) - learner.fresh.optimum()[0]
-    for budget, own in list(zip(BUDGETS, excess, strict=True))[1:]:
-        error = own.std(ddof=1) * math.sqrt(1 / 32 + 1 / runs)
-        assert abs(own.mean() - PROTOTYPE[budget.epsilon][samples]) < 3 * error
-
-
-@pytest.mark.parametrize(("kind", "variant"), LEARNERS[:2])
-def test_what_one_pass_learners_refuse(kind: type[OnePassLearner], variant: str) -> None:
-    domain = make_set("ball", 3)
-    stored = make_risk("quadratic-risk", domain, 9, _rngs(1, 1))
-    with pytest.raises(ValueError, match="needs a population, whose records are fresh"):
-        kind(ErmProblem(domain, stored), BUDGETS, 1, variant)
-    with pytest.raises(ValueError, match="needs at least two records"):
-        _made(kind, variant, "linear-population", samples=1)

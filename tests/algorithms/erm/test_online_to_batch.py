@@ -13,7 +13,6 @@ from one_pass import Bowls, draws
 from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.catalogue import learners
-from dpregret.algorithms.erm import online_to_batch
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.online_to_batch import CHOICES, Charge, Choice, OnlineToBatch
 from dpregret.algorithms.geometry import make_set
@@ -202,4 +201,3 @@ def test_needs_smooth_losses() -> None:
     risk.smoothness = math.inf
     with pytest.raises(ValueError, match="online-to-batch needs smooth losses"):
         made("descent", risk)
-    assert online_to_batch.OnlineToBatch.reads == {"fresh"}

@@ -119,28 +119,7 @@ def test_bound_covers_the_mean_excess(variant: str) -> None:
     assert built.bound()[1] == pytest.approx(2 * 2 * (2 + math.log(rounds)) * math.sqrt(square / rounds))
 
 
-@pytest.mark.parametrize("variant", ["corrected", "sampled"])
-def test_runs_and_settings_do_not_disturb_each_other(variant: str) -> None:
-    cap = 50 if variant == "corrected" else SAMPLES**2
-    domain, risk = make_set("ball", 4), NormKink(make_set("ball", 4).target(), SAMPLES)
-    budgets = BUDGETS[1:]
-    points = make(NoisySgd, domain, risk, budgets, variant, runs=3, cap=cap).fit(generators(3))
-    for setting, budget in enumerate(budgets):
-        for run in range(3):
-            alone = make(NoisySgd, domain, risk, [budget], variant, cap=cap).fit(generators(1, run))
-            assert np.allclose(alone[0, 0], points[setting, run], atol=1e-12)
-
-
 def test_without_noise_one_record_is_gradient_descent() -> None:
     domain, risk = make_set("ball", 3), Linear(np.array([0.6, 0.0, 0.8]), 100)
     built = sampled(domain, risk, [FREE], cap=200)
     assert np.allclose(built.fit(generators(1))[0, 0], [-0.6, 0.0, -0.8])
-
-
-def test_refusals_say_why() -> None:
-    ball = make_set("ball", 4)
-    with pytest.raises(ValueError, match="no variant 'plain'"):
-        make(NoisySgd, ball, logistic_data(1, 10, 4), [BUDGET], "plain")
-    for variant in ("corrected", "sampled"):
-        with pytest.raises(ValueError, match="delta > 0"):
-            make(NoisySgd, ball, logistic_data(1, 10, 4), [Budget(1.0)], variant)

@@ -19,7 +19,6 @@ from dpregret.algorithms.erm.variance_reduced_frank_wolfe import VarianceReduced
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.datasets.risks import make_risk
 
 VARIANTS = list(VarianceReducedFrankWolfe.card.variants)
 CLEAN, PRIVATE = Budget(math.inf, 1e-6), Budget(4.0, 1e-6)
@@ -209,30 +208,3 @@ def test_the_guarantee_is_its_recursion(variant: str) -> None:
             left = 0.0 if k == 2 else (1 - 2 / k) * height
             height = left + 2 / k * error + (2 / k) ** 2 * 4 * learner.smooth / 2
     assert learner.bound() == [pytest.approx(height, rel=1e-9)]
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_excess_on_the_lasso_stays_below_the_guarantee_and_falls(variant: str) -> None:
-    found = []
-    for samples in (256, 2048):
-        domain = make_set("l1-ball", 16)
-        risk = make_risk("lasso-population", domain, samples, draws(5, 8))
-        learner = VarianceReducedFrankWolfe(ErmProblem(domain, risk), [Budget(8.0, 1e-6)], 8, variant)
-        found.append((risk.value(learner.fit(draws(6, 8))[0]) - risk.optimum()[0]).mean())
-        assert found[-1] <= learner.bound()[0]
-    assert found[1] < 0.5 * found[0]
-
-
-def test_what_it_refuses() -> None:
-    with pytest.raises(ValueError, match="private-vr-fw needs the l1 ball, not simplex"):
-        VarianceReducedFrankWolfe(
-            ErmProblem(make_set("simplex", DIMENSION), Bowls(9, DIMENSION, 1)), [PRIVATE], 1, "balanced"
-        )
-    with pytest.raises(ValueError, match="at least 2 records, there are 1"):
-        made(Bowls(1, DIMENSION, 1))
-    with pytest.raises(ValueError, match=r"private-vr-fw \(balanced\) needs delta > 0"):
-        made(Bowls(9, DIMENSION, 1), budget=Budget(1.0))
-    kinked = Bowls(9, DIMENSION, 1)
-    kinked.smoothness = math.inf
-    with pytest.raises(ValueError, match="private-vr-fw needs smooth losses"):
-        made(kinked)

@@ -55,17 +55,6 @@ def test_a_choice_is_the_noisy_minimum_and_costs_epsilon() -> None:
     assert (line.call_epsilon(), line.rho()) == pytest.approx((epsilon, epsilon**2 / 8))
 
 
-@pytest.mark.parametrize(("epsilon", "wanted"), [(1.0, [50, 54]), (0.1, [252, 402])])
-def test_regret_with_a_gap_does_not_grow(epsilon: float, wanted: list[float]) -> None:
-    """Numbers of a prototype that drew experts, 200 runs of a spread of about T/64 at most; here draws are expected."""
-    for horizon, regret in zip((2**10, 2**14), wanted, strict=True):
-        found, bound = on_stream("gap", 1024, horizon, epsilon, 20)
-        assert abs(found.mean() - regret) < 3 * math.hypot(
-            found.std() / math.sqrt(20), 0.5 / epsilon + 5 * (epsilon < 1)
-        )
-        assert found.mean() < bound
-
-
 @pytest.mark.parametrize("name", ["gap", "gap-hard"])
 @pytest.mark.parametrize("experts", [2, 37])
 def test_the_bound_holds_for_independent_losses(name: str, experts: int) -> None:

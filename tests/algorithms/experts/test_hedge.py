@@ -114,11 +114,6 @@ def test_quantiles_of_binomials_are_those_of_scipy(events: int, level: float) ->
         assert most_of(events, probability, level) == stats.binom.isf(level, events, probability)
 
 
-def test_the_grid_of_keeping_probabilities() -> None:
-    assert pytest.approx(np.logspace(-6, 0, 97), rel=1e-14) == GRID
-    assert GRID[-1] == 1.0
-
-
 @pytest.mark.parametrize("horizon", [3, 999, 2**16])
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 40.0])
 def test_the_tuner_skips_only_points_that_cannot_win(horizon: int, epsilon: float) -> None:
@@ -209,16 +204,6 @@ def test_leaders_play_on_their_noisy_sums(learner_class: type[PrivateLeader]) ->
                 law = softmax(-learner.sharpness * sums, axis=-1)
             plain += (law * losses).sum(axis=(0, 2))
         assert learner.play(blocks, generators(3)).losses == pytest.approx(plain, rel=1e-12)
-
-
-def test_noise_of_a_leader_has_the_sensitivity_of_a_loss_vector() -> None:
-    problem, _ = halving(16, 1000)
-    laplace, gaussian = (PrivateFtrl(problem, Budget(1.0, 1e-6), 1, variant) for variant in ("laplace", "gaussian"))
-    assert laplace.plan.scales[0] == pytest.approx(16 * 10 / 1.0)
-    assert gaussian.plan.sensitivity == pytest.approx(4.0)
-    for leader in (laplace, gaussian):
-        assert leader.delivered_epsilon() == pytest.approx([1.0])
-    assert (laplace.pure, gaussian.pure) == (True, False)
 
 
 def test_leaders_refuse_more_noises_than_memory_holds() -> None:

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
-from scipy import stats
-from tiny_streams import constant, generators, halving, varying
+from tiny_streams import constant, generators, halving
 
 from dpregret.algorithms.experts.adaptive import AdaptiveExperts
 from dpregret.algorithms.experts.base import ExpertProblem
-from dpregret.algorithms.experts.counters import CHUNK, CounterNoise, TreeCounterExperts
-from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts, play_by_the_box
+from dpregret.algorithms.experts.counters import CounterNoise, TreeCounterExperts
+from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.expert_streams import make_expert_stream
-
-
-def test_events_have_the_law_of_the_algorithm_as_written() -> None:
-    """A small threshold, so that switches are frequent; losses differ from round to round."""
-    table = np.random.default_rng(3).random((12, 4)) * np.array([1.0, 0.7, 0.4, 0.1])
-    problem = ExpertProblem(np.ones(4), 12, 1.0)
-    learner = SparseVectorExperts(problem, Budget(90.0, 1e-6), 4000, "practical-zcdp")
-    found = learner.play([varying(np.broadcast_to(table[:, None], (12, 1, 4)))], generators(4000))
-    plays = [play_by_the_box(learner.plan, table, each) for each in generators(4000, 9)]
-    wanted = np.array([table[np.arange(12), played].sum() for played in plays])
-    assert found.draws.mean() > 0.4
-    assert stats.ks_2samp(found.losses.round(9), wanted.round(9)).pvalue > 1e-4
-
-
-def test_groups_are_experts_in_equal_number() -> None:
-    """Eight experts in four groups, or one by one: the same law of losses and switches."""
-    problem, blocks = halving(8, 3000)
-    single = ExpertProblem(np.ones(8), 3000, 0.0)
-    expand = [constant(list(np.repeat(block.losses[0, 0], [4, 2, 1, 1])), block.rounds) for block in blocks]
-    grouped, apart = (
-        SparseVectorExperts(each, Budget(20.0, 1e-6), 1500, "zcdp").play(own, generators(1500, seed))
-        for seed, (each, own) in enumerate(((problem, blocks), (single, expand)))
-    )
-    assert stats.ks_2samp(grouped.losses, apart.losses).pvalue > 1e-3
 
 
 def test_after_the_budget_of_switches_the_expert_is_frozen() -> None:
@@ -98,28 +71,6 @@ def test_forgetting_phases_cost_one_budget_and_less_regret() -> None:
     }
     assert regrets["restart"] < regrets["warm"] / 3
     assert regrets["restart"] < regrets["cold"] / 3
-
-
-def test_counter_noise_is_that_of_a_tree() -> None:
-    """Variance 2 popcount(t) scale^2, and prefix t shares its nodes with prefix t & (t - 1)."""
-    noise = np.array([CounterNoise(each, 3.0).take(2 * CHUNK + 5) for each in generators(3000)])
-    for time in (1, 3, 7, 8, 100, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 2 * CHUNK + 3):
-        spread = noise[:, time - 1].var()
-        assert spread == pytest.approx(2 * 9 * int(time).bit_count(), rel=0.2), time
-    shared = np.cov(noise[:, 6], noise[:, 5])[0, 1]  # prefix 7 = prefix 6 and a leaf
-    assert shared == pytest.approx(2 * 9 * 2, rel=0.25)
-    pieces = CounterNoise(generators(1)[0], 3.0)
-    assert np.array_equal(
-        np.concatenate([pieces.take(7), pieces.take(CHUNK), pieces.take(300)]), noise[0, : CHUNK + 307]
-    )
-
-
-def test_counters_without_noise_leave_at_the_threshold() -> None:
-    problem = ExpertProblem(np.array([1.0, 1.0]), 10, 0.0)
-    learner = TreeCounterExperts(problem, Budget(math.inf), 200, "single")
-    assert (learner.threshold, learner.scale) == (0.0, 0.0)
-    record = learner.play([constant([1.0, 0.0], 10)], generators(200))
-    assert set(record.losses) == {0.0, 1.0}  # one loss is seen, then the better expert is drawn
 
 
 def test_error_of_a_counter_holds_with_its_probability() -> None:

@@ -1,9 +1,6 @@
-import pickle
-
 import numpy as np
-import pytest
 
-from dpregret.algorithms.geometry import ConstraintSet, CountedSet, Simplex, UnsupportedSet, make_potential, make_set
+from dpregret.algorithms.geometry import ConstraintSet, CountedSet, make_potential, make_set
 
 
 def test_rows_calls_and_seconds_are_counted(generator):
@@ -46,39 +43,12 @@ def test_reach_and_linear_oracle_within_an_oracle_are_not_counted():
     assert counted.linear_oracles.calls == 0
 
 
-def test_further_attributes_are_forwarded():
-    assert CountedSet(make_set("hypersimplex", 8)).rank == 2
-    with pytest.raises(AttributeError, match="no_such_thing"):
-        CountedSet(make_set("ball", 8)).no_such_thing  # noqa: B018
-
-
-def test_a_counted_set_survives_pickling():
-    counted = CountedSet(make_set("ball", 3))
-    counted.project(np.ones((4, 3)))
-    assert pickle.loads(pickle.dumps(counted)).projections.rows == 4
-
-
-def test_a_missing_local_oracle_is_reported():
-    class WithoutLocalOracle(Simplex):
-        def local_oracle(self):
-            raise UnsupportedSet("none here")
-
-    with pytest.raises(UnsupportedSet, match="none here"):
-        CountedSet(WithoutLocalOracle(3)).local_oracle()
-
-
 def test_a_euclidean_step_counts_as_a_projection_and_others_as_nothing(generator):
     for name, projections in [("euclidean", 3), ("entropy", 0), ("q-norm", 0)]:
         counted = CountedSet(make_set("l1-ball", 4))
         potential = make_potential(counted, name)
         potential.step(np.tile(potential.start(), (3, 1)), generator.normal(size=(3, 4)))
         assert counted.projections.rows == projections
-
-
-def test_what_a_solver_must_know_is_forwarded():
-    flow, nuclear = CountedSet(make_set("flow", 12)), CountedSet(make_set("nuclear", 9))
-    assert (flow.closed_form_projection, nuclear.closed_form_projection) == (False, True)
-    assert (flow.reference_tolerance, nuclear.reference_tolerance) == (1e-10, 1e-8)
 
 
 def test_what_is_not_counted_is_of_the_set_inside():

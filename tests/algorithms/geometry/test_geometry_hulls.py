@@ -111,21 +111,6 @@ def test_projections_are_those_of_the_solver(name: str) -> None:
     assert beyond.max() < 1e-5  # the variational inequality of a projection
 
 
-@pytest.mark.parametrize(
-    ("name", "dimension", "message"),
-    [
-        ("spanning-trees", 7, "the nearest are 6 and 10$"),
-        ("spanning-trees", 4, "the nearest are 3 and 6$"),
-        ("partition-matroid", 6, "a multiple of the block size 4"),
-        ("coverage", 13, r"4 to 12: all 2\^n subsets"),
-        ("permutahedron", 1, "at least 2"),
-    ],
-)
-def test_impossible_dimensions(name: str, dimension: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        make_set(name, dimension)
-
-
 @pytest.mark.parametrize(("count", "dimension"), [(1, 2), (3, 7), (6, 7), (8, 40)])
 def test_orthogonal_columns_span_what_rows_leave(count: int, dimension: int) -> None:
     """Rows with leading zeros among them, where the first entry of a mirror decides nothing but its sign."""

@@ -52,13 +52,6 @@ def test_projection_agrees_with_the_reference_solver(exact_case, scale, generato
     np.testing.assert_allclose(constraint_set.project(points), reference, rtol=0, atol=accuracy)
 
 
-def test_reference_takes_another_solver(generator):
-    simplex = make_set("simplex", 5)
-    points = generator.normal(size=(4, 5))
-    reference = ReferenceProjection(simplex, solver="SCS", eps_abs=1e-9, eps_rel=1e-9).project(points)
-    np.testing.assert_allclose(simplex.project(points), reference, rtol=0, atol=1e-6)
-
-
 def test_reference_reports_an_infeasible_set():
     class EmptySet(Ball):
         def cvxpy_constraints(self, variable):
@@ -146,19 +139,6 @@ def test_ball_handles_zero_and_the_sphere(radius):
     assert np.array_equal(ball.project(points), expected)
 
 
-def test_projection_is_idempotent(exact_case, generator):
-    constraint_set = exact_case.constraint_set
-    once = constraint_set.project(10.0 * generator.normal(size=(50, constraint_set.dimension)))
-    np.testing.assert_allclose(constraint_set.project(once), once, rtol=0, atol=1e-14)
-
-
-def test_projection_is_nonexpansive(exact_case, generator):
-    constraint_set = exact_case.constraint_set
-    first, second = 2.0 * generator.normal(size=(2, 200, constraint_set.dimension))
-    after = np.linalg.norm(constraint_set.project(first) - constraint_set.project(second), axis=-1)
-    assert np.all(after <= np.linalg.norm(first - second, axis=-1) + 1e-12)
-
-
 def test_batch_equals_row_by_row(any_case, generator):
     constraint_set = any_case.constraint_set
     points = 2.0 * generator.normal(size=(2, 3, constraint_set.dimension))
@@ -188,40 +168,12 @@ def test_the_ends_of_the_interpolation_are_the_l1_and_the_l2_ball(mixing, genera
     assert mixture.reach(points[0]) == pytest.approx(end.reach(points[0]), rel=1e-14)
 
 
-@pytest.mark.parametrize(("block_size", "name"), [(1, "l1-ball"), (6, "ball")])
-def test_the_ends_of_the_grouped_l1_balls_are_the_l1_and_the_l2_ball(block_size, name, generator):
-    grouped, end = make_set("grouped-l1", 6, block_size=block_size), make_set(name, 6)
-    points = 2.0 * generator.normal(size=(40, 6))
-    np.testing.assert_allclose(grouped.project(points), end.project(points), rtol=0, atol=1e-15)
-    np.testing.assert_allclose(grouped.linear_oracle(points), end.linear_oracle(points), rtol=0, atol=1e-15)
-    assert grouped.vertex_count == end.vertex_count
-
-
-@pytest.mark.parametrize("name", ["nuclear", "spectrahedron"])
-def test_diagonal_matrices_project_as_their_diagonals(name, generator):
-    diagonals = np.tile([[0.4], [2.0]], (10, 1)) * generator.normal(size=(20, 4))
-    points = np.array([np.diag(row).ravel() for row in diagonals])
-    inner = make_set({"nuclear": "l1-ball", "spectrahedron": "simplex"}[name], 4)
-    expected = np.array([np.diag(row).ravel() for row in inner.project(diagonals)])
-    np.testing.assert_allclose(make_set(name, 16).project(points), expected, rtol=0, atol=1e-14)
-
-
 def test_default_polytope_is_a_regular_simplex_on_the_unit_sphere():
     for dimension in (1, 2, 5, 40):
         gram = make_set("polytope", dimension).vertices @ make_set("polytope", dimension).vertices.T
         expected = np.full_like(gram, -1.0 / dimension)
         np.fill_diagonal(expected, 1.0)
         np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", ["simplex", "l1-ball"])
-def test_projection_onto_listed_vertices_is_the_closed_form(name, generator):
-    vertices = np.eye(8) if name == "simplex" else np.vstack([np.eye(8), -np.eye(8)])
-    polytope = make_set("polytope", 8, vertices=vertices)
-    for scale in (0.1, 1.0, 100.0):
-        points = scale * generator.normal(size=(20, 8))
-        accuracy = 1e-14 * max(1.0, scale**2)
-        np.testing.assert_allclose(polytope.project(points), make_set(name, 8).project(points), rtol=0, atol=accuracy)
 
 
 @pytest.mark.parametrize(("name", "dimension"), [("flow", 12), ("spanning-trees", 6), ("coverage", 6)])

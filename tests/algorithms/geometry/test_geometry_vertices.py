@@ -24,14 +24,6 @@ def test_linear_oracle_answers_ties_and_zero_costs_with_a_vertex(polytope_case, 
     assert distances.max() <= 1e-15
 
 
-def test_linear_oracle_of_the_ball(generator):
-    ball = make_set("ball", 5, radius=2.5)
-    costs = np.vstack([generator.normal(size=(50, 5)), np.zeros(5), 1e-150 * np.eye(5)])
-    answers = ball.linear_oracle(costs)
-    np.testing.assert_allclose(np.linalg.norm(answers, axis=-1), 2.5, rtol=1e-14)
-    np.testing.assert_allclose(np.vecdot(costs, answers), -2.5 * np.linalg.norm(costs, axis=-1), rtol=1e-13)
-
-
 def test_linear_oracle_in_a_batch_equals_row_by_row(any_case, generator):
     costs = generator.normal(size=(2, 3, any_case.constraint_set.dimension))
     rows = [[any_case.constraint_set.linear_oracle(row) for row in block] for block in costs]
@@ -93,17 +85,6 @@ def test_reach_is_the_distance_to_the_farthest_vertex(polytope_case, generator):
         assert constraint_set.reach(point) == pytest.approx(farthest, rel=1e-13)
 
 
-def test_reach_and_diameter_of_the_ball_are_attained(generator):
-    ball = make_set("ball", 3, radius=1.5)
-    sphere = ball.linear_oracle(generator.normal(size=(20_000, 3)))
-    for point in generator.normal(size=(10, 3)):
-        assert np.linalg.norm(sphere - point, axis=-1).max() <= ball.reach(point) + 1e-12
-        opposite = ball.linear_oracle(point)
-        assert np.linalg.norm(opposite - point) == pytest.approx(ball.reach(point), rel=1e-14)
-    assert ball.diameter == ball.reach(ball.linear_oracle(np.ones(3))) == 3.0
-    assert ball.vertex_count == float("inf")
-
-
 def test_center_is_the_mean_of_the_vertices(polytope_case):
     mean = polytope_case.vertices.mean(axis=0)
     np.testing.assert_allclose(polytope_case.constraint_set.center(), mean, rtol=0, atol=1e-15)
@@ -139,22 +120,6 @@ def test_target_of_every_rank(rank):
     hypersimplex = make_set("hypersimplex", 9, rank=rank)
     assert hypersimplex.violation(hypersimplex.target()) == 0.0
     assert np.linalg.norm(hypersimplex.target() - hypersimplex.center()) >= 0.3 * hypersimplex.diameter / 2
-
-
-def test_simplex_target_is_uniform_on_a_quarter_of_the_coordinates():
-    np.testing.assert_array_equal(make_set("simplex", 16).target(), np.repeat([0.25, 0.0], [4, 12]))
-
-
-def test_flow_targets_lie_on_a_proper_face():
-    for dimension in (12, 24, 40):
-        assert (make_set("flow", dimension).target() == 0.0).any()
-
-
-def test_grid_flow_known_sizes():
-    flow = make_set("flow", 24)
-    assert flow.vertex_count == 20
-    assert flow.diameter == pytest.approx(np.sqrt(12.0), rel=1e-15)
-    assert make_set("flow", 112).vertex_count == 3432
 
 
 def test_layered_flow():

@@ -9,7 +9,7 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.dp_ftrl import MULTIPLES, SmoothLeader
+from dpregret.algorithms.online.dp_ftrl import SmoothLeader
 from dpregret.algorithms.online.dp_ftrl_lipschitz import LipschitzLeader
 from dpregret.algorithms.online.small_loss_descent import SmallLossDescent
 from dpregret.algorithms.privacy import Budget
@@ -105,14 +105,6 @@ def test_lipschitz_regularisation_and_its_bound(variant: str) -> None:
     root = np.sqrt(learner.variances(HORIZON)).sum()
     best = math.sqrt(HORIZON * problem.lipschitz**2 + 2 * problem.lipschitz * root) / 2
     assert learner.regularisation[0] == pytest.approx(best)
-
-
-def test_multiples_multiply() -> None:
-    problem, _ = problem_on("realizable-direction")
-    base = SmoothLeader(problem, [setting(1.0)], 1, "corrected").regularisation[0]
-    for variant, multiple in MULTIPLES.items():
-        learner = SmoothLeader(problem, [setting(1.0)], 1, variant)
-        assert learner.regularisation[0] == pytest.approx(multiple * base)
 
 
 def test_small_loss_descent_stops_losing() -> None:

@@ -49,19 +49,6 @@ def test_constants_of_the_net() -> None:
     assert coarse.radius == pytest.approx(2 / 50)
 
 
-def test_losses_are_counted_for_all_points_and_for_the_one_in_play() -> None:
-    domain = make_set("ball", 2)
-    stream = make_stream("half-space", domain)
-    learner = net_learner(2, 40)
-    learner.begin(generators(3))
-    total = np.zeros((len(learner.net), 3))
-    for loss in stream.rounds(generators(3, 1), 10):
-        own = learner.count(loss)
-        total += loss.value(np.repeat(learner.net[:, None], 3, axis=1))
-        assert own[0] == pytest.approx(loss.value(learner.point)[0])
-    assert learner.sums == pytest.approx(total)
-
-
 @pytest.mark.parametrize("stream", ["half-space", "realizable-direction", "realizable-quadratic"])
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 def test_sums_over_the_net_are_those_of_its_losses(stream: str, dimension: int) -> None:

@@ -127,33 +127,6 @@ def test_without_privacy_the_first_query_above_halts() -> None:
     assert accuracy(math.inf, 10, 0.1) == 0
 
 
-def test_an_instance_remembers_what_it_has_spent() -> None:
-    """Queries far below the threshold, asked at once, in pieces, and in pieces in closed form."""
-    mechanism, rounds = AboveThreshold(0.5, 10.0), 60
-    queries = np.full(rounds, -5.0)
-    whole = [path(Watch(mechanism, [each]), 0, queries) for each in generators(300)]
-    assert sum(place is None for place in whole) > 5
-    assert sum(place is not None and place >= 10 for place in whole) > 50
-    for ask in (
-        lambda watch, size: path(watch, 0, queries[:size]),
-        lambda watch, size: watch.constant(0, -5.0, size),
-    ):
-        found = []
-        for each in generators(300):
-            watch, asked, place = Watch(mechanism, [each]), 0, None
-            while place is None and asked < rounds:
-                place, asked = ask(watch, 4), asked + 4
-            found.append(None if place is None else asked - 4 + place)
-        assert found == whole
-
-
-def test_no_query_spends_nothing() -> None:
-    watch = Watch(AboveThreshold(0.5, 10.0), generators(1))
-    before = watch.left.copy()
-    assert path(watch, 0, np.array([])) is None
-    assert np.array_equal(watch.left, before)
-
-
 def test_levels_are_the_threshold_and_its_noise() -> None:
     watch = Watch(AboveThreshold(0.5, 10.0), generators(4000))
     assert stats.kstest(watch.levels, stats.laplace(10.0, 4.0).cdf).pvalue > 1e-4

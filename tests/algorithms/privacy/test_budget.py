@@ -24,14 +24,6 @@ EPSILONS = st.floats(1e-3, 50)
 DELTAS = st.floats(1e-10, 0.4)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "mu"),
-    [(0.5, 1e-6, 0.1241), (1, 1e-6, 0.2367), (8, 1e-6, 1.5315), (1, 1e-5, 0.2681), (16, 1e-5, 2.9055)],
-)
-def test_gaussian_mu_anchors(epsilon, delta, mu):
-    assert gaussian_mu(Budget(epsilon, delta)) == pytest.approx(mu, abs=5e-5)
-
-
 @given(EPSILONS, DELTAS)
 def test_gaussian_mu_inverts_the_profile(epsilon, delta):
     mu = gaussian_mu(Budget(epsilon, delta))
@@ -92,18 +84,6 @@ def test_printed_gaussian_scale_is_loose_by_the_stated_factors():
 def test_impossible_budgets_are_refused(epsilon, delta):
     with pytest.raises(ValueError, match="must"):
         Budget(epsilon, delta)
-
-
-def test_gaussian_noise_without_delta_is_refused():
-    with pytest.raises(ValueError, match="delta > 0"):
-        gaussian_mu(Budget(1.0, 0.0))
-
-
-def test_extreme_budgets_stay_finite():
-    for epsilon in (1e-3, 1e3):
-        mu = gaussian_mu(Budget(epsilon, 1e-6))
-        assert math.isfinite(mu)
-        assert gaussian_epsilon(mu, 1e-6) == pytest.approx(epsilon, rel=1e-6)
 
 
 def test_edges_of_the_gaussian_profile():

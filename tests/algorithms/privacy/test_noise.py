@@ -78,12 +78,6 @@ def test_a_run_is_its_own(distribution):
     assert np.array_equal(many[:, 4:], unit_noise(distribution, rngs(5)[4:], 64, 3))
 
 
-def test_gamma_tail_bound():
-    """P(|z| <= d ln(d / beta)) >= 1 - beta, the tail that Lou & Cheung's Lemma 2 uses."""
-    dimension, beta = 5, 0.05
-    assert stats.gamma(dimension).cdf(dimension * np.log(dimension / beta)) >= 1 - beta
-
-
 def test_unknown_law_is_refused():
     with pytest.raises(ValueError, match="gaussian, gamma, laplace"):
         unit_noise("cauchy", rngs(1), 1, 1)

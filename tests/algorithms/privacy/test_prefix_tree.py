@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpregret.algorithms.privacy import BLOCK, NoisePerItem, PrefixSums, WindowBuffers, WindowRoot, WindowTree
 from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_tree import Tree, add_rest, tree_prefixes
+from dpregret.algorithms.privacy.prefix_tree import add_rest, tree_prefixes
 from dpregret.algorithms.privacy.trees import PaddedTree, VarianceReducedTree
 
 
@@ -51,16 +51,6 @@ def test_whole_trees_need_what_they_begin_with_alone() -> None:
     found = nodes.copy()
     tree_prefixes(found, 8, 0, base[:, None].copy())
     assert np.array_equal(found, prefixes(nodes, 8, base))
-
-
-def test_a_tree_keeps_a_vector_a_level() -> None:
-    tree = Tree.begun(2**20, 3, 5)
-    assert tree.reached.shape == (3, 22, 5)
-    tree.next(np.ones((3, 48, 5)))
-    assert tree.done == 48
-    assert (
-        tree.reached[0, :, 0].tolist() == [2, 2, 2, 2, 2, 1] + [0] * 16
-    )  # of round 48 twice two nodes, of round 32 one
 
 
 def test_what_is_left_of_a_tree_is_read_backwards() -> None:

@@ -40,10 +40,6 @@ ROUNDS = 200
 LANDAU = {
     1: 1.0, 4: 1.488281250, 16: 1.943878847, 64: 2.388848108, 256: 2.831049932, 4096: 3.713883627, 65536: 4.596444241,
 }  # fmt: skip
-ROOT = {2**10: (10.707575, 9.668859), 2**12: (13.792354, 12.611127), 2**14: (17.265271, 15.942930),
-        2**16: (21.127255, 19.664249), 2**17: (23.204241, 21.670964), 2**18: (25.378574, 23.775045),
-        2**20: (30.019304, 28.275295)}  # fmt: skip
-HONAKER = {2**10: (58.0286, 29.0427), 2**12: (81.6387, 40.8293), 2**14: (109.2464, 54.6266), 2**16: (140.8534, 70.4278)}
 
 
 def name(mechanism: object) -> str:
@@ -106,37 +102,6 @@ def test_landau_constants_in_print(window: int, constant: float) -> None:
     assert landau(window) == pytest.approx(constant, abs=1e-9)
     assert WindowRoot(window).nodes_per_item == landau(window)
     assert landau(window) == pytest.approx((np.log(window) + np.euler_gamma + 4 * np.log(2)) / np.pi, abs=0.09 / window)
-
-
-@pytest.mark.parametrize(("horizon", "errors"), ROOT.items())
-def test_errors_of_the_root_in_print(horizon: int, errors: tuple[float, float]) -> None:
-    root = Root(horizon)
-    variances = root.noisy_nodes(horizon - 1)
-    assert root.nodes_per_item * variances[-1] == pytest.approx(errors[0], abs=6e-7)
-    assert root.nodes_per_item * variances.mean() == pytest.approx(errors[1], abs=6e-7)
-
-
-def test_errors_of_the_others_in_print() -> None:
-    for horizon, (most, mean) in HONAKER.items():
-        tree = VarianceReducedTree(horizon)
-        variances = tree.nodes_per_item * tree.noisy_nodes(horizon - 1)
-        assert (variances.max(), variances.mean()) == (pytest.approx(most, abs=6e-5), pytest.approx(mean, abs=6e-5))
-    for horizon, (most, mean) in {2**10: (9.489087, 8.946378), 2**12: (12.376068, 11.748183)}.items():
-        variances = NormalisedRoot(horizon).noisy_nodes(horizon - 1)
-        assert (variances.max(), variances.mean()) == (pytest.approx(most, abs=6e-7), pytest.approx(mean, abs=6e-7))
-    for bands, error in ((64, 216.7), (1024, 27.8)):
-        banded = BandedInverseRoot(2**14, bands)
-        assert banded.nodes_per_item * banded.noisy_nodes(2**14 - 1)[-1] == pytest.approx(error, abs=0.05)
-
-
-def test_window_trees_in_print() -> None:
-    for window, (most, mean) in {4: (9, 6.75), 16: (25, 20.3125), 64: (49, 42.1094), 256: (81, 72.0352)}.items():
-        variances = WindowTree(window).nodes_per_item * WindowTree(window).noisy_nodes(2 * window)[window:]
-        assert variances.max() == most
-        assert variances.mean() == pytest.approx(mean, abs=5e-5)
-    assert 25 / landau(16) ** 2 == pytest.approx(6.616, abs=5e-4)
-    assert 81 / landau(256) ** 2 == pytest.approx(10.106, abs=5e-4)
-    assert 169 / landau(4096) ** 2 == pytest.approx(12.253, abs=5e-4)
 
 
 def test_the_endless_strategy_is_summed_to_the_end() -> None:

@@ -106,9 +106,3 @@ def test_pure_loss_is_attained_and_never_passed() -> None:
 )
 def test_numbers_of_noises_are_those_that_are_added(mechanism: PrefixSums) -> None:
     assert mechanism.noisy_nodes(90) == pytest.approx(np.square(materialise(mechanism, 90)).sum(axis=1))
-
-
-def test_a_horizon_is_at_least_one_round() -> None:
-    assert BinaryTree(1).nodes_per_item == 1
-    with pytest.raises(ValueError, match="horizon must be at least 1, got 0"):
-        BinaryTree(0)

@@ -11,7 +11,6 @@ import pytest
 from dpregret.algorithms.privacy import BLOCK, NoisePlan, WindowTree
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes
 from dpregret.algorithms.privacy.prefix_sums import Fresh
-from dpregret.algorithms.privacy.series import landau
 from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, best_radices
 from dpregret.algorithms.privacy.window_items import WindowItems
 
@@ -198,47 +197,11 @@ def test_two_levels_in_closed_form() -> None:
     assert not noise[:, radix + 1 :].any()
 
 
-def test_variances_in_print() -> None:
-    mechanism = WindowBlocks(17, (3, 4), tapered=True)
-    assert mechanism.prefix_variances() == pytest.approx(
-        [0.734375, 0.9375, 0.609375, 1.25, 1.359375, 0.9375, 1.484375, 1.5, 0.984375, 1.4375, 1.359375, 0.75]
-    )
-    assert mechanism.rest_variances() == pytest.approx(
-        [0.75, 0.744681, 0.733333, 0.692308, 0.684211, 0.666667, 0.6, 0.586207, 0.555556, 0.428571, 0.4, 0.333333],
-        abs=5e-7,
-    )
-    assert errors(mechanism) == pytest.approx(
-        [18.359375, 19.044643, 15.834375, 21, 18.984375, 15.139628, 19.959375, 19.730769, 15.01727, 18.9375, 17.634375,
-         12.025862], abs=5e-7
-    )  # fmt: skip
-    assert errors(mechanism).mean() == pytest.approx(17.638962, abs=5e-7)
-    assert errors(WindowBlocks(16, (8,), tapered=True)) == pytest.approx(
-        [10.611111, 13.206349, 14.888889, 15.644444, 15.444444, 14.222222, 11.777778, 7.111111], abs=5e-7
-    )
-    block = [4 * (r * (1 - r / 9) + 8 / 9 * np.ceil((16 - r) / 8)) for r in range(1, 9)]
-    assert errors(WindowBlocks(16, (8,))) == pytest.approx(block)
-
-
 def errors(mechanism: WindowBlocks) -> np.ndarray:
     """E_t over a block once a window has passed, under pure noise: in units of (sensitivity / epsilon)^2."""
     found = mechanism.noisy_nodes(2 * mechanism.window + 2 * mechanism.block)
     start = -(-mechanism.window // mechanism.block) * mechanism.block
     return np.asarray(mechanism.nodes_per_item**2 * found[start : start + mechanism.block])
-
-
-@pytest.mark.parametrize(
-    ("window", "radices", "mean", "most"),
-    [(16, (8,), 13.333, 16), (32, (13,), 18.857, 24), (64, (18,), 26.596, 34.1), (100, (23,), 33.167, 39.33),
-     (128, (27,), 37.476, 47.3), (256, (11, 11), 50.143, 63.7), (512, (14, 14), 63.704, 86.1),
-     (1000, (17, 18), 80.097, 102.0), (1024, (17, 18), 80.764, 103.4), (2048, (22, 23), 102.204, 133.5),
-     (4096, (12, 13, 12), 125.407, 166.3)],
-)  # fmt: skip
-def test_errors_and_radices_in_print(window: int, radices: tuple[int, ...], mean: float, most: float) -> None:
-    assert best_radices(window) == radices
-    found = errors(WindowBlocks(window, radices))
-    assert found.mean() == pytest.approx(mean, abs=5e-4)
-    assert found.max() == pytest.approx(most, rel=2e-3)
-    assert found.mean() > landau(window) ** 2  # of any linear mechanism of this price
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 8, 9, 10, 14, 40])
@@ -266,18 +229,6 @@ def test_whole_sequences_need_no_root() -> None:
             mechanism = WindowBlocks(99, each)
             costs[each] = mechanism.nodes_per_item**2 * mechanism.noisy_nodes(99).mean()
     assert costs[radices] < 1.02 * min(costs.values())  # the last block is not whole
-
-
-@pytest.mark.parametrize(
-    ("window", "mean", "most"), [(16, 1.46, None), (64, 1.55, None), (256, 1.60, None), (4096, 1.66, 2.15)]
-)
-def test_the_gaussian_binary_tree_with_this_decoder(window: int, mean: float, most: float | None) -> None:
-    """Beside the least that Gaussian noise can do: noises that lie ahead are worth more than half of the gap."""
-    mechanism = WindowBlocks(window, (2,) * (window.bit_length() - 1), tapered=True)
-    ratio = errors(mechanism) / mechanism.nodes_per_item / landau(window) ** 2
-    assert ratio.mean() == pytest.approx(mean, abs=5e-3)
-    if most is not None:
-        assert ratio.max() == pytest.approx(most, abs=5e-3)
 
 
 # Exact laws on the lattice: W = k = 2, Delta = epsilon = 1, discrete Laplace noise, item 2 a function of output 1
@@ -388,14 +339,6 @@ def test_a_runs_noise_depends_on_its_seed_and_mechanism_only() -> None:
     for made in (WindowItems(100), WindowBlocks(100, (23,)), WindowBlocks(300, (5, 7), tapered=True)):
         among = noise([WindowTree(4), made, WindowBlocks(64, (18,))], 3)[:, 1, :1]
         assert np.array_equal(noise([made], 1)[:, 0], among)
-
-
-def test_memory_is_that_of_a_block_and_a_vector_a_block_before() -> None:
-    state = WindowBlocks(4096, (12, 13, 12)).init(BLOCK, 2, 3)
-    assert state.sums.shape == (2, 1872, 3)
-    assert state.rests.shape == (2, 4, 1, 3)  # this block, and three of the window
-    assert state.coming.shape[1] == 1872 + 156 + 12 + 1
-    assert WindowBlocks(64, (18,), tapered=True).init(BLOCK, 2, 3).rests.shape == (2, 5, 18, 3)
 
 
 def test_refusals() -> None:

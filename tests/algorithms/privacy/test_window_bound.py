@@ -65,22 +65,6 @@ def test_no_covariance_is_better(window: int, rounds: int) -> None:
     assert inner == pytest.approx(np.full(len(inner), window_optimum(window)), rel=0.005)
 
 
-@pytest.mark.parametrize(
-    ("window", "past", "value"),
-    [(2, 8, 1.5553450), (2, 32, 1.5625), (4, 16, 2.2083), (4, 32, 2.21495), (8, 32, 2.9446)],
-)
-def test_stationary_noise_approaches_the_optimum_as_its_past_grows(window: int, past: int, value: float) -> None:
-    covariances = cp.Variable(past)
-    matrix = sum(
-        covariances[k] * ((np.eye(past, k=k) + np.eye(past, k=-k)) if k else np.eye(past)) for k in range(past)
-    )
-    shift = (np.arange(past) >= past - window).astype(float)[:, None]
-    problem = cp.Problem(cp.Minimize(covariances[0]), [matrix - shift @ shift.T >> 0])
-    problem.solve(solver="CLARABEL")
-    assert problem.value == pytest.approx(value, abs=6e-5)
-    assert problem.value <= window_optimum(window) + 1e-6
-
-
 @pytest.mark.parametrize("window", [4, 16, 64])
 def test_mechanisms_stay_above_the_bound(window: int) -> None:
     rounds = 6 * window
