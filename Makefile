@@ -165,7 +165,7 @@ ifneq (,$(filter results,$(RUNS)))
 	@cp results/winners/profiles.png docs/winners_profiles.png
 	@for paper in $(PAPERS); do for image in docs/$${paper}_*.png; do \
 	  [ ! -e "$$image" ] || cp results/$$paper/figures/$${image#docs/$${paper}_} "$$image"; done; done
-	@for page in README.md docs/method.md; do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
+	@for page in $$(grep -l ':begin -->' README.md docs/*.md); do $(PY) dpregret.paper_figs.report.readme $$page results/reference; done
 endif
 
 kills: setup ## kill a run at random moments, resume, compare its tables (PROFILE=ci REPEATS=20: most of an hour)

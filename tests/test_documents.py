@@ -30,9 +30,18 @@ def test_names_in_the_api_reference_stand_in_their_modules():
         assert re.search(rf"^class {name}\b", (ROOT / "docs" / path).read_text(), re.MULTILINE), (path, name)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/method.md"])
+GENERATED = [page for page in PAGES if ":begin -->" in page.read_text() and page.parent.name != "proofs"]
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.name)
 def test_generated_parts_are_those_of_the_reference(page):
-    assert update_page(ROOT / page, ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+    assert update_page(page, ROOT / "results/reference", ROOT / "workflows/papers", check=True)
+
+
+def test_the_page_of_each_paper_has_its_verdicts():
+    pages = {each for each in PAPERS if (ROOT / f"docs/{each}.md").exists()}
+    assert len(pages) >= 5
+    assert pages <= {page.stem for page in GENERATED}
 
 
 @cache

@@ -84,6 +84,15 @@ def test_a_reconstructed_statement_has_a_row_of_its_own(reference: Path) -> None
     assert "[B](b_2021.md)" not in found
 
 
+def test_the_page_of_a_paper_counts_its_verdicts(reference: Path, tmp_path: Path) -> None:
+    page = tmp_path / "a_2020.md"
+    page.write_text("<!-- counts:begin -->\n<!-- counts:end -->\n")
+    assert not readme.update_page(page, reference, reference.parent / "papers")
+    assert readme.update_page(page, reference, reference.parent / "papers", check=True)
+    rows = [line.partition(": ")[2] for line in page.read_text().splitlines() if line.startswith("- ")]
+    assert rows == ["1 reproduced; 1 violated", "1 below bound", "1 holds; 1 fails"]
+
+
 def test_counts_are_of_printed_claims_and_of_audited_variants(reference: Path) -> None:
     found = readme.totals(reference, reference.parent / "papers")
     assert "[3 claims]" in found

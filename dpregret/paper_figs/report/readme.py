@@ -1,5 +1,5 @@
 """Keep generated parts of the documents equal to the committed reference: findings, counts and a table in README.md,
-claims by verdict and the meanings of verdicts in docs/method.md.
+claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a paper on its page.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims
 from dpregret.paper_figs.judge.judgement import POWER
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER
 from dpregret.paper_figs.report.headlines import headlines, markdown
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
@@ -57,6 +58,27 @@ def verdict_table(reference: Path, papers: Path) -> pd.DataFrame:
         for name, each in groups.items() if len(each)
     ]  # fmt: skip
     return _filled(pd.DataFrame(rows))
+
+
+def counts(reference: Path, papers: Path, paper: str) -> str:
+    """A list of the verdicts on one paper: what it states, what is derived here, baselines, consistency checks."""
+    found = _lines(reference, papers)
+    lines = found.loc[found["paper"] == paper]
+    claim, own = lines["kind"] == "claim", lines["origin"] == "paper"
+    printed = lines["provenance"] == "printed"
+    groups = {
+        "claims that the paper states": lines.loc[claim & own & printed],
+        "claims that the paper states, text reconstructed": lines.loc[claim & own & ~printed],
+        "claims derived here": lines.loc[claim & (lines["origin"] == "derived")],
+        "claims of baselines": lines.loc[claim & (lines["origin"] == "baseline")],
+        "consistency checks": lines.loc[~claim],
+    }
+    rows = []
+    for name, each in groups.items():
+        if len(each):
+            verdicts = "; ".join(f"{count} {word}" for word, count in _counted(each, ORDER).items() if count != "0")
+            rows.append(f"- {len(each)} {name}: {verdicts}")
+    return "\n".join(rows) + "\n"
 
 
 def _lines(reference: Path, papers: Path) -> pd.DataFrame:
@@ -123,13 +145,14 @@ def _with_tables(reference: Path, papers: Path) -> list[str]:
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
+    parts = {**PARTS, "counts": partial(counts, paper=page.stem)}
 
     def renewed(text: str) -> str:
-        present = [mark for mark in PARTS if f"<!-- {mark}:" in text]
+        present = [mark for mark in parts if f"<!-- {mark}:" in text]
         if not present:
-            raise ReadmeError(f"{page}: no mark of {', '.join(PARTS)}")
+            raise ReadmeError(f"{page}: no mark of {', '.join(parts)}")
         for mark in present:
-            text = marked(text, mark, PARTS[mark](reference, papers))
+            text = marked(text, mark, parts[mark](reference, papers))
         return text
 
     return renew(page, renewed, check)
