@@ -52,10 +52,7 @@ class NetExperts(SwitchingLearner):
             raise ValueError(f"{self.card.name} needs dimension 1, 2 or 3, got {dimension}: use sampled-sparse-vector")
         self.radius = diameter * max(FINEST[dimension], dimension**1.5 / self.horizon)
         self.net = covering(problem.domain, self.radius)
-        if len(self.net) * runs > LARGEST_NET:
-            raise ValueError(
-                f"{self.card.name}: a net of {len(self.net)} points for {runs} runs is more than {LARGEST_NET} numbers"
-            )
+        check_net(self.card.name, self.net, runs)
         assert problem.best_loss is not None  # the card needs it
         best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
         self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
@@ -100,6 +97,12 @@ def add_losses(loss, held, rows, unit, net, sums):
         slope_at(loss, x, gradient, value, s)
         for r in range(runs):
             sums[each, r] += min(max(value[r] / unit, 0.0), 1.0)
+
+
+def check_net(name: str, net: Array, runs: int) -> None:
+    """Raises ValueError for a net that is too large for memory."""
+    if len(net) * runs > LARGEST_NET:
+        raise ValueError(f"{name}: a net of {len(net)} points for {runs} runs is more than {LARGEST_NET} numbers")
 
 
 def covering(domain: ConstraintSet, radius: float) -> Array:

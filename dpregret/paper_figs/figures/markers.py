@@ -33,7 +33,7 @@ _BY_HUE: Final = {
                  "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
     "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
              "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
-             "net-sparse-vector",
+             "net-sparse-vector l2p-net",
     "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
               "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear",
     "orange": "wdp-scofw-gamma hedge-composition output-perturbation private-fw.gumbel online-to-batch.gauge "
@@ -45,7 +45,7 @@ _BY_HUE: Final = {
     "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
     GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
           "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
-          "consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
+          "ofw-explicit consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
 }  # fmt: skip
 HUES: Final = {key: hue for hue, keys in _BY_HUE.items() for key in keys.split()}
 """learner, or learner.variant -> its hue."""
