@@ -132,8 +132,6 @@ def test_a_library_that_is_asked_for_does_its_work(library: str) -> None:
         assert wanted in found, file
 
 
-
-
 def test_nothing_that_plans_or_plays_loads_what_draws() -> None:
     modules = "dpregret.cli, dpregret.workflows.plan.make, dpregret.workflows.run.job"
     told = "print([each for each in ('seaborn', 'matplotlib', 'cvxpy') if each in sys.modules])"

@@ -49,8 +49,6 @@ def test_tools_are_called_as_modules(tmp_path: Path) -> None:
     assert "-m snakemake --config profile=full --cores" in said
 
 
-
-
 def test_settings_of_the_user_do_not_reach_the_tools(tmp_path: Path) -> None:
     """Nor does a home folder matter that cannot be written."""
     show = ("--eval", "show: ; @env", "show")

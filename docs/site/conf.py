@@ -35,7 +35,7 @@ NAVIGATION = {
     "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/tables"],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
-        "What was not tested <docs/coverage>", "For authors <docs/authors>",
+        "For authors <docs/authors>",
     ],
     "Results of our own": [
         "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/proofs/window_optimum>",
