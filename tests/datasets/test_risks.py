@@ -195,14 +195,6 @@ def test_norm_kink_is_tight(set_name: str) -> None:
                 np.testing.assert_allclose(excess, distance, atol=1e-15)
 
 
-def test_collapse_by_hand() -> None:
-    risk = make_risk("collapse", make_set("ball", 4), 100, _rngs(), active=25)
-    values, points, gaps = risk.optimum()
-    np.testing.assert_allclose(values, -0.25)
-    np.testing.assert_allclose(points, np.tile([1.0, 0.0, 0.0, 0.0], (RUNS, 1)))
-    assert (risk.curvature, risk.lipschitz, gaps.max()) == (0.0, 1.0, 0.0)
-
-
 def test_curvature_of_dense_growing_leaves_the_l1_lipschitz_constant() -> None:
     ball = make_set("l1-ball", 6)
     points = ball.project(np.random.default_rng(2).normal(size=(5, RUNS, 6)))

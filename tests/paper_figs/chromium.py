@@ -32,12 +32,6 @@ def chromium(dark: bool = False) -> Any:
     return session
 
 
-def resize(session: Any, width: int, height: int) -> None:
-    """Make the page exactly that large: windows of Chromium are at least 500 pixels wide, with their frame."""
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    session.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-
-
 def show(session: Any, place: str) -> None:
     """Go to a place of the report and wait until its chart is there."""
     from selenium.webdriver.support.ui import WebDriverWait

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from chromium import MISSING, chromium, resize, show
+from chromium import MISSING, chromium, show
 from planted import planted_paper, write_runs
 from scipy import stats
 
@@ -244,26 +244,4 @@ def test_a_claim_is_found_by_its_words_and_the_address_keeps_what_was_chosen(bro
     link = browser.find_element(By.CSS_SELECTOR, f'{claim} a[href*="-curves?"]')
     link.send_keys(Keys.ENTER)
     await_true(browser, "return document.querySelector('.page.shown select[name=experiment]').value === 'horizon'")
-    assert browser.get_log("browser") == []
-
-
-def test_tables_sort_and_colours_change_and_a_phone_can_read_it(browser: Any) -> None:
-    from selenium.webdriver.common.by import By
-
-    show(browser, "costs")
-    first = "return document.querySelector('#costs tbody td').textContent"
-    assert browser.execute_script(first) == "ball"
-    head = browser.find_element(By.CSS_SELECTOR, "#costs th button")
-    head.click()
-    head.click()
-    assert browser.execute_script(first) == "flow"
-    ink = "return getComputedStyle(document.body).backgroundColor"
-    light = browser.execute_script(ink)
-    browser.find_element(By.ID, "theme").click()
-    assert browser.execute_script(ink) != light
-    resize(browser, 500, 900)
-    for name in ("overview", PAPER, "errata"):
-        show(browser, name)
-        browser.save_screenshot(str(SCREENSHOTS / f"phone-{name}.png"))
-        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), name
     assert browser.get_log("browser") == []

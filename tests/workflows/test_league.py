@@ -19,7 +19,6 @@ from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
 from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.algorithms.privacy.window_items import WindowItems
-from dpregret.core.errors import ConfigError
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims_files import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league
@@ -187,16 +186,6 @@ def test_norm_floor_is_reached_by_the_root_and_no_other(dimension: int) -> None:
         assert least <= spread.mean()
         assert spread.mean() ** 2 <= np.square(spread).mean()
     assert norm_floor(window, 10**6, 1) == pytest.approx(np.sqrt(2 / np.pi) * 1.943878847, rel=1e-4)
-
-
-def test_unknown_tables_are_refused_and_known_ones_written(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "TABLES", {"noise": lambda: bound_map.noise([8], [1, 4])})
-    with pytest.raises(ConfigError, match="unknown table 'noises', allowed: noise"):
-        exact.write_exact({"noises": "x"}, tmp_path)  # type: ignore[arg-type]
-    exact.write_exact({"noise": "Least noise."}, tmp_path)  # type: ignore[arg-type]
-    text = (tmp_path / "noise.md").read_text()  # type: ignore[operator]
-    assert text.startswith("Least noise.\n\n| T ")
-    assert "window root" in text
 
 
 def test_the_chapter_lists_exact_tables_that_there_are() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from checkout import make_checkout
+from conftest import settings_of_a_run
 
 from dpregret.core.errors import ConfigError
 from dpregret.workflows.families import FAMILIES
@@ -27,25 +27,39 @@ Settings = dict[str, Any]
 Write = Callable[[Any], Path]
 
 
-@pytest.fixture(autouse=True)
-def files_are_read_anew() -> Iterator[None]:
-    yield
+def forget() -> None:
+    """Files are read anew."""
     fingerprint.forget()
     make.data_key.cache_clear()
 
 
 @pytest.fixture
+def anew() -> Iterator[Callable[[], None]]:
+    """Files are read anew, before, after and whenever it is called."""
+    forget()
+    yield forget
+    forget()
+
+
+def plan_of(profile: Path) -> Plan:
+    """The plan of a profile, made in this process."""
+    found = planned({"profile": str(profile)}, lambda where: None)
+    assert found["problems"] == []
+    return Plan(Path("given.json"), json.loads(json.dumps(found["plan"])))
+
+
+@pytest.fixture
 def made(write: Write) -> Callable[[Settings], Plan]:
-    """The plan of some settings, made in this process."""
+    """The plan of some settings."""
+    return lambda settings: plan_of(write(settings))
 
-    def plan(settings: Settings) -> Plan:
-        fingerprint.forget()
-        make.data_key.cache_clear()
-        found = planned({"profile": str(write(settings))}, lambda where: None)
-        assert found["problems"] == []
-        return Plan(Path("given.json"), json.loads(json.dumps(found["plan"])))
 
-    return plan
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The plan of the settings as they are."""
+    profile = tmp_path_factory.mktemp("base") / "mine.yaml"
+    profile.write_text(json.dumps(settings_of_a_run()))
+    return plan_of(profile)
 
 
 def keys(plan: Plan) -> dict[str, str]:
@@ -70,8 +84,8 @@ def experiment(settings: Settings) -> Settings:
     return found
 
 
-def test_every_input_is_made_before_it_is_used(made: Any, settings: Settings) -> None:
-    plan = made(settings)
+def test_every_input_is_made_before_it_is_used(base: Plan) -> None:
+    plan = base
     there = {f"runs/{PAPER}"}
     for name, each in plan.made.items():
         assert set(each.inputs) <= there, name
@@ -93,10 +107,9 @@ CHANGES: dict[str, Callable[[Settings], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_decides_numbers_is_in_all_keys(made: Any, settings: Settings, change: str) -> None:
-    before, plan = made(settings), copy.deepcopy(settings)
-    CHANGES[change](plan)
-    after = made(plan)
+def test_what_decides_numbers_is_in_all_keys(base: Plan, made: Any, settings: Settings, change: str) -> None:
+    CHANGES[change](settings)
+    before, after = base, made(settings)
     assert moved(keys(before), keys(after)) == set(keys(before))
     lost = {"runs/horizon", "winners/all", "html_report/all", "errata_page/all", f"tables/{PAPER}", f"figures/{PAPER}"}
     assert lost <= moved(files(before), files(after))
@@ -112,10 +125,9 @@ NO_CHANGES: dict[str, Callable[[Settings], object]] = {
 
 
 @pytest.mark.parametrize("change", NO_CHANGES)
-def test_what_decides_no_number_is_in_no_key(made: Any, settings: Settings, change: str) -> None:
-    before = made(settings)
+def test_what_decides_no_number_is_in_no_key(base: Plan, made: Any, settings: Settings, change: str) -> None:
     NO_CHANGES[change](settings)
-    assert moved(keys(before), keys(made(settings))) == set()
+    assert moved(keys(base), keys(made(settings))) == set()
 
 
 def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_path: Path) -> None:
@@ -130,20 +142,21 @@ def test_equal_settings_share_their_plays(made: Any, settings: Settings, tmp_pat
     assert other["results"] != plan.results
 
 
-def test_a_part_may_be_one_play(made: Any, settings: Settings) -> None:
-    one, many = made(settings), made({**settings, "plays_per_job": 1})
+def test_a_part_may_be_one_play(base: Plan, made: Any, settings: Settings) -> None:
+    one, many = base, made({**settings, "plays_per_job": 1})
     assert [len(part.plays) for part in one.parts[PAPER].values()] == [2]
     assert [len(part.plays) for part in many.parts[PAPER].values()] == [1, 1]
     assert keys(one) == keys(many)
 
 
 def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
-    made: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    made: Any, settings: Settings, anew: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     experiment(settings).update(streams=["digits"], dimension=[64])
     settings["papers"][PAPER]["experiments"]["plain"] = {**experiment(settings), "streams": ["drift"]}
     before = made(settings)
     monkeypatch.setattr(make.load, "declaration", lambda name: {"url": name} if name == "digits" else None)
+    anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {name for name in keys(before) if name.startswith("horizon/")}
     assert {name for name in moved(files(before), files(after)) if name.startswith(("runs/", "data/"))} == {
@@ -151,10 +164,11 @@ def test_the_declaration_of_data_is_in_the_keys_of_what_is_played_on_it(
     }  # fmt: skip
 
 
-def test_versions_are_in_all_keys(made: Any, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = made(settings)
+def test_versions_are_in_all_keys(
+    base: Plan, made: Any, settings: Settings, anew: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(make, "versions", lambda: {"numpy": "9.9"})
-    after = made(settings)
+    before, after = base, made(settings)
     assert moved(keys(before), keys(after)) == set(keys(before))
     assert moved(files(before), files(after)) == set(files(before))
 
@@ -169,13 +183,14 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that(
-    made: Any, settings: Settings, tree: Path
+    made: Any, settings: Settings, anew: Callable[[], None], tree: Path
 ) -> None:
     settings["papers"][PAPER]["experiments"]["other"] = {**experiment(settings), "learners": {"ogd": ["plain"]}}
     before = made(settings)
     file = tree / "dpregret" / "algorithms" / "online" / "wdp_cocop.py"
     text = file.read_text()
     file.write_text(text + "\n# edited\n")
+    anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {"horizon/wdp-cocop-gamma.corrected"}
     name = file.relative_to(tree).as_posix()
@@ -188,6 +203,7 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     file.write_text(text)
     for each in tree.rglob("*.py"):
         os.utime(each)
+    anew()
     assert made(settings).content == before.content
 
 

@@ -215,18 +215,6 @@ def test_conditional_gradient_nears_the_projection(set_name: str) -> None:
     assert served <= 6 * 257  # finished ones ask no more
 
 
-def test_steps_by_hand() -> None:
-    """Lag one: the point of batch R uses the sums before batch R - 1; by projection, without noise."""
-    learner = start("private-bandit-gaussian", "projection", [FREE], runs=1, size=3, horizon=256)
-    seen = watched(learner)
-    learner.play(Given(linear(256, 3), generators(1), generators(1, 1)))
-    points, domain = np.concatenate([np.zeros((1, 3)), seen.points[:, :, 0]]), learner.domain
-    for batch in range(2, 16):
-        wanted = domain.project(-learner.eta * np.sum(seen.estimates[: batch - 1, :, 0], axis=0))
-        assert points[batch] == pytest.approx(wanted)
-    assert (points[1] == 0).all()
-
-
 class OnGradients(NamedTuple):
     """NoisyOCO whose gradient oracle sees gradients of |x - anchor|^2/2."""
 
@@ -269,17 +257,6 @@ def test_dp_ftrl_is_an_instance() -> None:
         total += point - learner.anchor
         point = learner.domain.project(-(total + noise[now]) / (1 / 0.05))
         assert seen.points[now].T[None] == pytest.approx(point)
-
-
-def test_noisy_descent_is_an_instance() -> None:
-    """FKM's step on the newest estimate: projected gradient descent, noise or not."""
-    learner = start("fkm", "plain", [FREE], runs=1, size=3, horizon=4096)
-    seen, point = watched(learner), np.zeros(3)
-    learner.play(Given(linear(4096, 3), generators(1), generators(1, 1)))
-    for now in range(30):
-        moved = learner.domain.project((point - learner.eta * seen.estimates[now, :, 0]) / learner.shrink)
-        point = seen.points[now, :, 0]
-        assert point == pytest.approx(learner.shrink * moved)
 
 
 @pytest.mark.parametrize(("name", "variant"), EVERY)

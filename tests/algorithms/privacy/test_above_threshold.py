@@ -84,8 +84,11 @@ def test_all_ways_of_asking_agree() -> None:
         second = path(pieces, 0, queries[150:]) if first is None else None
         assert whole[run] == (first if first is not None else None if second is None else 150 + second)
     for each, again in zip(generators(runs, 1), generators(runs, 1), strict=True):
-        closed = Watch(mechanism, [each]).constant(0, 7.0, rounds)
-        assert closed == path(Watch(mechanism, [again]), 0, np.full(rounds, 7.0))
+        watch = Watch(mechanism, [each])
+        early = watch.constant(0, -5.0, 10)  # what was spent is remembered
+        late = watch.constant(0, -5.0, rounds - 10) if early is None else None
+        closed = early if late is None else 10 + late
+        assert closed == path(Watch(mechanism, [again]), 0, np.full(rounds, -5.0))
 
 
 @pytest.mark.parametrize("epsilon", [0.03, 0.5, 40.0, math.inf])
