@@ -48,6 +48,7 @@ GONE_table := dpregret table PAPER
 GONE_claims := dpregret claims PAPER
 GONE_compare := dpregret compare
 GONE_mutants := make nightly
+GONE_bench-compare := make bench at both commits; .github/workflows/speed.yml keeps the history
 GONE_provenance := results/origin.json says what made the files, results/benchmark how long it took
 GONE_resources := what jobs ask for stands in profiles/slurm/config.yaml
 GONE_predict := dpregret run -n lists the jobs of a run; nothing predicts what they take
@@ -59,8 +60,8 @@ GONE_surroundings := docs/surroundings.md says what was seen
 GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 
-.PHONY: help setup links reproduce report test lint bench bench-compare peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive reference schema unlock kills docs lock clean $(GONE)
+.PHONY: help setup links reproduce report test lint bench peers vectors processors ci-check nightly slurm-check \
+  sbom pip-audit archive reference schema unlock kills docs linkcheck metadata dist lock clean $(GONE)
 $(GONE):
 	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
 
@@ -106,15 +107,10 @@ lint: setup ## check style, types and workflow
 	$(PY) snakefmt --check Snakefile workflows/rules
 	$(PY) snakemake --lint
 
-bench: setup ## measure what rounds, oracles and mechanisms cost (minutes); with peers after `make peers`
+bench: setup ## measure what plays and noise cost (minutes); beside other libraries after `make peers`
 	@mkdir -p build
-	$(BENCH) -m pytest -p no:xdist -m '' --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,rounds \
+	$(BENCH) -m pytest -p no:xdist --benchmark-only --benchmark-timer=time.process_time --benchmark-columns=min,median,rounds \
 	  --benchmark-json build/speed.json tests/benchmarks
-	$(BENCH) -m dpregret.paper_figs.tables.speed build/speed.json results/speed
-
-bench-compare: setup ## is this tree slower than a commit? plays both in turn (BASE=main)
-	@[ -n "$(BASE)" ] || { echo "say which commit: make bench-compare BASE=..." >&2; exit 2; }
-	@$(PY) dpregret.workflows.bench "$(BASE)"
 
 # libraries to compare with stay out of the environment that results come from; tensorflow-privacy asks for a NumPy of
 # the past, and only one file of it is used
@@ -158,7 +154,6 @@ reference: setup ## keep the tables of the finished runs as the new reference (R
 	  cp "$$run"/audit/audit.{csv,md} "$$run"/audit/planted.{csv,md} "$$run"/audit/exact_losses.csv "$$to"; echo "$$to"; done
 ifneq (,$(filter results,$(RUNS)))
 	@mkdir -p results/reference/validation && cp results/validation/*.{csv,md} results/reference/validation
-	@if [ -d results/speed ]; then mkdir -p results/reference/speed && cp results/speed/*.{csv,md} results/reference/speed; fi
 	@$(PY) dpregret.paper_figs.report.provenance results/reference/resources.csv $(RUNS)
 	@cp results/errata.md results/winners.md results/reference
 	@mkdir -p results/reference/winners && cp results/winners/{cells,times}.csv results/winners/{profiles,pairs,coverage}.md results/reference/winners
@@ -192,11 +187,21 @@ docs: ## build the documentation with search and API reference: build/docs/index
 	@build/docs-env/bin/python -m sphinx -q -W --keep-going -c docs/site -d build/docs-trees build/docs-source build/docs
 	@echo build/docs/index.html
 
+linkcheck: docs ## does every link of the documentation to outside answer? needs a network
+	@build/docs-env/bin/python -m sphinx -q -W --keep-going -b linkcheck -c docs/site -d build/docs-trees build/docs-source build/links
+
+metadata: setup ## renew CITATION.cff and codemeta.json from the papers' folders
+	@$(BIN)/python docs/site/metadata.py
+
+dist: setup ## build the wheel and the source archive: dist
+	@rm -rf dist build/lib build/bdist.*
+	@$(BIN)/python -c "import setuptools.build_meta as b; b.build_sdist('dist'); b.build_wheel('dist')" > /dev/null
+
 lock: setup ## renew the pinned versions
 	$(PIP) uv
-	for name in bootstrap run dev audit docs sbom peers peers-alone; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
+	for name in run bootstrap dev audit docs sbom peers peers-alone; do $(PY) uv pip compile --system-certs requirements/$$name.in --generate-hashes --universal \
 	  --python-version 3.11 --upgrade --no-emit-index-url --no-emit-find-links --no-header -o requirements/$$name.txt \
-	  $$(case $$name in dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone) echo --no-deps;; esac); done
+	  $$(case $$name in bootstrap|dev) echo -c requirements/run.txt;; peers) echo -c requirements/dev.txt;; peers-alone) echo --no-deps;; esac); done
 
 sbom: ## write the bill of materials of the lock: build/sbom.json (CycloneDX)
 	@rm -rf build/sbom-env

@@ -16,16 +16,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dpregret.api import audit, check, claim, compare, learners, load, papers, play, streams
 
-__version__ = "0.1.0"
+    __version__: str
+
 __all__ = ["audit", "check", "claim", "compare", "learners", "load", "papers", "play", "streams"]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from dpregret import api
 
     return getattr(api, name)
+
+
+def _version() -> str:
+    """The version that was installed: of the last tag, and how many commits later."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dpregret")
+    except PackageNotFoundError:
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-import dpregret
 from dpregret.paper_figs.compare.gate import Tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,19 +27,39 @@ def read(name: str) -> Any:
     return tomllib.loads(text) if name.endswith(".toml") else yaml.safe_load(text)  # JSON is YAML
 
 
-def test_citation_and_metadata_agree_with_the_package() -> None:
+def test_citation_and_metadata_say_the_same_and_name_every_paper() -> None:
+    files = runpy.run_path(str(ROOT / "docs" / "site" / "metadata.py"))["files"]()
+    assert {path.name for path in files} == {"CITATION.cff", "codemeta.json"}
+    assert {path: path.read_text(encoding="utf-8") for path in files} == files  # make metadata
     project, citation = read("pyproject.toml")["project"], read("CITATION.cff")
-    metadata = json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))
-    assert {project["version"], citation["version"], metadata["version"]} == {dpregret.__version__}
-    assert citation["title"].partition(":")[0] == metadata["name"] == project["name"]
+    assert citation["title"].partition(":")[0] == project["name"]
     assert citation["license"] == project["license"]
-
-
-def test_every_paper_is_cited() -> None:
     papers = [yaml.safe_load(path.read_text()) for path in sorted((ROOT / "workflows/papers").glob("*/claims.yaml"))]
     titles = [each["title"] for each in papers if not each.get("chapter")]
-    cited = read("CITATION.cff")["references"]
-    assert [each["title"] for each in cited] == titles
+    assert [each["title"] for each in citation["references"]] == titles
+    cited = (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8").replace("{", "").replace("}", "")
+    assert [title for title in titles if f"title = {title}," not in cited] == []
+
+
+def test_a_release_stops_at_the_first_open_item_of_the_owners(tmp_path: Path) -> None:
+    def ready(tag: str) -> tuple[int, str]:
+        done = subprocess.run([script, tag], capture_output=True, text=True, check=False)
+        assert done.stderr.count("\n") == bool(done.returncode)
+        return done.returncode, done.stderr
+
+    script = shutil.copy(ROOT / ".github" / "ready.sh", tmp_path / "ready.sh")
+    (tmp_path / "inside").mkdir()
+    script = shutil.move(script, tmp_path / "inside")
+    text = (ROOT / "RELEASING.md").read_text(encoding="utf-8")
+    (tmp_path / "RELEASING.md").write_text(text.replace("- [x]", "- [ ]"))
+    (tmp_path / "CHANGELOG.md").write_text("## 1.2.3 (2026-01-01)\n")
+    code, said = ready("v1.2.3")
+    assert code == 1
+    assert "RELEASING.md:" in said
+    (tmp_path / "RELEASING.md").write_text(text.replace("- [ ]", "- [x]"))
+    assert ready("v1.2.3") == (0, "")
+    assert ready("v1.2.4")[0] == 1
+    assert ready("1.2; ls")[0] == 1
 
 
 FOR_READERS = ("README.md",)

@@ -2,6 +2,7 @@
 
 python tests/trials/wheel.py                     makes the environment (a minute or two; needs a network)
 python tests/trials/wheel.py --python PYTHON     takes one that has the packages of requirements/run.txt
+python tests/trials/wheel.py --wheel WHEEL       tries this wheel
 """
 
 from __future__ import annotations
@@ -104,14 +105,16 @@ def main() -> int:
     """One line a call; exit code 1 when one did otherwise than it should."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--python", type=Path, help="the interpreter of an environment")
-    given = parser.parse_args().python
+    parser.add_argument("--wheel", type=Path, help="a wheel; without one it is built from this tree")
+    options = parser.parse_args()
+    given = options.python
     with tempfile.TemporaryDirectory(prefix="dpregret-wheel-") as name:
         top = Path(name)
         top.chmod(0o755)
         began = time.monotonic()
         python = given.absolute() if given else environment(top / "environment")
         print(f"packages: {time.monotonic() - began:.0f} s, {megabytes(python.parents[1]):.0f} MiB")
-        wheel = build(top, python)
+        wheel = options.wheel.absolute() if options.wheel else build(top, python)
         began = time.monotonic()
         subprocess.run([python, *PIP, "--no-deps", "--force-reinstall", wheel], check=True)
         print(f"{wheel.name}: {wheel.stat().st_size / 2**20:.1f} MiB, installed in {time.monotonic() - began:.0f} s")

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 import yaml
-from checkout import HANGS, Checkout
+from checkout import HANGS, ROOT, Checkout
 from shared import shared
 
 pytestmark = pytest.mark.workflow
@@ -206,6 +206,12 @@ def test_a_mistake_is_one_line_before_anything_is_made(mine: Checkout) -> None:
         assert len(said) == 1
         assert re.fullmatch(line, said[0])
     assert {path.name for path in (mine.root / "results").iterdir()} == {"reference"}
+
+
+def test_catalogs_of_workflows_find_the_same_plan(checkout: Checkout) -> None:
+    shutil.copytree(ROOT / "workflow", checkout.root / "workflow")
+    found = planned(checkout, "--snakefile", "workflow/Snakefile", profile="smoke")
+    assert found == planned(checkout, profile="smoke") != {}
 
 
 def test_the_full_profile_is_planned_on_a_cluster_of_one_core(checkout: Checkout) -> None:

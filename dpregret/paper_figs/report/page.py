@@ -44,10 +44,6 @@ VALIDATION: Final = {
     "validation/verdicts": "Verdicts on planted curves",
     "validation/resolution": "Are stated resolutions true?",
 }  # fmt: skip
-SPEED: Final = {
-    "speed/ratios": "Against the bare cost of the noise", "speed/growth": "Growth in T, d and runs",
-    "speed/peers": "Against peers",
-}  # fmt: skip
 
 
 class ReportError(ValueError):
@@ -78,13 +74,14 @@ class Run:
 
 def write_report(
     results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path,
-    run: Run | None = None, reference: Path | None = None,
+    run: Run | None = None,
 ) -> None:  # fmt: skip
     """Write the report of a run to `out`, one HTML file that needs no network.
 
     results: folder of the run's tables and figures; runs: folder of its runs, one folder a paper; papers: name ->
-    experiment -> title; texts: holds a folder of YAML files for each paper; reference: folder whose tables of speed
-    stand in where the run has none. Raises ReportError, ClaimsError or RunsError in one line.
+    experiment -> title; texts: holds a folder of YAML files for each paper.
+
+    Raises ReportError, ClaimsError or RunsError in one line.
     """
     run = run or Run()
     views, curves, crashed = [], {}, []
@@ -107,7 +104,6 @@ def write_report(
         check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
         audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
-        speed=_tables(results, SPEED) or (_tables(reference, SPEED) if reference else ()),
         oracles=_oracle_costs(results, list(papers)), winners=winners,
         called=partial(learner_name, run.names), settings=script_json(winners.data) if winners else "",
         curves=script_json(curves), labels=script_json(_labels(views, run.names)),

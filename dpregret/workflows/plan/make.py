@@ -251,8 +251,7 @@ class _Maker:
         self._show(folder, "", [f"errata.{form}" for form in ("md", "html")])
         own = [name for name in self.made if name.split("/")[0] in ("oracles", "exact")]
         parts = [*runs, *tables, *own, "winners/all", *audit, *(["validation/all"] if validation else [])]
-        speed = _sums(reference() / "speed"), _sums(Path(self.results) / "speed")
-        further = (settings, self.config.profile, self.words, speed)
+        further = (settings, self.config.profile, self.words)
         report = self._make("html_report/all", ".html", page("html_report", *papers), parts, *further)
         self.shown["report.html"] = (report, "")
         self.everything = [*parts, "errata_page/all", "html_report/all", *(f"complete/{paper}" for paper in papers)]
@@ -277,5 +276,5 @@ def _near(file: str) -> str:
 
 def _sums(folder: Path) -> dict[str, str]:
     """SHA-256 of the tables of a committed folder."""
-    wanted = [path for path in sorted(folder.glob("*")) if path.name in COMPARED or folder.name == "speed"]
+    wanted = [path for path in sorted(folder.glob("*")) if path.name in COMPARED]
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in wanted if path.is_file()}

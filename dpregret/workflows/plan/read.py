@@ -33,7 +33,7 @@ DIGITS = 12
 """Of a key in a file's name; in the store all of them stand."""
 VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "scikit-learn")
 """Libraries whose version can decide a number."""
-COMPARED = ("reference/**/*", "speed/*", "*/speed/*")
+COMPARED = ("reference/**/*",)
 """Files of results that keys are made of."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from dpregret.core.files import reference
 from dpregret.paper_figs.report.page import Run, write_report
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.profiles import PROFILES
@@ -17,13 +16,12 @@ from dpregret.workflows.run.script import PAPERS, Script
 def write_page(script: Script, papers: Sequence[str]) -> None:
     """Write the page of some papers to the output of a script."""
     config, results = script.config, script.results()
-    for name in ("benchmark", "speed"):
-        folder = Path(script.plan.results) / name
-        for file in folder.rglob("*.*"):
-            if key_in(file) in (None, *script.plan.keys):  # not of a job of before
-                link = results / name / file.relative_to(folder)
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(file.resolve())
+    folder = Path(script.plan.results) / "benchmark"
+    for file in folder.rglob("*.*"):
+        if key_in(file) in (None, *script.plan.keys):  # not of a job of before
+            link = results / "benchmark" / file.relative_to(folder)
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(file.resolve())
     for paper in papers:
         script.runs(paper)
     titles = {
@@ -31,10 +29,7 @@ def write_page(script: Script, papers: Sequence[str]) -> None:
         for paper in papers
     }
     settings = " ".join(config.fingerprint(paper) for paper in papers)
-    write_report(
-        results, script.folder / "runs", titles, PAPERS, script.out, shown_run(config, settings),
-        reference=reference(),
-    )  # fmt: skip
+    write_report(results, script.folder / "runs", titles, PAPERS, script.out, shown_run(config, settings))
 
 
 def shown_run(config: Config, settings: str) -> Run:

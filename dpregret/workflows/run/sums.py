@@ -24,7 +24,7 @@ from dpregret.workflows.run.origin import lock
 from dpregret.workflows.run.unpack import INSIDE, LOCK, UnreadableError, plain_name, unpack
 
 SUMS, ORIGIN = "SHA256SUMS", "origin.json"
-BESIDE: Final = ("log", "benchmark", "store", "made", "speed", "reference", "check")
+BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
 """Folders in one of results that are no part of the finished run."""
 MARK: Final = ".snakemake_timestamp"
 CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
