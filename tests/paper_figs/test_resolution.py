@@ -148,6 +148,7 @@ def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
         assert judge(runs, make_claim(type="private", rate=None)).verdict == verdict
 
 
+@pytest.mark.nightly
 def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
     """From rows to the verdict, few plays: the fast simulation below has many."""
     claim, noticed, plays = make_claim(rate="T^0.5 ln T"), 0, 60

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import errno
-import faulthandler
 import math
 import os
 import sys
@@ -206,7 +205,6 @@ LIES: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 KEY = "0" * 64
-WHERE = "on 'norm-kink', set 'ball'"
 
 
 @pytest.fixture
@@ -281,24 +279,6 @@ def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame]) -> None:
     honest, rows = play("online"), play("online", observe=late(mischief))
     times = [name for name in honest if name.startswith("seconds")]
     pd.testing.assert_frame_equal(rows.drop(columns=times), honest.drop(columns=times), check_exact=True)
-
-
-TAKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "leaves with 0": (lambda self: os._exit(0), "exit code 0"),
-    "aborts": (lambda self: [faulthandler.disable(), os.abort()], "SIGABRT"),
-    "killed": (lambda self: os.kill(os.getpid(), 9), "SIGKILL"),
-    "hangs": (lambda self: threading.Event().wait(), "play_minutes"),
-}
-
-
-@pytest.mark.parametrize(("action", "reason"), TAKEN.values(), ids=TAKEN)
-def test_a_process_taken_away_is_a_failed_row(
-    play: Callable[..., pd.DataFrame], action: Callable[[Any], Any], reason: str
-) -> None:
-    (status,) = play("online", 0.03, observe=late(action))["status"]
-    assert status.startswith("failed: ")
-    assert reason in status
-    assert WHERE in status
 
 
 def test_tolerance_is_relative_to_the_set() -> None:
