@@ -128,6 +128,11 @@ class LazyNet(Learner):
             self._draw(0, setting, run)  # lines 2, 3
             self._draw(1, setting, run)
 
+    @property
+    def pure(self) -> bool:
+        """Never: draws are priced at delta."""
+        return False
+
     def delivered_epsilon(self) -> list[float]:
         """Of the ledger of `l2p`, whichever way the parameters were chosen."""
         return [
