@@ -8,14 +8,12 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
-from dpregret.algorithms.privacy.selection import calibrate_selection
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.audit import exact_frank_wolfe as exact
-from dpregret.workflows.audit.exact_choice import WIDEST, equal_pair_range, information
+from dpregret.workflows.audit.exact_choice import WIDEST, equal_pair_range
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "proofs" / "frank_wolfe_privacy.md"
 DELTA, ROUNDS = 1e-6, (10, 100, 10**4, 10**6)
@@ -44,34 +42,6 @@ def edges() -> str:
         ["fails for large T from eps =", *(f"{exact.failing_epsilon(delta):.3g}" for delta in DELTAS)],
     ]
     return formats.markdown(pd.DataFrame(rows, columns=["delta", *(f"{delta:g}" for delta in DELTAS)]))
-
-
-def scales() -> str:
-    """Printed, refuted and proved scales in units of s, and their ratios to the printed one."""
-    spread, rows = equal_pair_range(WIDEST), []
-    for epsilon in (0.1, 1, 2, 4, 8, 16, 64):
-        for rounds in ROUNDS:
-            budget = Budget(epsilon, DELTA)
-            printed = exact.printed_scale(budget, rounds)
-            others = [
-                exact.refuted_scale(budget, rounds),
-                exact.ranged_scale(budget, rounds, spread),
-                exact.proved_scale(budget, rounds),
-                exact.purely_proved_scale(budget, rounds),
-                calibrate_selection("gumbel", budget, 1.0, rounds - 1),
-            ]
-            ratios = [f"{each / printed:.3f}" for each in others]
-            rows.append([f"{epsilon:g}", _power(rounds), f"{printed:.4g}", *ratios])
-    heads = ["eps", "T", "printed b/s", "refuted below", "if the range is 2.348 s/b", "proved",
-             "by pure composition alone", "Gumbel, proved"]  # fmt: skip
-    return formats.markdown(pd.DataFrame(rows, columns=heads))
-
-
-def groups() -> str:
-    """Fisher information of a choice between m raised and m' lowered scores, at the worst offset of the two groups."""
-    sizes = range(1, 6)
-    rows = [[str(up), *(f"{_most(up, down):.3f}" for down in sizes)] for up in sizes]
-    return formats.markdown(pd.DataFrame(rows, columns=["raised / lowered", *map(str, sizes)]))
 
 
 def figure() -> None:
@@ -104,14 +74,6 @@ def figure() -> None:
         plt.close(drawn)
 
 
-def _most(up: int, down: int) -> float:
-    moves = np.repeat([1.0, -1.0], [up, down])
-    found = minimize_scalar(
-        lambda offset: -information(np.repeat([0.0, offset], [up, down]), moves), bounds=(-2, 2), method="bounded"
-    )
-    return -float(found.fun)
-
-
 def _told(lost: float, claimed: float) -> str:
     return f"**{lost:.4g}**" if lost > claimed else f"{lost:.4g}"
 
@@ -120,4 +82,4 @@ def _power(rounds: int) -> str:
     return str(rounds) if rounds <= 100 else f"10^{len(str(rounds)) - 1}"
 
 
-PARTS: dict[str, Callable[[], str]] = {"losses": losses, "edges": edges, "scales": scales, "groups": groups}
+PARTS: dict[str, Callable[[], str]] = {"losses": losses, "edges": edges}

@@ -8,7 +8,6 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy.optimize import minimize_scalar
 
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.selection import RANGES
@@ -25,21 +24,6 @@ DELTA, MANY = 1e-6, 10**6
 def of_equal_pair(others: int, offset: float) -> float:
     """Range of two candidates of score 0, the others all at `offset`."""
     return float(pair_ranges(np.repeat([0.0, offset], [2, others]))[0, 1])
-
-
-def offsets() -> str:
-    """The largest range of two candidates of equal score, by the number of others at one offset."""
-    columns = {"others at one offset": ["their offset / b", "range / (s / b)"]}
-    for others in (1, 2, 3, 4, 5, 8):
-        places = np.linspace(-1, 2, 31)
-        best = float(places[np.argmax([of_equal_pair(others, float(each)) for each in places])])
-        found = minimize_scalar(
-            lambda offset, others=others: -of_equal_pair(others, offset),
-            bounds=(best - 0.1, best + 0.1),
-            method="bounded",
-        )
-        columns[str(others)] = [f"{found.x:.4f}", f"{-found.fun:.7f}"]
-    return formats.markdown(pd.DataFrame(columns))
 
 
 def prices() -> str:
@@ -60,7 +44,7 @@ def prices() -> str:
     return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads[2:3])
 
 
-PARTS: dict[str, Callable[[], str]] = {"offsets": offsets, "prices": prices}
+PARTS: dict[str, Callable[[], str]] = {"prices": prices}
 
 
 def of_finite_move(scores: Array, sensitivity: float) -> float:

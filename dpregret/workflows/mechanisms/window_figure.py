@@ -3,14 +3,20 @@
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_sums import WindowTree
+from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
 from dpregret.algorithms.privacy.series import landau
+from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.workflows.mechanisms.window_page import later
 
 STEM = Path(__file__).resolve().parents[3] / "docs" / "own_results_window"
+
+
+def later(mechanism: PrefixSums, window: int) -> Array:
+    """Errors of the rounds of the second window, in units of (Delta / mu)^2."""
+    return np.asarray(mechanism.nodes_per_item * mechanism.noisy_nodes(2 * window)[window:])
 
 
 def figure() -> None:
