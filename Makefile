@@ -61,7 +61,7 @@ GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 
 .PHONY: help setup links reproduce report test lint bench peers vectors processors ci-check nightly slurm-check \
-  sbom pip-audit archive reference schema unlock kills docs linkcheck metadata dist lock clean $(GONE)
+  sbom pip-audit archive crate reference schema unlock kills docs linkcheck metadata dist lock clean $(GONE)
 $(GONE):
 	@echo "make $@ is gone: $(GONE_$@)" >&2; exit 2
 
@@ -141,6 +141,9 @@ slurm-check: setup ## run the smoke profile through a Slurm of one node, with ki
 
 archive: setup ## put a finished run into one file, with checksums, lock file and where it comes from
 	@$(PY) dpregret.workflows.run.archive $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).tar.gz
+
+crate: setup ## put a finished run into a Workflow Run RO-Crate
+	@$(PY) dpregret.workflows.run.crate $(RESULTS) build/dpregret-$(basename $(notdir $(PROFILE))).crate.zip
 
 reference: setup ## keep the tables of the finished runs as the new reference (RUNS=results/ci: of that run), renew the README
 	@$(PY) dpregret verify $(RUNS)
