@@ -33,21 +33,25 @@ class Tile:
 
 
 class _Part:
-    """A loss without a text of its own, for some of its runs."""
+    """A loss without a text of its own, for some of its runs in one setting."""
 
-    def __init__(self, loss: Loss, first: int, runs: int):
-        self.loss, self.first, self.runs = loss, first, runs
+    def __init__(self, loss: Loss, setting: int, first: int, runs: int):
+        self.loss, self.setting, self.first, self.runs = loss, setting, first, runs
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
         """That of the whole loss, at the points of these runs."""
         own, every = self._among_all(points)
         value, gradient = self.loss.value_and_gradient(every)
-        return value[:, own], gradient[:, own]
+        return self._here(value)[:, own], self._here(gradient)[:, own]
 
     def prox(self, points: Array, step: float) -> Array:
         """That of the whole loss, of the points of these runs."""
         own, every = self._among_all(points)
-        return self.loss.prox(every, step)[:, own]
+        return self._here(self.loss.prox(every, step))[:, own]
+
+    def _here(self, answer: Array) -> Array:
+        """Of this setting, where the loss differs by setting."""
+        return answer[[self.setting]] if len(answer) > 1 else answer
 
     def _among_all(self, points: Array) -> tuple[slice, Array]:
         own = slice(self.first, self.first + points.shape[1])
@@ -122,7 +126,7 @@ class CompiledRounds:
             if alike is not None:
                 made, held, rows = laid_out(alike.kind, laid, alike.shared, tile.x.shape[1])
             else:
-                part = _Part(loss, tile.first, shape[1])
+                part = _Part(loss, tile.setting, tile.first, shape[1])
                 made, held, rows = asked(part), (np.zeros((1, tile.x.shape[1])),), NO_ROWS
             specialised(kernel.play_round, *self.kinds(type(made)))(
                 tile.state, made, self.domain, held, rows, tile.first, float(self.learner.round), tile.x,

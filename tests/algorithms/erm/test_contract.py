@@ -44,13 +44,7 @@ def made(name: str, variant: str, runs: int, budgets: Sequence[Budget] = BUDGETS
     raise AssertionError(f"{name} takes none of the risks")
 
 
-MIXED = pytest.mark.xfail(reason="a loss that differs by setting is asked for the first one alone", strict=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "variant"),
-    [pytest.param(*each, marks=[MIXED] if each == ("online-to-batch", "implicit") else []) for each in EVERY],
-)
+@pytest.mark.parametrize(("name", "variant"), EVERY)
 def test_runs_and_settings_do_not_disturb_each_other(name: str, variant: str) -> None:
     together = made(name, variant, 3).fit(rngs(5, 3))
     fewer = made(name, variant, 2).fit(rngs(5, 2))
