@@ -56,7 +56,7 @@ GONE_rates := $(GONE_predict)
 GONE_growth := $(GONE_predict)
 GONE_measure := $(GONE_predict)
 GONE_screenshots := make test leaves pictures of the report in build/screenshots
-GONE_surroundings := docs/surroundings.md says what was seen
+GONE_surroundings := docs/running.md has a table of unusual machines
 GONE_trials := DPREGRET_FUZZ=10000 pytest tests/workflows/test_readers.py tests/workflows/test_damage.py
 GONE := $(patsubst GONE_%,%,$(filter GONE_%,$(.VARIABLES)))
 

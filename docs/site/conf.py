@@ -32,24 +32,22 @@ PAPERS = [
     if (PACKAGE / "workflows/papers" / page.stem / "claims.yaml").exists()
 ]
 NAVIGATION = {
-    "Start here": ["Tutorial <docs/tutorial>", "docs/install", "Method <docs/method>", "docs/tables"],
+    "Start here": [
+        "Tutorial <docs/tutorial>", "How claims are judged <docs/method>", "docs/settings", "docs/your_ci",
+        "docs/running", "Python API <docs/api>",
+    ],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
-        "For authors <docs/authors>",
+        "Who wins <docs/winners>", "For authors <docs/authors>",
     ],
     "Results of our own": [
         "All on one page <docs/own_results>", "The best Gaussian noise for a window <docs/proofs/window_optimum>",
         "The range of report-noisy-min <docs/proofs/noisy_min_range>",
         "A bound for private bandits <docs/proofs/private_bandit_bound>",
-        "Private Frank-Wolfe <docs/proofs/frank_wolfe_privacy>", "docs/winners",
-        "NumPy's normal generator <docs/numpy_normal_sign>",
+        "Private Frank-Wolfe <docs/proofs/frank_wolfe_privacy>",
     ],
-    "Checks": [
-        "The privacy audit <docs/audit>", "docs/data", "Speed <docs/speed>", "Unusual machines <docs/surroundings>",
-        "SECURITY",
-    ],
-    "Larger runs": ["docs/cluster", "The profile large <docs/large>", "docs/archive", "docs/your_ci"],
-    "Development": ["docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING", "docs/api"],
+    "Privacy and security": ["docs/audit", "SECURITY"],
+    "Development": ["docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING"],
 }  # fmt: skip
 """Caption -> pages of the menu, with a short title where the page's own is long."""
 BELOW = {"docs/api": ["/api/dpregret/index"]}

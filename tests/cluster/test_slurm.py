@@ -106,7 +106,7 @@ def test_killed_run_on_slurm_ends_with_the_tables_of_a_local_run(
         first.process.wait()
         running, waiting = node.jobs("R"), node.jobs("PD")
         assert running, "no job was left behind: killed too late"
-        for job in (*waiting, *running[:-1]):  # as docs/cluster.md advises, but for one, which goes on at its own risk
+        for job in (*waiting, *running[:-1]):  # as docs/running.md advises, but for one, which goes on at its own risk
             node.ask("scancel", job)
         tell(f"killed Snakemake; of Slurm jobs {running} and {waiting} in the queue the last running one was left")
 

@@ -1,6 +1,6 @@
 """Profiles, put together from what they extend.
 
-A profile is one YAML file, complete or on top of another one (docs/method.md, "Configurations"). What `full` runs of a
+A profile is one YAML file, complete or on top of another one (docs/settings.md, "Profiles"). What `full` runs of a
 paper stands in the paper's `experiments.yaml`.
 """
 
