@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import quad
 
 from dpregret.algorithms.privacy.series import taylor
 from dpregret.algorithms.privacy.toeplitz import Toeplitz
@@ -32,6 +31,8 @@ class UnboundedToeplitz(Toeplitz):
     @property
     def nodes_per_item(self) -> float:
         """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
+        from scipy.integrate import quad  # a tenth of a job's imports, which only this mechanism needs
+
         power = 2 * self.beta - 1
 
         def density(angle: float) -> float:
