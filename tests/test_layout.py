@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "algorithms.learner": ("numerics", "core", "algorithms.play", "algorithms.privacy", "algorithms.geometry"),
     "algorithms.catalogue": ("numerics", "core", "algorithms.learner"),
     **{f"algorithms.{name}": LEARNERS_MAY for name in FAMILIES},
+    "algorithms.online": (*LEARNERS_MAY, "algorithms.experts"),  # L2P on a net
     "algorithms.erm": (*LEARNERS_MAY, "algorithms.online"),  # online-to-batch
     "datasets": ("numerics", "core"),
     "paper_figs": (),
