@@ -31,7 +31,7 @@ class UnboundedToeplitz(Toeplitz):
     @property
     def nodes_per_item(self) -> float:
         """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
-        from scipy.integrate import quad  # a tenth of a job's imports, which only this mechanism needs
+        from scipy.integrate import quad  # slow to import, and only this mechanism needs it
 
         power = 2 * self.beta - 1
 
