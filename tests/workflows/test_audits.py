@@ -16,6 +16,7 @@ from plays import NO_CODE, plan_of, run_script
 
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
+from dpregret.algorithms.online.projected_descent import PrivateProjectedDescent as ProjectedNoise
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.core import parquet
@@ -95,6 +96,25 @@ def test_a_learner_that_draws_too_little_noise_is_caught(monkeypatch: pytest.Mon
     assert wrong[0].startswith("a.b: ledger 4, exact 3.26")
 
 
+class Half(ProjectedNoise):
+    """Half of the noise is added, and the ledger says all."""
+
+    def observe(self, loss: Any, gradient: Any, noise: Any) -> None:
+        super().observe(loss, gradient, noise / 2)
+
+    @classmethod
+    def is_compiled(cls) -> bool:
+        return False
+
+
+def test_half_of_the_noise_is_seen_in_what_is_played() -> None:
+    audited = {
+        kind: AuditedOnline(kind, "corrected", 4.0, 1e-6, "kink", 11, 11, (5,)) for kind in (ProjectedNoise, Half)
+    }
+    assert audited[ProjectedNoise].reached() == pytest.approx(1.0, rel=1e-9)
+    assert audited[Half].reached() == pytest.approx(0.5, rel=0.05)
+
+
 def tagged(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(family="online", learner="a", variant="b")
 
@@ -122,7 +142,11 @@ def test_planted_rows_do_not_depend_on_what_ran_before() -> None:
         ((2.0, 2.0, math.nan, 0.99), "ledger within claim, audit uninformative"),
         ((2.0, 0.2, math.nan, 0.0), "ledger within claim, audit uninformative, spends 0.1 of it"),
         ((2.0, 4.0, 2.5, 1.0), "violates its claim: 1.25 times, exact; 2 times proved"),
-        ((2.0, 4.0, 2.5, 3.0), "violates its claim: 1.5 times is shown, 2 times proved"),
+        ((2.0, 4.0, math.nan, 3.0), "violates its claim: 1.5 times is shown, 2 times proved"),
+        ((2.0, 4.0, 2.5, 3.0), "BROKEN: more is shown to be lost than its exact loss"),
+        ((2.0, 2.0, 1.5, 1.0, 0.5), "BROKEN: 0.5 times the noise of its plan reaches what is played"),
+        ((2.0, 2.0, 1.5, 1.0, 1 + 1e-12), "keeps its claim"),
+        ((2.0, math.nan, 1.5, 1.0), "could not be judged: claimed 2, ledger nan, exact 1.5, audited 1"),
         ((2.0, 4.0, math.nan, 1.0), "not proved: its ledger proves 2 times its claim"),
         ((2.0, 2.0, 2.1, 1.0), "BROKEN: delivers more than its ledger says"),
         ((2.0, 2.0, math.nan, 2.1), "BROKEN: delivers more than its ledger says"),
@@ -181,6 +205,7 @@ def written(tmp_path: Path) -> Path:
         "false_positive_rate": 0.25,
         "runs": 50,
         "significance": 1e-6,
+        "reached": math.nan,
     }
     pairs = [
         {"pair": pair, "claimed": 2.0, "accounted": 2.0, "audited": audited, "learner": "l", "variant": "v",

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,11 @@ from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
 from dpregret.algorithms.geometry import make_set
-from dpregret.algorithms.privacy import Budget, Joint
+from dpregret.algorithms.privacy import Budget, Joint, NoisePlan
 from dpregret.core.losses import Losses, LossSource
 from dpregret.datasets.bandit_streams import affine
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit import reached
 from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
 
 EXTREME = 1e6
@@ -98,6 +100,29 @@ class AuditedBandit:
                 numbers[0] = value
                 inputs.append(self._transcripts(numbers, runs, (*self.seed, number, int(value > 0))))
             yield Pair(f"the first number replaced among {name} ones", *inputs)
+
+    def reached(self) -> float:
+        """See reached.py; of leaders, whose points are those of all rounds along the first direction."""
+        learner, runs = self._learner(1), reached.RUNS
+        if not isinstance(learner, NoisyLeader) or not any(learner.plan.scales):
+            return math.nan
+        public, own = (*self.seed, 2, 0), (*self.seed, 3)
+        first: list[Array] = []
+
+        def played(used: NoisePlan, turned: bool) -> Array:
+            made: Any = self._learner(runs)
+            made.plan, drawn = used, directions_of(made)
+            numbers = np.full(self.rounds, 1.0)
+            numbers[0] = EXTREME if turned else -EXTREME
+            points = points_of(made, numbers, generators(public, runs), generators(own, runs))
+            tried = np.concatenate(drawn, axis=1)
+            first[:] = [tried[:, 0]]
+            return np.asarray(np.einsum("rtn,rn->tr", points, tried[:, 0] @ made.basis.T))
+
+        def move(_: Array) -> Array:
+            return np.broadcast_to(learner.leaf_sensitivity() * first[0], (learner.batches, *first[0].shape))
+
+        return reached.share(learner.plan, played, move)
 
     def _transcripts(self, numbers: Array, runs: int, seed: Sequence[int]) -> Array:
         """Piece by piece, each with generators of its own."""

@@ -85,6 +85,10 @@ class AuditedRisk:
         slopes[0, 0] = side
         return slopes
 
+    def reached(self) -> float:
+        """No plan is made before the play: what is released is compared with the exact loss alone."""
+        return math.nan
+
     def pairs(self, runs: int) -> Iterator[Pair]:
         """Record 0 pulls to either side, the others not at all, to both sides in turn, or to a third one."""
         for number, (name, around) in enumerate({"zero": 0.0, "balanced": 1.0, "tilted": -0.5}.items()):

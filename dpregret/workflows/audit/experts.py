@@ -30,8 +30,9 @@ from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.private_leader import PrivateLeader
 from dpregret.algorithms.experts.shrinking_dartboard import ShrinkingDartboard
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit import reached
 from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audit.switching import Restless, restless, table_epsilon, worst_epsilon
 
@@ -110,6 +111,33 @@ class AuditedExperts:
                 for side, losses in enumerate((each.first, each.second))
             ]
             yield Pair(name, *inputs)
+
+    def reached(self) -> float:
+        """See reached.py; of leaders, by the losses that they are charged with after the changed round."""
+        if not isinstance(self._learner(1), PrivateLeader):
+            return math.nan
+        return reached.worst([self._reached(each, number) for number, each in enumerate(self.tables.values())])
+
+    def _reached(self, tables: Neighbours, number: int) -> float:
+        plan, runs = self._learner(1).plan, reached.RUNS
+        moved = (tables.second - tables.first)[tables.place]
+
+        def played(used: NoisePlan, turned: bool) -> Array:
+            totals = []
+            losses = tables.second if turned else tables.first
+            for end in (tables.place + 1, self.rounds):
+                learner = self._learner(runs)
+                learner.plan = used
+                drawn = generators((*self.seed, 3, number), runs)
+                totals.append(learner.play([Table(losses[:end, None])], drawn).losses)
+            return (totals[1] - totals[0])[None]
+
+        def move(_: Array) -> Array:
+            shift = np.zeros((self.rounds, runs, 2))
+            shift[tables.place :] = moved
+            return shift
+
+        return reached.share(plan, played, move)
 
     def _transcripts(self, losses: Array, place: int, runs: int, seed: Sequence[int]) -> Array:
         learner = self._learner(runs)

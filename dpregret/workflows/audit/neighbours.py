@@ -42,10 +42,13 @@ class Audited(Protocol):
     def pairs(self, runs: int) -> Iterator[Pair]:
         """At least three pairs."""
 
+    def reached(self) -> float:
+        """The share of the plan's noise that reaches what is played; NaN where no plan is known."""
+
 
 def rows(audited: Audited, runs: int) -> pd.DataFrame:
     """One row a pair: claimed, accounted, exact and audited epsilon, audited mu, and the operating point."""
-    found = []
+    found, reached = [], audited.reached()
     for pair in audited.pairs(runs):
         evidence = audit(pair.first, pair.second, audited.delta)
         proved, event = evidence.epsilon, evidence.event
@@ -56,7 +59,7 @@ def rows(audited: Audited, runs: int) -> pd.DataFrame:
                 "pair": pair.name, "claimed": audited.claimed, "delta": audited.delta, "accounted": audited.accounted,
                 "exact": audited.exact, "audited": proved, "audited_mu": evidence.mu,
                 "power": event[0], "false_positive_rate": event[1], "runs": evidence.samples,
-                "significance": SIGNIFICANCE,
+                "significance": SIGNIFICANCE, "reached": reached,
             }
         )  # fmt: skip
     return pd.DataFrame(found)

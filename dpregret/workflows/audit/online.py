@@ -19,16 +19,20 @@ import numpy as np
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting, play
+from dpregret.algorithms.online.blocked_descent import PrivateBlockedDescent
 from dpregret.algorithms.online.pocp import PocpIgd
 from dpregret.algorithms.online.private_switching import SwitchingLearner
-from dpregret.algorithms.privacy import Budget
+from dpregret.algorithms.privacy import Budget, NoisePlan
 from dpregret.datasets.losses import DirectionKink, DirectionSquare, Quadratic, RidgeSquared
 from dpregret.numerics.arrays import Array
+from dpregret.workflows.audit import reached
 from dpregret.workflows.audit.neighbours import Pair, along_tree, exact_epsilon, generators
 from dpregret.workflows.audit.switching import restless
 
 MU, FLAT = 0.25, 0.05
 WINDOW = 8
+QUIET = 0.01
+"""Of the sensitivity: a move of the noise of one round that leaves most points inside."""
 SOME_WINDOWS = 3 * WINDOW - 5
 """Rounds of learners that forget: an item's window ends in another one than it began in, and not where that ends."""
 
@@ -112,18 +116,66 @@ class AuditedOnline:
 
     def pairs(self, runs: int) -> Iterator[Pair]:
         """The oldest protected loss, the middle one and the last one are replaced."""
-        places = {"oldest": self.oldest, "middle": (self.oldest + self.horizon) // 2, "last": self.horizon - 1}
-        sides = np.where(np.arange(1, self.horizon + 1) % 2, 1.0, -1.0)
-        first = self._transcripts(sides, runs, (*self.seed, 0))
-        for name, place in places.items():
-            turned = np.where(np.arange(1, self.horizon + 1) == place, -sides, sides)
+        first = self._transcripts(self._sides(), runs, (*self.seed, 0))
+        for name, place in self._places().items():
+            turned = self._sides(place)
             yield Pair(f"the {name} loss replaced", first, self._transcripts(turned, runs, (*self.seed, place)))
 
+    def _places(self) -> dict[str, int]:
+        return {"oldest": self.oldest, "middle": (self.oldest + self.horizon) // 2, "last": self.horizon - 1}
+
+    def _sides(self, turned: int = 0) -> Array:
+        rounds = np.arange(1, self.horizon + 1)
+        return np.where((rounds % 2 == 1) != (rounds == turned), 1.0, -1.0)
+
     def _transcripts(self, sides: Array, runs: int, seed: Sequence[int]) -> Array:
-        learner = self._learner(runs)
+        points = self._points(self._learner(runs), sides, seed)
+        return along_tree(np.stack([now * each for now, each in enumerate(points) if now], axis=1))
+
+    def _points(self, learner: Learner, sides: Array, seed: Sequence[int]) -> Array:
+        """Played in all rounds, (rounds, runs)."""
         watched = [_Watched(self.make(each)) for each in sides]
-        play(learner, watched, generators(seed, runs), [self.horizon])
-        return along_tree(np.stack([now * each.points[0, :, 0] for now, each in enumerate(watched) if now], axis=1))
+        play(learner, watched, generators(seed, learner.runs), [self.horizon])
+        return np.stack([each.points[0, :, 0] for each in watched])
+
+    def reached(self) -> float:
+        """See reached.py. Of hidden points with noise of their own: what a move of the noise of one round does."""
+        plan = self._learner(1).noise_plan
+        if plan is None:
+            return math.nan
+        return reached.worst([self._reached(plan, place) for place in self._places().values()])
+
+    def _reached(self, plan: NoisePlan, place: int) -> float:
+        seed, runs = (*self.seed, 1, place), reached.RUNS
+        hidden = isinstance(self._learner(1), PocpIgd)
+        before, after = (self.make(self._sides(turned)[place - 1]) for turned in (0, place))
+
+        def played(used: NoisePlan, turned: bool) -> Array:
+            learner = self._learner(runs)
+            learner.noise_plan = used
+            points = self._points(learner, self._sides(place * (turned and not hidden)), seed)
+            if hidden and turned:  # where the point is inside, its noise moves it
+                inside = np.abs(points[place]) < 1 - reached.TELLING
+                points[place, inside] = np.minimum(points[place, inside] + plan.sensitivity * QUIET / place, 1.0)
+            return points
+
+        def move(points: Array) -> Array:
+            shift = np.zeros((self.horizon, runs, plan.dimension))
+            if hidden:
+                shift[place - 1] = plan.sensitivity * QUIET
+            else:
+                at, first = points[place - 1][None, :, None], _noised_in(self._learner(1), place) - 1
+                sign = 1 if plan.dimension == 1 else -1  # a quadratic form is summed beside its response
+                shift[first:, :, -1] = sign * (after.gradient(at) - before.gradient(at))[0, :, 0]
+            return shift
+
+        return reached.share(plan, played, move)
+
+
+def _noised_in(learner: Learner, place: int) -> int:
+    """The round whose noise a loss gets: the last of its block, where sums of blocks are noised."""
+    blocked = isinstance(learner, PrivateBlockedDescent) and learner.variant == "per-block"
+    return -(-place // learner.length) * learner.length if blocked else place
 
 
 class _Watched:

@@ -1,7 +1,7 @@
 """The privacy audit of some learners alone: `python -m dpregret.workflows.audit.own my-descent` (or my_descent.py).
 
 Each learner that is named, or whose file is, plays neighbouring inputs in all its variants. Exit code 0: every ledger
-is within the claim, and no more is shown to be lost; 1: not so; 2: no such learner, in one line.
+is within the claim, and no more is shown to be lost; 1: not so; 2: it could not be judged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpregret.core import boundary
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
 from dpregret.workflows.audit.neighbours import rows
-from dpregret.workflows.audit.plan import audits, findings, load_settings
+from dpregret.workflows.audit.plan import UNJUDGED, audits, findings, load_settings
 from dpregret.workflows.audit.settings import AuditSettings, Special
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.run import child
@@ -82,7 +82,9 @@ def _judged(options: argparse.Namespace) -> tuple[int, list[str]]:
         lines.append(
             f"audit: {row['learner']}.{row['variant']}: {row['finding']} (eps at delta {row['delta']:.3g}: {numbers})"
         )
-    return int(table["finding"].str.startswith(BAD).any()), lines
+    if table["finding"].str.startswith(BAD).any():
+        return 1, lines
+    return 2 * int(table["finding"].str.startswith(UNJUDGED).any()), lines
 
 
 if __name__ == "__main__":

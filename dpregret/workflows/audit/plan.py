@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from zlib import crc32
@@ -20,6 +21,9 @@ ROUNDING = 1e-9
 TELLING = 0.5
 """Share of the ledger that has to be shown from the outside, exactly or by the audit, for the audit to say anything."""
 UNINFORMATIVE = "ledger within claim, audit uninformative"
+UNJUDGED = "could not be judged"
+REACHED = 1e-6
+"""Rounding, in the share of the noise that reaches what is played."""
 
 
 def load_settings(path: Path = SETTINGS) -> AuditSettings:
@@ -79,17 +83,27 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
     best = pairs.loc[pairs.groupby(["family", "learner", "variant"], sort=False)["audited"].idxmax()]
     best = best.assign(
         pairs=pairs.groupby(["family", "learner", "variant"])["pair"].transform("size").loc[best.index],
-        finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited"]].to_numpy()],
+        finding=[finding(*each) for each in best[["claimed", "accounted", "exact", "audited", "reached"]].to_numpy()],
     )
     columns = ["family", "learner", "variant", "claimed", "delta", "accounted", "exact", "audited", "finding", "pair",
-               "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance"]  # fmt: skip
+               "pairs", "power", "false_positive_rate", "audited_mu", "runs", "significance", "reached"]  # fmt: skip
     return best[columns].reset_index(drop=True)
 
 
-def finding(claimed: float, accounted: float, exact: float, audited: float) -> str:
-    """What the four numbers say. "keeps its claim": by its ledger, half of which at least is seen to be lost."""
+def finding(claimed: float, accounted: float, exact: float, audited: float, reached: float = math.nan) -> str:
+    """What the numbers say. "keeps its claim": by its ledger, half of which at least is seen to be lost.
+
+    What is shown to be lost is at most the exact loss, and that is at most what the ledger says: anything else is a
+    contradiction, as is another noise in what is played than that of the plan.
+    """
+    if not (0 < claimed < math.inf and accounted >= 0 and audited >= 0) or exact < 0:
+        return f"{UNJUDGED}: claimed {claimed:.3g}, ledger {accounted:.3g}, exact {exact:.3g}, audited {audited:.3g}"
     if audited > accounted * (1 + ROUNDING) or exact > accounted * (1 + ROUNDING):
         return "BROKEN: delivers more than its ledger says"
+    if audited > exact * (1 + ROUNDING):
+        return "BROKEN: more is shown to be lost than its exact loss"
+    if abs(reached - 1) > REACHED:
+        return f"BROKEN: {reached:.3g} times the noise of its plan reaches what is played"
     if accounted > claimed * (1 + ROUNDING):
         shown = exact if np.isfinite(exact) else audited
         if audited > claimed:
@@ -103,8 +117,8 @@ def finding(claimed: float, accounted: float, exact: float, audited: float) -> s
 
 
 def broken(table: pd.DataFrame) -> list[str]:
-    """Learners whose ledger is wrong, in words."""
-    wrong = table.loc[table["finding"].str.startswith("BROKEN")]
+    """Learners whose ledger is wrong, or which could not be judged, in words."""
+    wrong = table.loc[table["finding"].str.startswith(("BROKEN", UNJUDGED))]
     return [
         f"{row.learner}.{row.variant}: ledger {row.accounted:.4g}, exact {row.exact:.4g}, audited {row.audited:.4g}"
         for row in wrong.itertuples()
