@@ -32,10 +32,10 @@ HELP: Final = {"help_option_names": ["-h", "--help"]}
 ABOUT: Final = """What private online and projection-free algorithms cost, measured against what their papers claim.
 
 \b
-  dpregret run lou_cheung --profile quick    a first Table I with figures and report, in a minute
+  dpregret run lou_cheung --profile quick    a first Table I with figures and report
   dpregret report --open                     look at it
-  dpregret check lou_cheung thm3-T           one claim: what it needs is played, and judged, in seconds
-  dpregret run                               everything: all papers, audit, report (about 15 minutes on two cores)
+  dpregret check lou_cheung thm3-T           one claim: plays what it needs, prints the verdict
+  dpregret run                               everything: all papers, audit, report
   dpregret table lou                         the committed reference, where nothing has been run
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 
@@ -111,6 +111,11 @@ Profile = Annotated[
     typer.Option("--profile", "-p", help="full, ci, quick, smoke, large, or a YAML file of yours.",
                  autocompletion=complete(paper_names.profile_names)),
 ]  # fmt: skip
+AnyProfile = Annotated[
+    str | None,
+    typer.Option("--profile", "-p", help="Of this profile (of the newest run where not given).",
+                 autocompletion=complete(paper_names.profile_names)),
+]  # fmt: skip
 Paper = Annotated[
     str, typer.Argument(help="A paper, or the beginning of its name.", autocompletion=complete(paper_words))
 ]
@@ -149,7 +154,7 @@ def run(
     """Compute tables, figures and report of papers.
 
     \b
-      dpregret run lou_cheung --profile quick    one paper, small, in a minute
+      dpregret run lou_cheung --profile quick    one paper, small
       dpregret run lou_cheung talwar --cores 8   two papers as published
       dpregret run -n                            what would be done, and why
       dpregret run --profile mine.yaml           an experiment of your own
@@ -180,16 +185,14 @@ def run(
 
 
 @app.command(context_settings=FURTHER)
-def table(context: typer.Context, paper: Paper, profile: Profile = "full") -> None:
-    """Print a paper's comparison table.
-
-    It is that of your run, else that of the committed reference.
+def table(context: typer.Context, paper: Paper, profile: AnyProfile = None) -> None:
+    """Print a paper's comparison table, of the newest run, else of the committed reference.
 
     \b
       dpregret table lou                     by the beginning of its name
       dpregret table talwar --number 2       its second table
       dpregret table lou --profile quick     of another run
-      dpregret table lou --all               every column
+      dpregret table lou --long              every column
     """
     show(paper, profile, context.args)
 
@@ -198,26 +201,31 @@ def table(context: typer.Context, paper: Paper, profile: Profile = "full") -> No
 def claims(
     context: typer.Context,
     paper: Paper,
-    profile: Profile = "full",
+    profile: AnyProfile = None,
     checks: Annotated[bool, typer.Option("--checks", help="The consistency checks instead.")] = False,
 ) -> None:
-    """Print a paper's claims with their verdicts.
-
-    Beside them stand the claimed rate, the exponent that was measured, and the resolution.
+    """Print a paper's claims: the law, what was measured, the verdict.
 
     \b
       dpregret claims lou
-      dpregret claims lou --checks           what could not have come out otherwise
+      dpregret claims lou --long             with learner, resolution and reason
+      dpregret claims lou --checks           what can fail only through a bug or a wrong derivation
     """
     show(paper, profile, ["--lines", "check" if checks else "claim", *context.args])
 
 
-def show(paper: str, profile: str, further: list[str]) -> NoReturn:
-    """A table on the terminal, of a run or else of the reference."""
+def show(paper: str, profile: str | None, further: list[str]) -> NoReturn:
+    """A table on the terminal, of the newest run (of a profile, if one is named), else of the reference."""
     os.chdir(workplace())
-    run_folder = results_of(profile)
-    kept = reference() / run_folder.relative_to("results")
-    hand_over("paper_figs.tables.show", [paper, "--results", str(run_folder), str(kept), *further])
+    kept = reference()
+    if profile:
+        folders = [results_of(profile), kept / results_of(profile).relative_to("results")]
+    else:
+        runs = [file for part in ("", "*/") for file in Path("results").glob(f"{part}{paper}*/claims.csv")]
+        runs = [file for file in runs if not file.resolve().is_relative_to(kept.resolve())]
+        folders = [max(runs, key=lambda file: file.stat().st_mtime_ns).parents[1]] if runs else []
+        folders.append(kept)
+    hand_over("paper_figs.tables.show", [paper, "--results", *map(str, folders), *further])
 
 
 @app.command()
@@ -225,15 +233,7 @@ def report(
     paper: Annotated[
         str | None, typer.Argument(help="A paper that was run alone.", autocompletion=complete(paper_words))
     ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            "-p",
-            help="Of this profile (the newest of all where not given).",
-            autocompletion=complete(paper_names.profile_names),
-        ),
-    ] = None,
+    profile: AnyProfile = None,
     show_it: Annotated[bool, typer.Option("--open", help="Open it in a browser.")] = False,
 ) -> None:
     """Find the newest report, and open it.

@@ -14,9 +14,10 @@ from rich.cells import cell_len
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
 from dpregret.paper_figs.tables import show
-from dpregret.paper_figs.tables.printed import terminal, tex, text, web
+from dpregret.paper_figs.tables.printed import tex, text, web
 from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
 from dpregret.paper_figs.tables.printed.models import FILE, load_printed
+from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.cross_references import text_problems
 
 PAPERS = ("lou_cheung_2020", "talwar_2015", "ene_et_al_2021", "asi_et_al_2023")
@@ -122,7 +123,7 @@ def test_markdown_and_terminal_hold_rates_and_numbers(
     pd.DataFrame({"claim": ["a"]}).to_csv(folder / "claims.csv", index=False)
     assert show.main(["talwar", "--results", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
-    assert max(map(cell_len, printed.splitlines())) <= terminal.WIDTH
+    assert max(map(cell_len, printed.splitlines())) <= formats.WIDE
     assert "thm3.2-n-printed" in printed
 
 

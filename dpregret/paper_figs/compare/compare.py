@@ -110,6 +110,7 @@ def main(
     parser.add_argument("a", help=where)
     parser.add_argument("b", help="the other one")
     parser.add_argument("--csv", type=Path, help="write the table there too")
+    parser.add_argument("--long", action="store_true", help="every column: paper, change and cells too")
     parser.add_argument("--json", action="store_true", help="the same as JSON")
     options = parser.parse_args(arguments)
     try:
@@ -127,7 +128,9 @@ def main(
         )
         return 0
     if len(moved):
-        print(formats.terminal(moved, printable(f"A: {options.a}   B: {options.b}")))
+        both = {side: moved[f"exponent of {side}"] + " " + moved[f"verdict of {side}"] for side in "AB"}
+        few = moved[["claim", "what"]].assign(**both)
+        print(formats.terminal(moved if options.long else few, printable(f"A: {options.a}   B: {options.b}")))
     print(summary(first, second, moved))
     return 0
 

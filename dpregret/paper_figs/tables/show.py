@@ -14,8 +14,10 @@ import pandas as pd
 from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.core.errors import not_allowed
+from dpregret.core.files import reference
 from dpregret.paper_figs.judge.claims_csv import FILES, FORMS, NUMBER, number
 from dpregret.paper_figs.judge.privacy import FACTOR
+from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables.printed.terminal import terminal
 from dpregret.paper_figs.text import formats
@@ -23,6 +25,9 @@ from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
 """What is shown of lines."""
+COMMITTED: Final = "REFERENCE (committed), not your run: "
+"""Heads what is shown of the reference."""
+_RESOLVED: Final = ("resolution", "resolution_log")
 PLAIN: Final = Form(needed=("algorithm",))
 """A table of text."""
 COLUMNS: Final = (
@@ -47,21 +52,24 @@ def find_paper(name: str, results: Path) -> Path:
     raise LookupError(f"{results}: {not_allowed('paper with results', name, papers)}")
 
 
-def lines_table(lines: pd.DataFrame) -> pd.DataFrame:
-    """Lines of claims.csv or checks.csv, as text, in a few columns: what was claimed, measured, said, and resolved.
+def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
+    """Lines of claims.csv or checks.csv, as text, those that were not run last.
 
-    `resolution` is the smallest change of the power that would have been told, `in logs` that of the power of the
-    logarithm; a table of an older run has neither.
+    `long` adds who states them, the learner, the resolution (in powers of the parameter, and of its logarithm), and the
+    reason; a table of an older run has no resolution.
     """
     rows = []
-    for row in lines.to_dict("records"):
-        changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in ("resolution", "resolution_log")]
-        rows.append({
-            "claim": row["claim"], "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
-            "rate": row["rate"], "measured": number(row) or formats.DASH,
-            "resolution": changes[0] + (" of eps" if row.get("resolution_of") == FACTOR else ""), "in logs": changes[1],
-            "verdict": row["verdict"], "reason": row["reason"],
-        })  # fmt: skip
+    for row in lines.sort_values("verdict", key=lambda words: words == NOT_RUN, kind="stable").to_dict("records"):
+        verdict = CLAIMS[NOT_RUN] if row["verdict"] == NOT_RUN else row["verdict"]
+        shown = {"claim": row["claim"], "law": row["rate"], "measured": number(row) or formats.DASH, "verdict": verdict}
+        if long:
+            changes = [formats.significant(float(row.get(name) or "nan"), 2) for name in _RESOLVED]
+            unit = " of eps" if row.get("resolution_of") == FACTOR else ""
+            shown |= {
+                "stated by": row["origin"], "learner": f"{row['learner']}.{row['variant']}",
+                "resolution": changes[0] + unit, "in logs": changes[1], "reason": row["reason"],
+            }  # fmt: skip
+        rows.append(shown)
     return pd.DataFrame(rows)
 
 
@@ -81,17 +89,23 @@ def _shown(folder: Path, options: argparse.Namespace) -> str:
     """What is asked for, below the name of the file that it stands in."""
     if options.json:
         return _as_json(folder, options)
+    committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
     if options.lines:
         file = folder / FILES[options.lines]
         table = read_table(file, replace(FORMS[options.lines], needed=LINES), text=True)
-        return formats.terminal(table if options.all else lines_table(table), str(file))
+        title = f"{committed}{file}: " + ("all columns: --json" if options.all else "more columns: --long")
+        return formats.terminal(lines_table(table, options.all), title)
     if options.number == 1 and not options.all:
-        file = folder / "table_1.csv"
-        return terminal(read_table(file, PRINTED, text=True), str(file))
+        return printed_table(folder / "table_1.csv", committed)
     file = folder / f"table_{'1_all' if options.number == 1 else options.number}.csv"
     table = read_table(file, PLAIN, text=True)
     few = [name for name in COLUMNS if name in table.columns]
-    return formats.terminal(table if options.all else table[few], str(file))
+    return formats.terminal(table if options.all else table[few], f"{committed}{file}")
+
+
+def printed_table(file: Path, before: str = "") -> str:
+    """The table as the paper prints it, with what was measured; `before` stands before the name of the file."""
+    return terminal(read_table(file, PRINTED, text=True), f"{before}{file}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("paper", help="a paper by its name or the beginning of it")
     parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")
-    parser.add_argument("--all", action="store_true", help="all columns, and a row per learner")
+    parser.add_argument("--long", "--all", dest="all", action="store_true", help="all columns, and a row per learner")
     parser.add_argument("--lines", choices=FILES, help="the paper's claims, or its consistency checks, instead")
     parser.add_argument("--json", action="store_true", help="the same as JSON; of claims and checks every column")
     options = parser.parse_args(arguments)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import html as markup
 import math
-import sys
+import re
+import shutil
+import textwrap
 from collections.abc import Callable, Collection, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +31,8 @@ FITTED = (
     r"\usebox0\fi}"
 )
 """LaTeX of box 0 in the middle of the page, smaller where it would be longer than the page."""
-WIDE = 400
-"""Columns of a table that goes to a file or a pipe."""
+WIDE, GAP = 120, 2
+"""Columns of a line that goes to a file or a pipe, and the spaces between two columns of a table."""
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -144,17 +147,56 @@ def latex(frame: pd.DataFrame, label: str, caption: str, raw: Sequence[str] = ()
     return alone("amsmath,array,booktabs,graphicx", "\n".join(lines), "a4paper,landscape,margin=1cm")
 
 
-def terminal(frame: pd.DataFrame, title: str) -> str:
-    """A table of text for the terminal; one wider than the terminal folds its cells, in a file nothing folds."""
-    from rich.console import Console
-    from rich.table import Table
+def columns(rows: Sequence[Sequence[str]], width: int = 0, indent: int = 0) -> list[list[str]] | None:
+    """The lines of each row, its cells in columns; the widest columns fold between words where they do not fit.
 
-    table = Table(title=printable(title), title_justify="left", header_style="bold")
-    for name in frame.columns:
-        table.add_column(printable(str(name)), overflow="fold")
-    for row in frame.astype("str").to_numpy():
-        table.add_row(*map(printable, row))
-    console = Console(width=None if sys.stdout.isatty() else WIDE, markup=False, highlight=False)
-    with console.capture() as capture:
-        console.print(table, crop=False)
-    return capture.get()
+    width: of a line, that of the terminal by default. None where even the longest words do not fit side by side.
+    """
+    rows, room = [[_bound(printable(cell)) for cell in row] for row in rows], (width or line_width()) - indent
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    words = [max(len(word) for cell in column for word in cell.split(" ")) for column in zip(*rows, strict=True)]
+    for _ in range(sum(widths) + GAP * (len(widths) - 1) - room):
+        widest = max(range(len(widths)), key=lambda at: (widths[at] > words[at], widths[at]), default=0)
+        if widths[widest] <= words[widest]:
+            return None
+        widths[widest] -= 1
+    wrapped = ([folded(cell, wide) for cell, wide in zip(row, widths, strict=True)] for row in rows)
+    return [
+        [
+            (" " * indent + (" " * GAP).join(map(str.ljust, line, widths))).rstrip()
+            for line in zip_longest(*cells, fillvalue="")
+        ]
+        for cells in wrapped
+    ]
+
+
+def _bound(text: str) -> str:
+    """An interval stays on a line."""
+    return re.sub(r"(?<=\[)[^][]*(?=\])", lambda found: found.group().replace(" ", "\xa0"), text)
+
+
+def folded(text: str, width: int = 0) -> list[str]:
+    """Lines of at most `width` characters, by default those of the terminal; no word is broken."""
+    lines = textwrap.wrap(_bound(text), width or line_width(), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\xa0", " ") for line in lines] or [""]
+
+
+def line_width() -> int:
+    """Columns of the terminal; of a file or a pipe what COLUMNS says, else 120."""
+    return shutil.get_terminal_size((WIDE, 24)).columns
+
+
+def terminal(frame: pd.DataFrame, title: str) -> str:
+    """A table of text for the terminal. No word is broken: where the columns do not fit, each row is a block."""
+    heads, rows = [str(name) for name in frame.columns], frame.astype("str").to_numpy().tolist()
+    lines = columns([heads, *rows])
+    shown = folded(printable(title))
+    if lines is not None:
+        shown += [*lines[0], "─" * max(len(line) for row in lines for line in row), *chain.from_iterable(lines[1:])]
+        return "\n".join(shown) + "\n"
+    for row in rows:
+        shown.append(printable(row[0]))
+        for head, cell in zip(heads[1:], row[1:], strict=True):
+            if cell not in ("", DASH):
+                shown += [f"  {line}" for line in folded(printable(f"{head}: {cell}"), line_width() - 2)]
+    return "\n".join(shown) + "\n"

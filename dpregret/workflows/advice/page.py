@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import pandas as pd
 
 from dpregret.core.text import printable
-from dpregret.paper_figs.text.formats import DASH, significant, size, terminal
+from dpregret.paper_figs.text.formats import DASH, folded, significant, size, terminal
 from dpregret.paper_figs.winners.cells import OBLIVIOUS, STOCHASTIC
 from dpregret.paper_figs.winners.laws import AVERAGES
 from dpregret.workflows.advice.advise import WORDS, Advice, Advised, Request, advise, read_cells
@@ -110,7 +110,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--results", type=Path, metavar="DIR", help=whence)
     made.add_argument("--format", choices=["text", "csv", "json"], default="text", help="(default: text)")
     made.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
-    made.add_argument("--why", "--all", action="store_true", help="say of every other learner why it is not listed")
+    made.add_argument(
+        "--long",
+        "--why",
+        "--all",
+        dest="why",
+        action="store_true",
+        help="every column, and of every other learner why it is not listed",
+    )
     return made
 
 
@@ -162,7 +169,7 @@ def _extrapolated(ranges: Mapping[str, str]) -> str:
 def _text(found: Advice, why: bool) -> str:
     request = found.request
     average = request.feedback in AVERAGES
-    rows = [_line(place, each, found) for place, each in _ranked(found)]
+    rows = [_line(place, each, found, why) for place, each in _ranked(found)]
     window = f"windows of {request.served} rounds" if request.served else "everything"
     kept = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
     title = (
@@ -171,6 +178,10 @@ def _text(found: Advice, why: bool) -> str:
     )
     options = f" ({found.options})" if found.options else ""
     lines = [terminal(pd.DataFrame(rows), title)]
+    if not why:
+        lines.append(
+            "~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.\n"
+        )
     place = f"the stream {found.stream}{options}, set {found.set}: {found.losses}"
     lines.append(f"Predicted on {place}. From {found.source}.\n")
     word = "an excess risk" if average else "a regret"
@@ -181,13 +192,11 @@ def _text(found: Advice, why: bool) -> str:
         lines.append(f"Windows are powers of two: {request.served} serves {request.window}.\n")
     if why:
         lines += ["\nNot listed:\n", *(f"  {name}: {text}\n" for name, text in found.left_out.items())]
-    elif found.left_out:
-        lines.append(f"{len(found.left_out)} learners are not listed; --why says why.\n")
-    return "".join(lines)
+    return "".join(f"{line}\n" for text in lines for each in text.splitlines() for line in folded(each))
 
 
-def _line(place: int | None, each: Advised, found: Advice) -> dict[str, str]:
-    notes = list(each.notes)
+def _line(place: int | None, each: Advised, found: Advice, long: bool) -> dict[str, str]:
+    notes = [*each.notes, *(["not private"] if place is None else [])]
     if each.pure and found.request.delta > 0:
         notes.append("pure")
     if each.protects == "all" and found.request.served:
@@ -196,11 +205,15 @@ def _line(place: int | None, each: Advised, found: Advice) -> dict[str, str]:
         notes.append("no better than a constant point")
     cost = [f"{value:.3g} {CALL_WORDS[name]}{'s' * (f'{value:.3g}' != '1')}" for name, value in each.calls.items()]
     cost += [f"{each.microseconds:.3g} us"] if each.microseconds is not None else []
-    return {
-        "": "not private" if place is None else str(place), "learner": each.learner,
-        "excess risk" if found.request.feedback in AVERAGES else "regret": significant(each.regret),
+    shown = {
+        "": "-" if place is None else str(place), "learner": each.learner,
+        "excess risk" if found.request.feedback in AVERAGES else "regret":
+            "~" * bool(each.extrapolated and not long) + significant(each.regret),
         "95 % interval": f"{significant(each.low)} to {significant(each.high)}",
         "proved bound": significant(each.bound) if each.bound is not None else DASH,
-        "cost of a fit" if found.request.feedback in AVERAGES else "cost of a round": ", ".join(cost) or DASH,
-        "extrapolated": _extrapolated(each.extrapolated), "notes": "; ".join(notes),
     }  # fmt: skip
+    if not long:
+        return shown
+    cost_of = "cost of a fit" if found.request.feedback in AVERAGES else "cost of a round"
+    ranges = {"extrapolated": _extrapolated(each.extrapolated), "remarks": "; ".join(notes)}
+    return shown | {cost_of: ", ".join(cost) or DASH} | ranges

@@ -16,6 +16,7 @@ from collections import Counter
 from pathlib import Path
 from uuid import uuid4
 
+from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan.read import Plan
 
 PLAN, SUMS = "plan.json", "SHA256SUMS"
@@ -109,13 +110,18 @@ def remove(path: Path) -> None:
 
 
 def summary(plan: Plan, seconds: float) -> str:
-    """What a run found, and where to look: one line a paper that has its claims, and the reports."""
+    """What a run found, and where to look: of a run of one paper its table, counts of verdicts, and the reports."""
     results = Path(plan.results)
     lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
+    made = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]
+    if len(made) == 1:
+        from dpregret.paper_figs.tables.show import printed_table
+
+        lines.insert(0, printed_table(results / made[0] / "table_1.csv"))
     for paper in plan.parts:
         counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
         if counts[0]:
-            lines.append(f"  {paper}: {counts[0]}; checks: {counts[1]}  ({results / paper}/table_1.md)")
+            lines += [f"  {paper}: {counts[0]}", f"    checks: {counts[1]}", f"    table: {results / paper}/table_1.md"]
     pages = [results / "report.html", *(results / paper / "report.html" for paper in plan.parts)]
     lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
     return "\n".join(lines)
@@ -127,4 +133,6 @@ def _counted(file: Path) -> str:
         return ""
     with file.open(encoding="utf-8", newline="") as opened:
         counts = Counter(row["verdict"] for row in csv.DictReader(opened))
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    absent = counts.pop(NOT_RUN, 0)
+    told = [f"{count} {verdict}" for verdict, count in counts.most_common()]
+    return ", ".join([*told, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])

@@ -2,93 +2,71 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pandas as pd
-from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
 
 from dpregret.core.text import printable
 from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables.printed.filled import not_here
+from dpregret.paper_figs.text import formats
 
-WIDTH, GAP, INDENT = 120, 2, 2
-"""Characters of a line on a terminal that does not say how many it has, between columns, and before what is beneath."""
-SIDE, VERDICT = 0, 3
-"""Places in a line about a claim of what may be folded."""
+INDENT = 2
+"""Spaces before what is beneath a row."""
 
 
 def terminal(lines: pd.DataFrame, title: str) -> str:
-    """What `text.frame` made; columns as wide as they need, the widest narrower where a line is too short."""
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
+    """What `text.frame` made, in lines of the terminal's width; no identifier is broken."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = [row for _, row in lines.groupby("row", sort=False)]
     cells = [["; ".join(filter(None, dict.fromkeys(_of(row, head)["printed"]))) for head in heads] for row in rows]
-    widths = _widths([heads, *cells], console.width)
-    measured = [
-        _measured({str(key): str(value) for key, value in line.items()}, line["side"])
-        for line in text.measured(lines).to_dict("records")
-    ]
-    below = _widths(measured, console.width - 2 * INDENT, giving=(SIDE, VERDICT)) if measured else []
-    with console.capture() as capture:
-        console.print(Text(printable(title), style="italic"))
-        console.print(_line(heads, widths, "bold"), Rule(characters="─"))
-        for row, shown in zip(rows, cells, strict=True):
-            console.print(_line(shown, widths, "bold"), *_beneath(row, heads, below), "")
-        claims = lines.loc[lines["claim"] != ""]
-        if len(measured) < len(claims):
-            console.print(not_here(len(claims) - len(measured), len(claims)))
-    return capture.get()
+    beneath = [list(_beneath(row, heads)) for row in rows]
+    measured = [line for below in beneath for line in below if not isinstance(line, str)]
+    aligned = iter(_aligned(measured, 2 * INDENT)) if measured else iter(())
+    head, *printed = _aligned([heads, *cells])
+    shown = [*formats.folded(printable(title)), *head, "─" * max(len(line) for row in (head, *printed) for line in row)]
+    for row, below in zip(printed, beneath, strict=True):
+        shown += row
+        for line in below:
+            shown += _named(line) if isinstance(line, str) else next(aligned)
+        shown.append("")
+    claims = lines.loc[lines["claim"] != ""]
+    if len(measured) < len(claims):
+        shown += [not_here(len(claims) - len(measured), len(claims)), ""]
+    return "\n".join(shown)
+
+
+def _aligned(rows: list[list[str]], indent: int = 0) -> list[list[str]]:
+    """Rows in columns; on a terminal too narrow for them, a cell a line."""
+    return formats.columns(rows, indent=indent) or [[" " * indent + printable(c) for c in row if c] for row in rows]
+
+
+def _named(heading: str) -> list[str]:
+    lines = formats.folded(printable(heading), formats.line_width() - INDENT)
+    return [" " * INDENT + line for line in lines]
 
 
 def _of(row: pd.DataFrame, head: str) -> pd.DataFrame:
     return row.loc[row["column"] == head]
 
 
-def _widths(table: list[list[str]], width: int, giving: Collection[int] = ()) -> list[int]:
-    """Widths of columns; where they are too wide together, the widest gives way, or that of those in `giving`."""
-    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
-    for _ in range(sum(widths) + GAP * len(widths) - width):
-        widest = max(giving or range(len(widths)), key=widths.__getitem__)
-        widths[widest] = max(widths[widest] - 1, 8)
-    return widths
-
-
-def _line(cells: list[str], widths: list[int], style: str = "", indent: int = 0) -> Padding:
-    line = Table.grid(padding=(0, GAP, 0, 0))
-    for width in widths:
-        line.add_column(width=width, overflow="fold")
-    line.add_row(*(Text(printable(cell), style=style) for cell in cells))
-    return Padding(line, (0, 0, 0, indent))
-
-
-def _beneath(row: pd.DataFrame, heads: list[str], widths: list[int]) -> Iterator[Padding | Text]:
+def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
     """What was measured in a row: a line a claim, below the name of its rate where a row has several."""
     rates = [
         (head, own)
         for head in heads for _, own in _of(row, head).groupby("part", sort=False) if len(text.measured(own))
     ]  # fmt: skip
     for head, own in rates:
-        if len(rates) > 1:
-            name = f"{head}, {own['printed'].iloc[0]}" if own["part"].iloc[0] != "1" or _parts(row, head) > 1 else head
-            yield Text(printable(f"{' ' * INDENT}{name}"), style="italic")
-        before = ""
+        several = own["part"].iloc[0] != "1" or _parts(row, head) > 1
+        rate = [f"{head}, {own['printed'].iloc[0]}" if several else head] if len(rates) > 1 else []
+        before = None
         for said in text.measured(own).to_dict("records"):
-            side = "" if said["side"] == before else said["side"]
+            if said["side"] != before and (heading := ", ".join(filter(None, [*rate, said["side"]]))):
+                yield heading
             before = said["side"]
-            yield _line(
-                _measured({str(key): str(value) for key, value in said.items()}, side), widths, indent=2 * INDENT
-            )
+            verdict = f"{said['sign']} {said['verdict']}"
+            yield [str(each) for each in (said["law"], said["power"], verdict, said["resolution"], said["claim"])]
 
 
 def _parts(row: pd.DataFrame, head: str) -> int:
     return int(_of(row, head)["part"].nunique())
-
-
-def _measured(line: dict[str, str], side: str) -> list[str]:
-    return [side, line["law"], line["power"], f"{line['sign']} {line['verdict']}", line["resolution"], line["claim"]]
