@@ -122,7 +122,7 @@ class Claim(Strict):
     counterpart: Counterpart | None = None
     rate: RateText | None = None
     bound: Literal["rate", "explicit"] = "rate"
-    tol: float = Field(default=DEFAULT_TOLERANCE, gt=0)
+    tol: float = Field(default=DEFAULT_TOLERANCE, gt=0, lt=1)
     tol_reason: str = ""
     asymptotic_from: Asymptotic = Field(default=Asymptotic(), alias="from")
     errata: tuple[str, ...] = ()
