@@ -11,6 +11,7 @@ list what there is. Nothing is imported before it is used.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,3 +44,9 @@ def _version() -> str:
 
 def __dir__() -> list[str]:
     return list(__all__)
+
+
+if os.environ.get("DPREGRET_STUDY"):  # see study.py; without a study nothing is imported
+    from dpregret import study
+
+    study.mount()

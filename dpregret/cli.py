@@ -17,8 +17,9 @@ from typing import Annotated, Final, NoReturn
 
 import typer
 
+from dpregret import study
 from dpregret.core import boundary
-from dpregret.core.errors import not_allowed
+from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.files import reference
 from dpregret.workflows.plan import paper_names
 
@@ -37,6 +38,7 @@ ABOUT: Final = """What private online and projection-free algorithms cost, measu
   dpregret check lou_cheung thm3-T           one claim: plays what it needs, prints the verdict
   dpregret run                               everything: all papers, audit, report
   dpregret table lou                         the committed reference, where nothing has been run
+  dpregret new my_study                      an algorithm, a loss and data of your own; then dpregret run ./my_study
   dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
 
 `dpregret COMMAND --help` says more. Everything but fetch works without a network."""
@@ -56,6 +58,8 @@ def workplace() -> Path:
     Ends with one line in another clone, whose code is not what this command would run.
     """
     here = Path.cwd()
+    if study.FOLDER:
+        return here
     for folder in (here, *here.parents):
         if (folder / "Snakefile").is_file() and (folder / "workflows" / "papers").is_dir():
             if folder.resolve() != OWN:
@@ -172,6 +176,8 @@ def run(
     for word in wanted:
         if not re.search(r"[/.]", word) and word not in makes:
             stop(not_allowed("paper or target", word, [*paper_words(), "all", "audit", "html_report"]))
+    short = paper_names.short_names(paper_names.papers())
+    wanted = [short.get(word, word) for word in wanted]
     profile = seen_from(root, profile)
     file = paper_names.profile_path(profile)
     if not (root / file).is_file():
@@ -309,11 +315,60 @@ def removed(name: str) -> None:
     app.command(name, hidden=True, context_settings={**FURTHER, "help_option_names": []})(command)
 
 
+IN_STUDY: Final = ("run", "table", "claims", "report", "check", "audit", "test", "gate", "advise")
+"""Commands that take the folder of a study for a paper."""
+PROFILED: Final = ("run", "table", "claims", "report", "check")
+
+
+def is_study(word: str) -> bool:
+    """Whether a word is a folder that somebody means to be a study."""
+    path = Path(word)
+    inside = any((path / name).exists() for name in (*study.NEEDED, study.DATA, "algorithms", "datasets"))
+    return path.is_dir() and inside and ("/" in word or word == "." or not (path / "claims.csv").exists())
+
+
+def within(words: list[str]) -> list[str] | None:
+    """What the words are inside of the study that they name; its folder becomes the working folder, for this process
+    and for all that it starts. None where they name no study.
+    """
+    if not words or words[0] not in IN_STUDY or study.FOLDER:
+        return None
+    command, *rest = words
+    place = next((at for at, word in enumerate(rest) if word[:1] != "-" and is_study(word)), None)
+    if place is None:
+        if command not in ("test", "gate") or any(word in ("-h", "--help") for word in rest):
+            return None
+        place = next((at for at, word in enumerate(rest) if word[:1] != "-"), -1)
+        if place < 0:
+            raise ConfigError(f"{command}: name the folder of a study, as in `dpregret {command} ./my_study`")
+    folder = Path(rest.pop(place)).resolve()
+    found = list(study.mistakes(folder))
+    if found:
+        raise ConfigError(found)
+    rest = [str(Path(word).resolve()) if "/" in word and Path(word).exists() else word for word in rest]
+    options = {word.partition("=")[0] for word in rest}
+    if command in PROFILED and not options & {"-p", "--profile", "-h", "--help"}:
+        rest += ["--profile", study.PROFILE]
+    if command == "advise" and "--results" not in options:
+        rest += ["--results", str(folder / "results" / study.PROFILE)]
+    if command in ("table", "claims", "report", "check") or (command == "run" and rest[:1] != ["all"]):
+        rest.insert(0, folder.name)
+    os.environ[study.VARIABLE] = str(folder)
+    os.chdir(folder)
+    return [command, *rest]
+
+
 handed("check", "workflows.run.check_page", "Decide one claim of a paper: what it needs is played, or computed.",
        in_workplace)  # fmt: skip
 handed("compare", "workflows.run.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice.page", "Advise which learner to use in a setting of yours.")
-handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
+if study.FOLDER:
+    handed("audit", "workflows.audit.own", "Audit the private learners of a study on neighbouring inputs.")
+else:
+    handed("audit", "workflows.mechanisms.own_report", "Audit a mechanism of your own, exactly.")
+handed("new", "workflows.run.new_study", "Write an example study: learner, loss, data, experiments, claims.")
+handed("test", "workflows.run.contracts", "Test the learners and streams of a study against their contracts.")
+handed("gate", "workflows.run.study_gate", "Run, test, audit and compare a study with its reference.")
 handed("verify", "workflows.run.sums", "Verify a folder or an archive of results.")
 handed("fetch", "datasets.fetch", "Fetch a data set that is not shipped with it.", cached)
 handed("prune", "workflows.run.prune", "Delete results that no plan names.", in_workplace)
@@ -321,6 +376,19 @@ for gone in GONE:
     removed(gone)
 
 
+def called(words: list[str] | None) -> object:
+    """The exit code of a command. On a study it is a second process, which works in the folder of the study."""
+    try:
+        inside = within(sys.argv[1:] if words is None else words)
+    except ConfigError as error:
+        for line in error.problems:
+            typer.echo(f"dpregret: {line}", err=True)
+        return 2
+    if inside is not None:
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "dpregret", *inside])
+    return app(args=words, prog_name="dpregret", standalone_mode=False)
+
+
 def main(words: list[str] | None = None) -> NoReturn:
     """The command."""
-    boundary.end(lambda: app(args=words, prog_name="dpregret", standalone_mode=False))
+    boundary.end(lambda: called(words))

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.compare.gate import Tables
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpregret",)
@@ -160,31 +159,16 @@ def test_nothing_that_plans_or_plays_loads_what_draws() -> None:
     assert done.stdout == "[]\n"
 
 
-EXAMPLE = ROOT / "docs" / "examples" / "gate"
-GIVEN = {
-    "DPREGRET_ALGORITHM": f"\n  {EXAMPLE}/my_descent.py\n", "DPREGRET_PAPER": f"{EXAMPLE}/my_descent_2026",
-    "DPREGRET_PYTHON": "/nonexistent/python",
-}  # fmt: skip
-
-
-def test_the_example_of_the_action_has_its_reference() -> None:
-    kept = Tables.read({"": EXAMPLE / "reference"}).lines["claim"]
-    claims = yaml.safe_load((EXAMPLE / "my_descent_2026" / "claims.yaml").read_text(encoding="utf-8"))["claims"]
-    assert set(kept) == {each["id"] for each in claims}
-
-
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"ALGORITHM": " \n"}, "algorithm"), ({"ALGORITHM": "$(touch planted).py"}, "algorithm"),
-        ({"ALGORITHM": f"{ROOT}/algorithms/online/noise.py"}, "noise.py"), ({"PAPER": ""}, "paper"),
-        ({"PAPER": f"{ROOT}/workflows/papers/talwar_2015"}, "paper"), ({"FAMILY": "../x"}, "family"),
-        ({"AUDIT": "no"}, "audit"), ({"CORES": "2; ls"}, "cores"), ({"PROFILE": "none.yaml"}, "profile"),
-        ({"PROFILE": f"{ROOT}/pyproject.toml"}, "profile"),
+        ({"STUDY": ""}, "study"), ({"STUDY": "$(touch planted)"}, "study"), ({"AUDIT": "no"}, "audit"),
+        ({"CORES": "2; ls"}, "cores"),
     ],
 )  # fmt: skip
 def test_the_action_refuses_wrong_inputs_in_one_line(changes: dict[str, str], word: str, tmp_path: Path) -> None:
-    given = GIVEN | {f"DPREGRET_{name}": value for name, value in changes.items()}
+    study = {"STUDY": f"{ROOT}/docs/examples/repository/regret", "PYTHON": "/nonexistent/python"}
+    given = {f"GATE_{name}": value for name, value in (study | changes).items()}
     script = ROOT / ".github" / "actions" / "gate" / "run.sh"
     done = subprocess.run([script], cwd=tmp_path, env=os.environ | given, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")

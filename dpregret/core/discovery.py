@@ -50,6 +50,8 @@ def _imported(name: str) -> ModuleType:
         steps = traceback.extract_tb(fault.__traceback__)
         own = [f"{step.filename}:{step.lineno}" for step in steps if "importlib" not in step.filename]
         said = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        if isinstance(fault, SyntaxError):  # no step of the file was taken
+            said, own = f"{type(fault).__name__}: {fault.msg}", [f"{fault.filename}:{fault.lineno}"]
         raise ConfigError(f"{name} cannot be imported: {said} ({own[-1]})") from fault
     finally:
         os.chdir(folder)

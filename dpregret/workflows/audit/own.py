@@ -10,9 +10,11 @@ import argparse
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from dpregret import study
 from dpregret.core import boundary
 from dpregret.core.errors import nearest
 from dpregret.paper_figs.text.formats import significant
@@ -29,7 +31,7 @@ BAD = ("BROKEN", "violates", "not proved")
 def chosen(words: Sequence[str]) -> dict[str, str]:
     """Learner -> family, of private learners that are named or whose file is; ValueError for what is neither."""
     known = {
-        learner: (family, Path(inspect.getfile(each)).name, each.card.private)
+        learner: (family, _file(each), each.card.private)
         for family, held in FAMILIES.items() for learner, each in held.learners.items()
     }  # fmt: skip
     for word in words:
@@ -40,6 +42,10 @@ def chosen(words: Sequence[str]) -> dict[str, str]:
         for learner, (family, file, private) in known.items()
         if private and (learner in words or file in words)
     }
+
+
+def _file(learner: type[Any]) -> str:
+    return Path(inspect.getfile(learner)).name
 
 
 def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
@@ -59,10 +65,14 @@ def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line a learner and variant."""
     parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
-    parser.add_argument("learners", nargs="+", help="names of learners, or of their files")
+    every = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
+    parser.add_argument("learners", nargs="*" if every else "+", help="names of learners, or of their files")
     parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
+    if not options.learners:
+        known = {file for family in FAMILIES.values() for file in map(_file, family.learners.values())}
+        options.learners = [name for name in every if name in known]
     return child.judged(lambda: _judged(options), f"audit: {', '.join(options.learners)}")
 
 

@@ -5,9 +5,10 @@ Names first; where these are right, the problems and learners of every experimen
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 from dpregret.core.errors import not_allowed, one_line, raised
 from dpregret.core.yaml_source import KeyPath
@@ -18,6 +19,11 @@ from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.limits import Limits, TooMuch, guard
 
 CELLS_FOR_A_FIT = 4
+LEADING: Final[Mapping[str, tuple[str, ...]]] = {
+    "online": ("domain", "strong_convexity"), "bandits": ("domain",), "erm": ("domain", "samples", "generators"),
+    "experts": ("experts", "horizon", "epsilon", "best_loss"),
+}  # fmt: skip
+"""Family -> the parameters that the class of each of its streams begins with."""
 TRIAL_DIMENSION = 12  # every kind of set has a member of this dimension
 
 
@@ -129,6 +135,11 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
     for position, name in enumerate(experiment.streams):
         if name not in family.streams:
             yield (key, position), _unknown(key.rstrip("s"), name, family.streams, "streams")
+        elif wrong := _constructor(family.streams[name], LEADING.get(family.name, ())):
+            yield (key, position), wrong
+    source = experiment.options.get("source")
+    if source is not None and source not in (known := _sources()):
+        yield ("options", "source"), not_allowed("data set", source, known)
     for learner, variants in experiment.learners.items():
         if learner not in family.learners:
             yield ("learners", learner), _unknown("learner", learner, family.learners, "learners")
@@ -137,6 +148,27 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
         for position, variant in enumerate(variants):
             if variant not in allowed:
                 yield ("learners", learner, position), not_allowed("variant", variant, allowed)
+
+
+def _constructor(stream: type[Any], leading: Sequence[str]) -> str | None:
+    """What is wrong with the parameters of a stream's class."""
+    found = [name for name in inspect.signature(stream).parameters if name not in ("args", "kwargs")]
+    if tuple(found[: len(leading)]) == tuple(leading):
+        return None
+    wanted = ", ".join(("self", *leading))
+    return (
+        f"{stream.__name__}.__init__ must begin with ({wanted}), then the stream's options, and data_dir where it "
+        f"reads data; it has ({', '.join(('self', *found))})"
+    )
+
+
+def _sources() -> list[str]:
+    """Names of data sets that the option `source` may have."""
+    from dpregret.datasets.bundled import BUNDLED
+    from dpregret.datasets.records import declared
+    from dpregret.workflows.plan.load import declared_sources
+
+    return [*declared(), *declared_sources(), *BUNDLED]
 
 
 def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:
@@ -151,9 +183,17 @@ def _places(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[M
             yield path, refusal
             continue
         for stream in experiment.streams:
-            columns = family.streams[stream].columns
+            columns = family.streams[stream].columns or _columns(experiment)
             if columns not in (None, dimension):
                 yield path, f"the stream {stream!r} has {columns} features: give dimension [{columns}], not {dimension}"
+
+
+def _columns(experiment: Experiment) -> int | None:
+    """The number of features of the study's records that an experiment names."""
+    from dpregret.datasets.records import declared
+
+    own = declared().get(experiment.options.get("source", ""))
+    return None if own is None else len(own.features)
 
 
 def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:

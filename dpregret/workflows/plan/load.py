@@ -12,6 +12,7 @@ from typing import Any
 from dpregret.core.errors import ConfigError, nearest, not_allowed
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import KeyPath, read_source
+from dpregret.datasets import records
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.checks import semantic_problems
 from dpregret.workflows.plan.config import Config
@@ -38,7 +39,9 @@ def declared_sources() -> list[str]:
 
 
 def declaration(name: str) -> Any:
-    """What is declared of a data set that can be downloaded; None of any other."""
+    """What is declared of a data set that can be downloaded, or of records of the study; None of any other."""
+    if (own := records.declaration(name)) is not None:
+        return own
     declared = read_source(PROFILES / "sources.yaml").data
     return declared.get(name) if isinstance(declared, dict) else None
 

@@ -133,7 +133,7 @@ class _Maker:
             "papers": profiles.short_names(list(self.config.papers)),
             "families": list(FAMILIES), "sizes": sizes, "parts": self.parts, "made": self.made, "shown": self.shown,
             "everything": self.everything, "paper_targets": self.targets,
-            "files": [path.relative_to(fingerprint.ROOT).as_posix() for path in files],
+            "files": [fingerprint.name_of(path) for path in files],
             "code": {code: [numbers[path] for path in paths] for code, paths in self.code.items()},
         }  # fmt: skip
 
@@ -206,9 +206,9 @@ class _Maker:
             file = self._make(f"exact/{paper}", "", plain(f"{of}.mechanisms.exact", "exact"), (), claims.exact)
             self.shown[f"{paper}/exact"] = (file, "")
         page = fingerprint.page_files
-        exact = "exact_losses/all"
+        exact = ["exact_losses/all"] if any(claim.exact for claim in claims.claims) else []
         tables = self._make(
-            f"tables/{paper}", "", page("tables", paper), (*inputs, exact), shown, self.config.profile, store.here()
+            f"tables/{paper}", "", page("tables", paper), (*inputs, *exact), shown, self.config.profile, store.here()
         )
         wanted = [*TABLES, *(f"{name}.{form}" for name in ("table_1", "table_1_all") for form in FORMS)]
         wanted += [f"table_{number}.{form}" for number in range(2, len(claims.tables) + 1) for form in FORMS]

@@ -1,6 +1,7 @@
 """Papers and profiles by their names. Imports next to nothing: a shell that completes a word waits for it.
 
-A paper is a folder of `workflows/papers` with its `claims.yaml`; a profile is a file of `workflows/config`.
+A paper is a folder of `workflows/papers` with its `claims.yaml`; a profile is a file of `workflows/config`. Where a
+study is given, it is the only paper.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
 
-PAPERS = Path(__file__).parents[1] / "papers"
+PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"
 NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
 
 
 def papers(folder: Path = PAPERS) -> tuple[str, ...]:
     """Return the names of all papers: the folders that hold claims."""
-    return tuple(sorted(path.parent.name for path in folder.glob("*/claims.yaml")))
+    name = study.FOLDER.name if study.FOLDER and folder == PAPERS else "*"
+    return tuple(sorted(path.parent.name for path in folder.glob(f"{name}/claims.yaml")))
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
@@ -30,7 +33,8 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
 
 def profile_names() -> list[str]:
     """Return the names of the profiles that come with the project."""
-    return sorted({path.stem for path in PROFILES.glob("*.yaml")} - NOT_PROFILES)
+    other = NOT_PROFILES if study.FOLDER else {*NOT_PROFILES, study.PROFILE}
+    return sorted({path.stem for path in PROFILES.glob("*.yaml")} - other)
 
 
 def profile_path(profile: object) -> Path:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.metadata
+import itertools
 import json
 import os
 import platform
@@ -23,7 +24,8 @@ from typing import Any, NamedTuple
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import atomic_write, checksum
-from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, SUFFIXES
+from dpregret.workflows.run import fingerprint
+from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, STUDY, SUFFIXES
 
 KEPT = Path(".snakemake") / "plans"
 MOST_KEPT = 8
@@ -121,7 +123,7 @@ class Plan:
     def files_of(self, code: str) -> list[Path]:
         """The files that a fingerprint is of."""
         names = self.content["files"]
-        return [ROOT / names[number] for number in self.content["code"][code]]
+        return [fingerprint.file_of(names[number]) for number in self.content["code"][code]]
 
     def runs(self, paper: str) -> list[str]:
         """The files of a paper's runs."""
@@ -172,8 +174,9 @@ def sources() -> str:
     digest = hashlib.sha256(f"{sys.version} {versions()} {FORMAT}".encode())
     for compared in sorted(path for each in COMPARED for path in MADE.parent.glob(each) if path.is_file()):
         digest.update(f"{compared} {checksum(compared)} ".encode())
-    for folder, below, names in os.walk(ROOT / PACKAGE):
-        below[:] = sorted(each for each in below if each not in ("__pycache__", "cache", "results"))
+    walks = [os.walk(top) for top in (ROOT / PACKAGE, STUDY) if top]
+    for folder, below, names in itertools.chain.from_iterable(walks):
+        below[:] = sorted(each for each in below if each not in ("__pycache__", "cache", "results", ".snakemake"))
         for name in sorted(names):
             if os.path.splitext(name)[1] in SUFFIXES:
                 path = os.path.join(folder, name)

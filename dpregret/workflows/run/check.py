@@ -269,7 +269,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     numbers = {path: number for number, path in enumerate(files)}
     content = {
         "format": FORMAT, "config": config.to_json(),
-        "files": [path.relative_to(fingerprint.ROOT).as_posix() for path in files],
+        "files": [fingerprint.name_of(path) for path in files],
         "code": {each.code: [numbers[path] for path in each.files] for each in found},
     }  # fmt: skip
     plays = tuple(Play(each.learner, each.variant, each.module, each.code, each.key) for each in found)

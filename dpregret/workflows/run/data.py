@@ -16,12 +16,14 @@ def prepare(name: str, out: Path) -> None:
 
     Raises OSError and FetchError where it is a download that is neither there nor to be had.
     """
-    from dpregret.datasets import bundled, expert_data, flights
+    from dpregret.datasets import bundled, expert_data, flights, records
     from dpregret.datasets.fetch import convert, fetch
     from dpregret.datasets.sources import find_source
     from dpregret.workflows.plan.load import declared_sources
 
-    if name in declared_sources():
+    if name in records.declared():
+        records.prepare(name, out)
+    elif name in declared_sources():
         source = find_source(name)
         fetch(source, DOWNLOADS)
         shutil.copyfile(convert(source, DOWNLOADS), out)

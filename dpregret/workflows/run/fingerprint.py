@@ -8,6 +8,8 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from dpregret import study
+
 ROOT = Path(__file__).resolve().parents[3]
 PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
@@ -15,6 +17,20 @@ SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
 TEXTS = ("claims", "errata", "printed", "changes")  # what is written of a paper
 READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
 WORKFLOWS = ROOT / PACKAGE / "workflows"
+STUDY, PAPERS = study.FOLDER, study.PAPERS
+
+
+def name_of(path: Path) -> str:
+    """The name of a file from the root on; a file of the study has the name that it would have in the tree."""
+    if STUDY and path.is_relative_to(STUDY):
+        return f"{PACKAGE}/{path.relative_to(STUDY).as_posix()}"
+    return path.relative_to(ROOT).as_posix()
+
+
+def file_of(name: str) -> Path:
+    """The file of such a name."""
+    path = ROOT / name
+    return path if path.exists() or STUDY is None else STUDY / Path(name).relative_to(PACKAGE)
 
 
 @functools.cache
@@ -24,7 +40,8 @@ def module_file(module: str) -> Path | None:
     if parts[0] != PACKAGE or len(parts) < 2 or parts[1] not in FOLDERS:
         return None
     path = ROOT.joinpath(*parts)
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+    own = [STUDY.joinpath(*parts[1:]).with_suffix(".py")] if STUDY else []
+    for candidate in (path.with_suffix(".py"), path / "__init__.py", *own):
         if candidate.is_file():
             return candidate
     return None
@@ -46,7 +63,7 @@ def imports_of(path: Path) -> frozenset[str]:
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
-                here = path.relative_to(ROOT).parts[:-1]
+                here = Path(name_of(path)).parts[:-1]
                 base = ".".join([*here[: len(here) - node.level + 1], *([base] if base else [])])
             found.add(base)
             found |= {f"{base}.{alias.name}" for alias in node.names}
@@ -83,7 +100,7 @@ def fingerprint(paths: Iterable[Path]) -> str:
     """Return 12 hexadecimal digits of the contents of files and of all the files below folders."""
     digest = hashlib.sha256()
     for path in spread(paths):
-        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + content(path) + b"\0")
+        digest.update(name_of(path).encode() + b"\0" + content(path) + b"\0")
     return digest.hexdigest()[:12]
 
 
@@ -129,7 +146,7 @@ def audit_files() -> list[Path]:
 
 def data_files() -> list[Path]:
     """The code that prepares data."""
-    modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights", "fetch")]
+    modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights", "fetch", "records")]
     return spread([*imported_files(modules), WORKFLOWS / "run" / "data.py", script_file("data")])
 
 
@@ -141,8 +158,8 @@ def page_files(script: str, *papers: str) -> list[Path]:
     named = {name for path in own for name in imports_of(path)}
     code = imported_files(name for name in named if not name.startswith(f"{PACKAGE}.workflows"))
     templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
-    texts = [WORKFLOWS / "papers" / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
-    texts += [WORKFLOWS / "papers" / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
+    texts = [PAPERS / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
+    texts += [PAPERS / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
     return spread([*code, *templates, *(text for text in texts if text.exists()), *own])
 
 

@@ -75,7 +75,7 @@ def share(plan: Plan, part: Part) -> None:
     """Import what all children would import, and load its kernels: everything that their code shares but learners."""
     rooms = {f"{fingerprint.PACKAGE}.algorithms.{name}" for name in ("learner", "geometry", "privacy")}
     for path in {path for each in part.plays for path in plan.files_of(each.code) if path.suffix == ".py"}:
-        room, *below = path.relative_to(fingerprint.ROOT / fingerprint.PACKAGE).with_suffix("").parts
+        room, *below = Path(fingerprint.name_of(path)).with_suffix("").parts[1:]
         if room in ("numerics", "core", "datasets"):
             rooms.add(".".join((fingerprint.PACKAGE, room, *below)).removesuffix(".__init__"))
     for name in sorted(rooms):

@@ -14,12 +14,12 @@ from uuid import uuid4
 
 from dpregret.core.parquet import Stamp
 from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.paper_names import PAPERS
 from dpregret.workflows.plan.read import Plan
-from dpregret.workflows.run.fingerprint import WORKFLOWS
 from dpregret.workflows.run.job import check_code
 from dpregret.workflows.run.job_log import job_log
 
-PAPERS = WORKFLOWS / "papers"
+__all__ = ["PAPERS", "Script", "running"]
 
 
 @dataclass(frozen=True)

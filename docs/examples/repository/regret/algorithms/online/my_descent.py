@@ -1,4 +1,4 @@
-"""Online gradient descent, every gradient noised once: an algorithm that lives in a repository of its own.
+"""Online gradient descent, every gradient noised once.
 
 Algorithm   x_{t+1} = Proj( x_t - (g_t + xi_t) / (mu t) ), xi_t Gaussian.
 Privacy     Replace one loss; (eps, delta)-DP for the whole sequence: one release of sensitivity 2 L an item.
@@ -15,7 +15,7 @@ from dpregret.algorithms.privacy import NoisePerItem
 class MyDescent(Learner):
     """All settings and runs advance together: points have shape (settings, runs, d)."""
 
-    card = Card(name="my-descent", title="my descent", paper="example", reference="docs/your_ci.md",
+    card = Card(name="my-descent", title="my descent", paper="mine", reference="-",
                 variants={"plain": "standard deviation 2 L / mu(eps, delta)"})  # fmt: skip
 
     def __init__(self, problem, settings, runs, variant):
@@ -24,7 +24,7 @@ class MyDescent(Learner):
         self.noise_before = np.zeros_like(self.point)
 
     def observe(self, loss, gradient, noise):
-        """One projected step; `noise` is that of the running sum, so its increment is the noise of this gradient."""
+        """One projected step; `noise` is the noise of the running sum, its increment the noise of this gradient."""
         noisy, self.noise_before = gradient + (noise - self.noise_before), noise
         self.point = self.domain.project(self.point - noisy / (self.strong_convexity * self.round))
 

@@ -1,0 +1,149 @@
+"""Records of a study: a CSV file of one's own, turned into features and labels by public constants only.
+
+`data.yaml` of the study declares them. Nothing is read off the data: `norm` and `range` are constants that the user
+states, and each record is treated by itself, so neighbouring files stay neighbouring. A constant that is chosen by
+looking at the records is not public, and the guarantee does not cover it.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dpregret import study
+from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.files import atomic_write, checksum
+from dpregret.core.validation import validate
+from dpregret.core.yaml_source import Expanded, read_source
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.sums import vecdot
+
+FIRST = 2
+"""Line of a CSV file that the first record stands on."""
+
+
+class Records(BaseModel):
+    """One CSV file with a line of names; every column but the label, and those that `drop` names, is a feature.
+
+    file: path from the study on. label: its column. positive: the value that becomes +1, any other value -1; or range:
+    (low, high), between which a label lies, mapped to [-1, 1] and clipped. norm: largest Euclidean norm of a row of
+    features; longer rows are scaled down to it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(min_length=1)
+    label: str = Field(min_length=1)
+    norm: float = Field(gt=0, allow_inf_nan=False)
+    positive: str | int | float | None = None
+    range: tuple[Annotated[float, Field(allow_inf_nan=False)], Annotated[float, Field(allow_inf_nan=False)]] | None = (
+        None
+    )
+    drop: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _has_one_kind_of_label(self) -> Records:
+        if (self.positive is None) == (self.range is None):
+            raise ValueError("give either positive (two classes) or range (numbers) for the label")
+        if self.range is not None and not self.range[0] < self.range[1]:
+            raise ValueError(f"range: {list(self.range)} must be [low, high] with low < high")
+        return self
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return Path(study.folder() or ".", self.file)
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features, from the first line of the file. Raises ConfigError for names that it has not."""
+        try:
+            names = list(map(str, pd.read_csv(self.path, nrows=0).columns))
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
+        for name in (self.label, *self.drop):
+            if name not in names:
+                raise ConfigError(f"{self.path}:1: {not_allowed('column', name, names)}")
+        return [name for name in names if name not in (self.label, *self.drop)]
+
+    def read(self) -> tuple[Array, Array]:
+        """Features (n, d), rows of norm at most `norm`, and labels (n,) in [-1, 1].
+
+        Raises ConfigError, one line that names the file, the line and the column of what is wrong.
+        """
+        columns = self.features
+        try:
+            table = pd.read_csv(self.path, dtype=str, keep_default_na=False, skip_blank_lines=False)
+        except ValueError as error:  # a line of too many fields, which pandas names
+            raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
+        if not columns or table.empty:
+            raise ConfigError(f"{self.path}: {len(table)} records of {len(columns)} features: at least one of each")
+        features = np.stack([self._numbers(table[name]) for name in columns], axis=1)
+        norms = np.sqrt(vecdot(features, features))
+        features *= np.minimum(1.0, self.norm / np.maximum(norms, self.norm))[:, None]
+        return features, self._labels(table[self.label])
+
+    def _numbers(self, column: pd.Series[str]) -> Array:
+        found: Array = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64)
+        if not np.isfinite(found).all():
+            row = int(np.argmin(np.isfinite(found)))
+            raise ConfigError(
+                f"{self.path}:{row + FIRST}: column {column.name!r}: {column.iloc[row]!r} is not a finite number"
+            )
+        return found
+
+    def _labels(self, column: pd.Series[str]) -> Array:
+        if self.range is not None:
+            low, high = self.range
+            return np.clip((2.0 * self._numbers(column) - low - high) / (high - low), -1.0, 1.0)
+        known = set(column.str.strip())
+        if str(self.positive) not in known:
+            raise ConfigError(f"{self.path}: column {self.label!r}: no record has the value {str(self.positive)!r}")
+        return np.where(column.str.strip() == str(self.positive), 1.0, -1.0)
+
+
+def declared() -> dict[str, Records]:
+    """Name -> records of the study; none without a study. Raises ConfigError with file, line and key."""
+    folder = study.folder()
+    if folder is None or not (folder / study.DATA).is_file():
+        return {}
+    source = read_source(folder / study.DATA)
+    if not isinstance(source.data, dict):
+        raise ConfigError(f"{folder / study.DATA}: expected names of data sets, each with file, label and norm")
+    entries = {}
+    for name, entry in source.data.items():
+        if not isinstance(entry, dict):
+            raise ConfigError(f"{source.at((name,))}: expected file, label and norm")
+        entries[str(name)] = validate(Records, Expanded(entry, {(): (source, (name,))}))
+    missing = [name for name, each in entries.items() if not each.path.is_file()]
+    if missing:
+        raise ConfigError([f"{source.at((name, 'file'))}: {entries[name].path}: no such file" for name in missing])
+    return entries
+
+
+def declaration(name: str) -> dict[str, object] | None:
+    """Everything that decides a data set of the study, its content included; None for any other name."""
+    found = declared().get(name)
+    return None if found is None else {**found.model_dump(mode="json"), "sha256": checksum(found.path)}
+
+
+def prepare(name: str, out: Path) -> None:
+    """Write a data set of the study as an .npz file: features of norm at most 1, labels, and the norm 1 stands for."""
+    records = declared()[name]
+    features, labels = records.read()
+    with atomic_write(out) as temporary, temporary.open("xb") as file:
+        np.savez(file, features=features / records.norm, labels=labels, norm=np.float64(records.norm))
+
+
+def norm_of(file: Path) -> float:
+    """The public norm of prepared records; 1 for data sets that are not of a study."""
+    with np.load(file, allow_pickle=False) as archive:
+        norm = float(archive["norm"]) if "norm" in archive else 1.0
+    if not (0 < norm < math.inf):
+        raise ValueError(f"{file}: the norm {norm} must be positive and finite")
+    return norm
