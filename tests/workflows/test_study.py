@@ -146,9 +146,9 @@ def test_logistic_losses_of_records_are_theirs_without_ridge(logistic: RecordsLo
 @pytest.mark.parametrize(
     ("name", "factor"),
     [
-        ("lipschitz", 0.1, "lipschitz"),
-        ("smoothness", 0.01, "smoothness"),
-        ("strong_convexity", None, "strong_convexity"),
+        ("lipschitz", 0.1),
+        ("smoothness", 0.01),
+        ("strong_convexity", None),
     ],
 )
 def test_a_wrong_constant_of_a_stream_breaks_its_contract(
