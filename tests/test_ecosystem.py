@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 import yaml
 
-
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("dpregret",)
 
