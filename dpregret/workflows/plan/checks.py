@@ -166,9 +166,9 @@ def _sources() -> list[str]:
     """Names of data sets that the option `source` may have."""
     from dpregret.datasets.bundled import BUNDLED
     from dpregret.datasets.records import declared
-    from dpregret.workflows.plan.load import declared_sources
+    from dpregret.datasets.sources import read_sources
 
-    return [*declared(), *declared_sources(), *BUNDLED]
+    return [*declared(), *read_sources(), *BUNDLED]
 
 
 def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:

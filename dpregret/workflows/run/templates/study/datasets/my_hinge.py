@@ -26,19 +26,23 @@ class SmoothHinge(NamedTuple):
     # h as the search for the best point needs it: NumPy, on whole arrays
     @staticmethod
     def loss(scores, labels):
+        """h of the margins."""
         short = np.clip(1.0 - labels * scores, 0.0, None)
         return np.where(short < 1.0, 0.5 * short**2, short - 0.5)
 
     @staticmethod
     def slope(scores, labels):
+        """Its derivative in the score."""
         return -labels * np.clip(1.0 - labels * scores, 0.0, 1.0)
 
     @staticmethod
     def bend():
+        """Upper bound on h''."""
         return 1.0
 
     @staticmethod
     def steepest(reach):
+        """Upper bound on |h'| for scores up to `reach`."""
         return 1.0
 
 
