@@ -33,7 +33,7 @@ PAPERS = [
 ]
 NAVIGATION = {
     "Start here": [
-        "Tutorial <docs/tutorial>", "How claims are judged <docs/method>", "docs/settings", "docs/your_ci",
+        "Tutorial <docs/tutorial>", "How claims are judged <docs/method>", "docs/settings", "docs/your_study",
         "docs/running", "Python API <docs/api>",
     ],
     "Papers": [
