@@ -1,12 +1,15 @@
-"""Whole files or none: writing that a crash cannot leave half done."""
+"""Whole files or none: writing that a crash cannot leave half done; reading from plain files only."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 
@@ -22,9 +25,16 @@ def atomic_write(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def opened(path: Path | str) -> BinaryIO:
+    """A plain file for reading bytes; a pipe or a device may have no end. Raises OSError."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device can do harm of its own
+        raise OSError(errno.EINVAL, "is not a plain file", str(path))
+    return open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
+
+
 def checksum(path: Path) -> str:
     """SHA-256 of a file. Raises OSError."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

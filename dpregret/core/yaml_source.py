@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import yaml
 
 from dpregret.core.errors import ConfigError
+from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
 LARGEST_BITS: Final = 1024  # of a whole number: every one can be a float
@@ -171,10 +171,9 @@ def read_source(path: Path, name: str | None = None, bounds: Bounds = USUAL) -> 
 def _text(path: Path, name: str, bounds: Bounds) -> str:
     """The text of a file, never of a pipe or a device, which may have no end."""
     try:
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise ConfigError([f"{name}: cannot be read (is {'a folder' if stat.S_ISDIR(mode) else 'no plain file'})"])
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:  # some plain files never end either
+        if path.is_dir():
+            raise ConfigError([f"{name}: cannot be read (is a folder)"])
+        with opened(path) as file:  # some plain files never end either
             most = int(min(bounds.megabytes, 1024) * 2**20)
             content = file.read(most + 1) or b""
         if len(content) > most:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.files import atomic_write, checksum
+from dpregret.core.files import atomic_write, checksum, opened
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import Expanded, read_source
 from dpregret.numerics.arrays import Array
@@ -63,7 +63,8 @@ class Records(BaseModel):
     def features(self) -> list[str]:
         """Names of the features, from the first line of the file. Raises ConfigError for names that it has not."""
         try:
-            names = list(map(str, pd.read_csv(self.path, nrows=0).columns))
+            with opened(self.path) as file:
+                names = list(map(str, pd.read_csv(file, nrows=0).columns))
         except (OSError, ValueError) as error:
             raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
         for name in (self.label, *self.drop):
@@ -78,7 +79,8 @@ class Records(BaseModel):
         """
         columns = self.features
         try:
-            table = pd.read_csv(self.path, dtype=str, keep_default_na=False, skip_blank_lines=False)
+            with opened(self.path) as file:
+                table = pd.read_csv(file, dtype=str, keep_default_na=False, skip_blank_lines=False)
         except ValueError as error:  # a line of too many fields, which pandas names
             raise ConfigError(f"{self.path}: not a CSV file of records: {' '.join(str(error).split())}") from None
         if not columns or table.empty:

@@ -6,6 +6,7 @@ import copy
 import errno
 import math
 import os
+import random
 import sys
 import threading
 import warnings
@@ -181,6 +182,8 @@ LIES: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: ("online", {"observe": moved(change)}) for name, change in SHAPES.items()},
     **{name: ("online", {"observe": late(action)}) for name, action in ACTIONS.items()},
     "exit with words": ("online", {"observe": raising(SystemExit("bye"))}),
+    "global state of NumPy": ("online", {"observe": late(lambda self: np.random.rand())}),  # noqa: NPY002
+    "global state of Python": ("online", {"observe": late(lambda self: random.random())}),
     "interrupt": ("online", {"observe": raising(KeyboardInterrupt())}),
     "base exception": ("online", {"observe": raising(MutedError())}),
     "no bound": ("online", {"bound": lambda self, rounds: np.full((1, rounds), math.inf)}),
@@ -264,7 +267,6 @@ def test_a_full_disk_is_no_fault_of_a_learner(play: Callable[..., pd.DataFrame],
 
 def mischief(self: Any) -> None:
     """What a learner may do to its process without any effect on its numbers."""
-    np.random.seed(0)  # noqa: NPY002
     os.chdir("/")
     os.environ["OMP_NUM_THREADS"] = "7"
     print("much ado" * 1000)
@@ -275,7 +277,7 @@ def mischief(self: Any) -> None:
 
 
 def test_mischief_changes_no_number(play: Callable[..., pd.DataFrame]) -> None:
-    """Global random state, folder, environment, threads and processes that would outlive the job."""
+    """Folder, environment, threads and processes that would outlive the job."""
     honest, rows = play("online"), play("online", observe=late(mischief))
     times = [name for name in honest if name.startswith("seconds")]
     pd.testing.assert_frame_equal(rows.drop(columns=times), honest.drop(columns=times), check_exact=True)

@@ -145,7 +145,7 @@ def _with_tables(reference: Path, papers: Path) -> list[str]:
 
 def update_page(page: Path, reference: Path, papers: Path, check: bool = False) -> bool:
     """Rewrite the parts that a page has marks for; return whether they were up to date. `check` writes nothing."""
-    parts = {**PARTS, "counts": partial(counts, paper=page.stem)}
+    parts: dict[str, Callable[[Path, Path], str]] = {**PARTS, "counts": partial(counts, paper=page.stem)}
 
     def renewed(text: str) -> str:
         present = [mark for mark in parts if f"<!-- {mark}:" in text]

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 from pandas.io.formats.style import Styler
 
+from dpregret.core.files import opened
 from dpregret.core.text import printable
 from dpregret.paper_figs.judge.fits import Estimate
 from dpregret.paper_figs.text.escaping import plain, shielded, tex, unshielded
@@ -75,7 +76,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:
     """What `write_csv` wrote; options as of `pandas.read_csv`."""
-    return _mapped(pd.read_csv(path, **options), unshielded)
+    with opened(path) as file:
+        return _mapped(pd.read_csv(file, **options), unshielded)
 
 
 def _mapped(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core.errors import not_allowed
+from dpregret.core.files import opened
 from dpregret.paper_figs.text.escaping import unshielded
 
 NUMBER: Final = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
@@ -66,7 +67,8 @@ def read_table(path: Path, form: Form, text: bool = False) -> pd.DataFrame:
 
 def _cells(path: Path) -> tuple[list[int], list[str], list[list[str]]]:
     """Numbers of lines, the header, and the cells of all rows below it."""
-    data = path.read_bytes()
+    with opened(path) as file:
+        data = file.read()
     try:
         content = data.decode("utf-8")
     except UnicodeDecodeError as fault:

@@ -114,12 +114,14 @@ class AuditedExperts:
 
     def reached(self) -> float:
         """See reached.py; of leaders, by the losses that they are charged with after the changed round."""
-        if not isinstance(self._learner(1), PrivateLeader):
+        learner = self._learner(1)
+        if not isinstance(learner, PrivateLeader):
             return math.nan
-        return reached.worst([self._reached(each, number) for number, each in enumerate(self.tables.values())])
+        tables = enumerate(self.tables.values())
+        return reached.worst([self._reached(learner.plan, each, number) for number, each in tables])
 
-    def _reached(self, tables: Neighbours, number: int) -> float:
-        plan, runs = self._learner(1).plan, reached.RUNS
+    def _reached(self, plan: NoisePlan, tables: Neighbours, number: int) -> float:
+        runs = reached.RUNS
         moved = (tables.second - tables.first)[tables.place]
 
         def played(used: NoisePlan, turned: bool) -> Array:
@@ -127,6 +129,7 @@ class AuditedExperts:
             losses = tables.second if turned else tables.first
             for end in (tables.place + 1, self.rounds):
                 learner = self._learner(runs)
+                assert isinstance(learner, PrivateLeader)
                 learner.plan = used
                 drawn = generators((*self.seed, 3, number), runs)
                 totals.append(learner.play([Table(losses[:end, None])], drawn).losses)

@@ -174,8 +174,9 @@ class AuditedOnline:
 
 def _noised_in(learner: Learner, place: int) -> int:
     """The round whose noise a loss gets: the last of its block, where sums of blocks are noised."""
-    blocked = isinstance(learner, PrivateBlockedDescent) and learner.variant == "per-block"
-    return -(-place // learner.length) * learner.length if blocked else place
+    if isinstance(learner, PrivateBlockedDescent) and learner.variant == "per-block":
+        return -(-place // learner.length) * learner.length
+    return place
 
 
 class _Watched:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dpregret.core.errors import ConfigError
-from dpregret.core.files import atomic_write, checksum
+from dpregret.core.files import atomic_write, checksum, opened
 from dpregret.workflows.run import fingerprint
 from dpregret.workflows.run.fingerprint import PACKAGE, ROOT, STUDY, SUFFIXES
 
@@ -83,7 +83,8 @@ class Plan:
     @classmethod
     def read(cls, file: Path | str) -> Plan:
         """Raises OSError and ValueError where there is none."""
-        content = json.loads(Path(file).read_text(encoding="utf-8"))
+        with opened(file) as plain:
+            content = json.loads(plain.read())
         if content.get("format") != FORMAT:
             raise ValueError(f"{file}: not a plan of this version")
         return cls(Path(file), content)

@@ -59,7 +59,7 @@ class Played:
         """One row a setting, run and checkpoint. Raises LearnerFault."""
         experiment = self.small.model_copy(update={"runs": runs, **changes})
         rows = play(self.family, experiment, self.kind, self.variant, Draws(SEED, runs, self.data), lambda cell: None)
-        return rows[[name for name in rows if not name.startswith("seconds")]]
+        return rows[[name for name in rows if not str(name).startswith("seconds")]]
 
 
 def smallest(experiment: Experiment) -> Experiment:

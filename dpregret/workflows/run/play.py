@@ -5,9 +5,12 @@ from __future__ import annotations
 import contextlib
 import errno
 import math
+import pickle
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from dpregret.core.checks import LearnerFault
@@ -42,6 +45,15 @@ def blamed(where: str) -> Iterator[None]:
         raise LearnerFault(f"{fault if isinstance(fault, LearnerFault) else in_words(fault)}; {where}") from fault
 
 
+@contextlib.contextmanager
+def own_generators() -> Iterator[None]:
+    """Refuse draws from the global random state of NumPy or Python: no seed of the configuration decides them."""
+    before = pickle.dumps((np.random.get_state(), random.getstate()))
+    yield
+    if pickle.dumps((np.random.get_state(), random.getstate())) != before:
+        raise LearnerFault("changes a global random state: draw from the generators that the learner is given")
+
+
 def play(
     family: Family[Any, Any, Any], experiment: Experiment, learner_class: Any, variant: str, draws: Draws, say: Say
 ) -> pd.DataFrame:
@@ -55,7 +67,7 @@ def play(
         where = family.describe(cell)
         say(where)
         problem = family.problem(cell, experiment, draws)
-        with blamed(where):
+        with blamed(where), own_generators():
             learner = family.learner(learner_class, problem, cell, experiment, variant)
             frame = family.play(learner, problem, cell, draws, lambda rounds: None)
             check_rows(frame, getattr(problem, "domain", None))

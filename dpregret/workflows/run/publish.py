@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import filecmp
+import io
 import os
 import shutil
 import time
@@ -16,6 +17,7 @@ from collections import Counter
 from pathlib import Path
 from uuid import uuid4
 
+from dpregret.core.files import opened
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.workflows.plan.read import Plan
 
@@ -131,8 +133,8 @@ def _counted(file: Path) -> str:
     """Verdicts of a table and how many there are of each; nothing where there is no table."""
     if not file.exists():
         return ""
-    with file.open(encoding="utf-8", newline="") as opened:
-        counts = Counter(row["verdict"] for row in csv.DictReader(opened))
+    with io.TextIOWrapper(opened(file), encoding="utf-8", newline="") as rows:
+        counts = Counter(row["verdict"] for row in csv.DictReader(rows))
     absent = counts.pop(NOT_RUN, 0)
     told = [f"{count} {verdict}" for verdict, count in counts.most_common()]
     return ", ".join([*told, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
