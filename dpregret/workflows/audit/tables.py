@@ -44,11 +44,12 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
     shown = bugs.astype({"repeats": str, "runs": str})
     for column in ("caught", "caught_at_least", "false_alarms"):
         shown[column] = [formats.significant(value) for value in bugs[column]]
-    formats.write_captioned(shown, PLANTED_CAPTION, out, "planted")
+    formats.write_captioned(shown.rename(columns=lambda name: name.replace("_", " ")), PLANTED_CAPTION, out, "planted")
 
 
 def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
-    """What a reader needs of audit.csv, as text."""
+    """What a reader needs of audit.csv, as text; first what keeps no claim."""
+    found = found.sort_values("finding", key=lambda words: words.map(_rank), kind="stable")
     numbers = {
         title: [formats.significant(value) for value in found[column]]
         for title, column in (("eps claimed", "claimed"), ("delta", "delta"), ("eps accounted", "accounted"),
@@ -60,6 +61,12 @@ def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
         "learner": found["learner"], "variant": found["variant"], **numbers, "finding": found["finding"],
         "worst pair": found["pair"], "operating point": point,
     })  # fmt: skip
+
+
+def _rank(finding: str) -> int:
+    """BROKEN before a violated claim before what could not be judged before all others."""
+    first = ("BROKEN", "violates", "could not")
+    return next((rank for rank, word in enumerate(first) if finding.startswith(word)), len(first))
 
 
 @dataclass(frozen=True)
