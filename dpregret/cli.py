@@ -323,6 +323,8 @@ PROFILED: Final = ("run", "table", "claims", "report", "check")
 def is_study(word: str) -> bool:
     """Whether a word is a folder that somebody means to be a study."""
     path = Path(word)
+    if not word:
+        return False
     inside = any((path / name).exists() for name in (*study.NEEDED, study.DATA, "algorithms", "datasets"))
     return path.is_dir() and inside and ("/" in word or word == "." or not (path / "claims.csv").exists())
 

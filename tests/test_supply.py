@@ -57,7 +57,8 @@ def test_words_of_a_caller_reach_an_action_as_data_only(path: Path) -> None:
     for step in scripts:
         assert "${{" not in step["run"]
         assert step["shell"] == "bash"
-    passed = {word for step in scripts for word in re.findall(r"inputs\.(\w+)", str(step["env"]))}
+    passed = {word for step in found["runs"]["steps"] for word in re.findall(r"inputs\.(\w+)", str(step.get("env")))}
+    passed |= {word for step in found["runs"]["steps"] for word in re.findall(r"inputs\.(\w+)", str(step.get("with")))}
     assert passed | {"python"} == set(found["inputs"])  # an input that nothing reads would be ignored in silence
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 from uuid import uuid4
 
 
@@ -25,7 +25,7 @@ def atomic_write(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def opened(path: Path | str) -> BinaryIO:
+def opened(path: Path | str) -> io.BufferedReader:
     """A plain file for reading bytes; a pipe or a device may have no end. Raises OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device can do harm of its own
         raise OSError(errno.EINVAL, "is not a plain file", str(path))

@@ -57,7 +57,7 @@ def _scaled_exp(high: Any, low: Any) -> Any:
 @inlined
 def _log_parts(value: Any) -> tuple[Any, Any]:
     """ln(value) of a positive finite number in two parts, to 2^-60."""
-    full = where_less(value, LEAST, value * 2.0**54, value)
+    full = value * where_less(value, LEAST, 2.0**54, 1.0)
     f = mantissa(full) - 1.0
     count = exponent(full) - where_less(value, LEAST, 54.0, 0.0)
     below = 2.0 + f

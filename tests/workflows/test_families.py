@@ -28,7 +28,7 @@ def test_a_family_has_one_name_from_folder_to_configuration() -> None:
         assert all(issubclass(stream, Source) for stream in family.streams.values())
 
 
-@pytest.mark.parametrize("name", sorted(set(ONLINE) - {"fetched", "fetched-regression"}))
+@pytest.mark.parametrize("name", sorted(set(ONLINE) - {"fetched", "fetched-regression", "records-logistic"}))
 def test_traits_of_streams(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     entry, data_dir = ONLINE[name], tmp_path_factory.mktemp("cache")
     assert issubclass(entry, Stream)

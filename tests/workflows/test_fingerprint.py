@@ -19,6 +19,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fingerprint, "ROOT", root)
         patch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
+        patch.setattr(fingerprint, "PAPERS", root / "dpregret" / "workflows" / "papers")
         return root, fingerprints()
 
 
@@ -28,6 +29,7 @@ def copied(tree: tuple[Path, dict[str, str]], monkeypatch: pytest.MonkeyPatch) -
     root, _ = tree
     monkeypatch.setattr(fingerprint, "ROOT", root)
     monkeypatch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
+    monkeypatch.setattr(fingerprint, "PAPERS", root / "dpregret" / "workflows" / "papers")
     yield root
     fingerprint.forget()
 

@@ -160,6 +160,7 @@ class OnlineToBatch(OnePassLearner):
     def fit(self, generators: Sequence[np.random.Generator]) -> Array:
         """Released points (settings, runs, d)."""
         learner, center = self.learner(), self.domain.center()
+        learner.begin(generators)
         records, noises = self._records(), self._noise(generators)
         silent = None if learner.noise_plan is None else np.zeros_like(learner.point)
         point = before = learner.point.copy()  # line 1

@@ -54,7 +54,7 @@ COINS = 1024
 
 def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
     """B, p and beta L D of Theorem 3.12, and its lambda."""
-    (epsilon, delta), horizon = (setting.budget.epsilon, setting.budget.delta), problem.horizon
+    epsilon, delta, horizon = setting.budget.epsilon, setting.budget.delta or 1 / problem.horizon, problem.horizon
     lipschitz, diameter, dimension = problem.lipschitz, problem.domain.diameter, problem.domain.dimension
     logarithm = math.log(horizon / delta)
     eta = min(epsilon, 1.0) ** (2 / 3) / (horizon ** (1 / 3) * logarithm)
@@ -76,8 +76,8 @@ class LazyNet(Learner):
         paper="Asi et al. 2024",
         reference="Thm 3.12",
         variants={
-            "printed": "B, p, beta and lambda of Theorem 3.12, p = eta/eps",
             "tuned": "ours: lambda = 0, (B, p, beta) that minimise the guarantee by our ledger",
+            "printed": "B, p, beta and lambda of Theorem 3.12, p = eta/eps",
         },
         anytime=False,
         convex=True,
@@ -99,6 +99,7 @@ class LazyNet(Learner):
         for setting in settings:
             if setting.budget.delta == 0 and math.isfinite(setting.budget.epsilon):
                 raise ValueError(f"{self.card.name} needs delta > 0")
+            # line 1
             plan, regulariser = printed(problem, setting) if variant == "printed" else (self._tuned(setting), 0.0)
             self.plans.append(plan)
             self.sizes.append(exp(-plan.eta / self.unit * regulariser * away))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import math
-import pickle
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -48,10 +47,15 @@ def blamed(where: str) -> Iterator[None]:
 @contextlib.contextmanager
 def own_generators() -> Iterator[None]:
     """Refuse draws from the global random state of NumPy or Python: no seed of the configuration decides them."""
-    before = pickle.dumps((np.random.get_state(), random.getstate()))
+    before = _global_state()
     yield
-    if pickle.dumps((np.random.get_state(), random.getstate())) != before:
+    if _global_state() != before:
         raise LearnerFault("changes a global random state: draw from the generators that the learner is given")
+
+
+def _global_state() -> tuple[Any, ...]:
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return name, np.asarray(keys).tobytes(), *rest, random.getstate()
 
 
 def play(
