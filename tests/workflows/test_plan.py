@@ -179,6 +179,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = make_checkout(tmp_path / "checkout").root
     monkeypatch.setattr(fingerprint, "ROOT", root)
     monkeypatch.setattr(fingerprint, "WORKFLOWS", root / "dpregret" / "workflows")
+    monkeypatch.setattr(fingerprint, "PAPERS", root / "dpregret" / "workflows" / "papers")
     return root
 
 
