@@ -194,8 +194,7 @@ def test_an_edit_changes_the_keys_of_what_it_decides_and_of_what_is_made_of_that
     anew()
     after = made(settings)
     assert moved(keys(before), keys(after)) == {"horizon/wdp-cocop-gamma.corrected"}
-    name = file.relative_to(tree).as_posix()
-    own = {each for each, (_, _, code) in before.made.items() if read.ROOT / name in before.files_of(code)}
+    own = {each for each, (_, _, code) in before.made.items() if file in before.files_of(code)}
     assert {each.split("/")[0] for each in own} == {"audit_family", "exact", "exact_losses"}
     changed = {files(before)[each] for each in (*own, "runs/horizon")}
     changed |= set(before.made_of(changed))
