@@ -27,7 +27,7 @@ FIRST = 2
 """Line of a CSV file that the first record stands on."""
 
 
-class Records(BaseModel):
+class RecordFile(BaseModel):
     """One CSV file with a line of names; every column but the label, and those that `drop` names, is a feature.
 
     file: path from the study on. label: its column. positive: the value that becomes +1, any other value -1; or range:
@@ -47,7 +47,7 @@ class Records(BaseModel):
     drop: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _has_one_kind_of_label(self) -> Records:
+    def _has_one_kind_of_label(self) -> RecordFile:
         if (self.positive is None) == (self.range is None):
             raise ValueError("give either positive (two classes) or range (numbers) for the label")
         if self.range is not None and not self.range[0] < self.range[1]:
@@ -109,7 +109,7 @@ class Records(BaseModel):
         return np.where(column.str.strip() == str(self.positive), 1.0, -1.0)
 
 
-def declared() -> dict[str, Records]:
+def declared() -> dict[str, RecordFile]:
     """Name -> records of the study; none without a study. Raises ConfigError with file, line and key."""
     folder = study.folder()
     if folder is None or not (folder / study.DATA).is_file():
@@ -121,7 +121,7 @@ def declared() -> dict[str, Records]:
     for name, entry in source.data.items():
         if not isinstance(entry, dict):
             raise ConfigError(f"{source.at((name,))}: expected file, label and norm")
-        entries[str(name)] = validate(Records, Expanded(entry, {(): (source, (name,))}))
+        entries[str(name)] = validate(RecordFile, Expanded(entry, {(): (source, (name,))}))
     missing = [name for name, each in entries.items() if not each.path.is_file()]
     if missing:
         raise ConfigError([f"{source.at((name, 'file'))}: {entries[name].path}: no such file" for name in missing])

@@ -20,7 +20,7 @@ from dpregret.algorithms.geometry import make_set
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.record_streams import RecordsLogistic
-from dpregret.datasets.records import Records
+from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.workflows.run import new_study
@@ -90,10 +90,10 @@ def test_a_study_needs_its_experiments_and_claims(written: Path) -> None:
 def test_records_are_clipped_by_the_public_constants(tmp_path: Path) -> None:
     file = tmp_path / "some.csv"
     file.write_text("a,b,skipped,y\n3,4,x,10\n0.6,-0.8,x,0\n0,0,x,99\n")
-    features, labels = Records(file=str(file), label="y", norm=2.0, range=(0.0, 20.0), drop=("skipped",)).read()
+    features, labels = RecordFile(file=str(file), label="y", norm=2.0, range=(0.0, 20.0), drop=("skipped",)).read()
     assert features == pytest.approx(np.array([[1.2, 1.6], [0.6, -0.8], [0.0, 0.0]]))
     assert labels == pytest.approx([0.0, -1.0, 1.0])
-    assert Records(file=str(file), label="y", norm=9, positive=10, drop=("skipped",)).read()[1].tolist() == [1, -1, -1]
+    assert RecordFile(file=str(file), label="y", norm=9, positive=10, drop=("skipped",)).read()[1].tolist() == [1, -1, -1]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_records_are_clipped_by_the_public_constants(tmp_path: Path) -> None:
 def test_a_wrong_file_of_records_is_one_line(tmp_path: Path, text: str, given: dict[str, Any], named: str) -> None:
     file = tmp_path / "some.csv"
     file.write_text(text)
-    records = Records(**{"file": str(file), "label": "y", "norm": 1.0, "range": (0.0, 1.0), **given})
+    records = RecordFile(**{"file": str(file), "label": "y", "norm": 1.0, "range": (0.0, 1.0), **given})
     with pytest.raises(ConfigError) as caught:
         records.read()
     assert named in str(caught.value)
@@ -121,7 +121,7 @@ def test_a_wrong_file_of_records_is_one_line(tmp_path: Path, text: str, given: d
 )
 def test_constants_of_records_that_make_no_sense_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  (the texts are pydantic's)
-        Records(**{"file": "some.csv", "label": "y", "norm": 1.0, **given})
+        RecordFile(**{"file": "some.csv", "label": "y", "norm": 1.0, **given})
 
 
 @pytest.fixture
