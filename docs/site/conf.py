@@ -23,7 +23,8 @@ python_use_unqualified_type_names = True
 # `make docs` copies README, docs and what they link to, laid out as in the repository, so that one relative link serves
 # the site and a plain Git host.
 include_patterns = [
-    "*.md", "docs/*.md", "docs/*.ipynb", "docs/proofs/*.md", "dpregret/numerics/README.md", "results/reference/**.md", "api/**.rst",
+    "*.md", "docs/*.md", "docs/*.ipynb", "docs/proofs/*.md", "dpregret/numerics/README.md", "results/reference/**.md",
+    "api/**.rst",
 ]  # fmt: skip
 exclude_patterns = ["docs/site", "results/reference/ci"]
 
@@ -34,8 +35,8 @@ PAPERS = [
 ]
 NAVIGATION = {
     "Start here": [
-        "Tutorial <docs/tutorial>", "First steps in Python <docs/first_steps>", "How claims are judged <docs/method>", "docs/settings",
-        "docs/your_study", "docs/running", "Python API <docs/api>",
+        "Tutorial <docs/tutorial>", "First steps in Python <docs/first_steps>", "How claims are judged <docs/method>",
+        "docs/settings", "docs/your_study", "docs/running", "Python API <docs/api>",
     ],
     "Papers": [
         *(f"{page.read_text(encoding='utf-8')[2:].partition(':')[0]} <docs/{page.stem}>" for page in PAPERS),
@@ -49,7 +50,8 @@ NAVIGATION = {
     ],
     "Privacy and security": ["docs/audit", "SECURITY"],
     "Development": [
-        "docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING", "CHANGELOG", "RELEASING", "CODE_OF_CONDUCT",
+        "docs/architecture", "The engine <dpregret/numerics/README>", "CONTRIBUTING", "CHANGELOG",
+        "RELEASING", "CODE_OF_CONDUCT",
     ],
 }  # fmt: skip
 """Caption -> pages of the menu, with a short title where the page's own is long."""
