@@ -34,7 +34,8 @@ def play(
     learner: a name of `learners()`, with a variant behind a dot (the first one where none is given), or a class of
     your own that derives from `Learner`, `ExpertLearner`, `BanditLearner` or `ErmLearner`. stream: a name of
     `streams()`. rounds: T; of risk minimisation the number of records n. dimension: d; of experts their number.
-    window: W, a power of two, for learners that protect the last W rounds only (None: all rounds are protected).
+    window: W, for learners that protect the last W rounds only (None: all rounds are protected). Trees need a power
+    of two.
     epsilon, delta: the privacy budget, (epsilon, delta)-DP for two streams that differ in one round; learners
     without privacy ignore it, pure ones report delta = 0. runs: independent repetitions, at least 2. set: the
     constraint set (the unit ball where none is given). seed: of all draws; learners with the same seed meet the

@@ -88,6 +88,26 @@ def test_a_play_has_its_interval_its_curve_and_its_ledger() -> None:
     assert math.isinf(free.delivered_epsilon)
 
 
+@pytest.mark.parametrize("variant", ["gaussian.root", "gaussian.buffers", "gamma.items", "gamma.blocks"])
+def test_mechanisms_without_a_tree_protect_any_window(variant: str) -> None:
+    from dpregret.workflows.audit.online import AuditedOnline
+    from dpregret.workflows.families import FAMILIES
+
+    played = dp.play(f"wdp-cocop-{variant}", window=24, epsilon=8.0, **SMALL)
+    assert played.window == 24
+    assert played.delivered_epsilon == pytest.approx(8.0, rel=1e-6)
+    name, _, law = f"wdp-cocop-{variant}".partition(".")
+    delta = 0.0 if "gamma" in name else 1e-6
+    audited = AuditedOnline(FAMILIES["online"].learners[name], law, 2.0, delta, "kink", 19, 6, (0,))
+    assert 1.0 < audited.exact <= 2.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("learner", ["wdp-cocop-gaussian", "wdp-cocop-gamma.printed-noise", "restarted-ftal"])
+def test_a_tree_takes_windows_that_are_powers_of_two(learner: str) -> None:
+    with pytest.raises(ConfigError, match=r"^play: window: .*16 or 32"):
+        dp.play(learner, window=24, epsilon=8.0, **SMALL)
+
+
 @pytest.mark.parametrize(
     ("learner", "setting"),
     [
@@ -125,7 +145,7 @@ def test_a_class_of_a_users_own_is_played() -> None:
         ({"learner": "ftal.printed"}, "learner"),
         ({"stream": "norm-kin"}, "stream"),
         ({"rounds": 10.5}, "rounds"),
-        ({"window": 5}, "window"),
+        ({"window": 0}, "window"),
         ({"epsilon": -1.0}, "epsilon"),
         ({"delta": 2.0}, "delta"),
         ({"runs": 1}, "runs"),

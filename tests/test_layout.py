@@ -208,3 +208,4 @@ def test_everything_installed_at_run_time_is_locked() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     locked = set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / "requirements" / "run.txt").read_text(), re.MULTILINE))
     assert {re.split(r"[<>=]", line)[0] for line in project["dependencies"]} <= locked
+    assert locked.isdisjoint({"selenium", "mypy", "basedpyright", "ruff", "hypothesis", "pytest", "sphinx"})

@@ -69,6 +69,15 @@ class PrefixSums(ABC):
         """
 
 
+class WindowError(ValueError):
+    """A window that a mechanism cannot serve. window: W."""
+
+    def __init__(self, window: int):
+        below = 1 << max(window, 1).bit_length() - 1
+        super().__init__(f"a tree needs a power of two, such as {below} or {2 * below}, not {window}")
+        self.window = window
+
+
 def is_power_of_two(number: int) -> bool:
     """Whether number is 1, 2, 4, 8, ..."""
     return number >= 1 and number & (number - 1) == 0
@@ -84,14 +93,14 @@ class WindowTree(PrefixSums):
     all of its own block, and the output of round t > window holds m + 1 - v2(j) node noises (v2: trailing zeros).
     With window >= horizon this is the plain tree mechanism (Dwork et al. 2010; Chan et al. 2011).
 
-    Raises ValueError when window is not a power of two.
+    Raises WindowError when window is not a power of two.
     """
 
     window: int
 
     def __post_init__(self) -> None:
         if not is_power_of_two(self.window):
-            raise ValueError(f"window must be a power of two, got {self.window}")
+            raise WindowError(self.window)
 
     @property
     def nodes_per_item(self) -> int:

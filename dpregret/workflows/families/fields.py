@@ -52,11 +52,8 @@ def _plain(value: object) -> object:
 def _window(value: object) -> object:
     if value == "horizon":
         return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ValueError("must be a power of two or the word horizon")
-    if value < 1 or value & (value - 1):
-        close = f" (write {1 << (value.bit_length() - 1)} or {1 << value.bit_length()})" if value > 0 else ""
-        raise ValueError(f"must be a power of two or the word horizon{close}")
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError("must be a positive whole number or the word horizon")
     return value
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from pydantic import Field
 
 from dpregret.core.checks import finite
+from dpregret.core.yaml_source import KeyPath
 from dpregret.workflows.families.base import MEGABYTE, Advance, Draws, Family, HasTraits
 from dpregret.workflows.families.checks import accounts, untouched
 from dpregret.workflows.families.fields import (
@@ -197,6 +198,14 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
         """Stream, set, dimension and horizon."""
         place = f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}"
         return f"{place}, T = {cell.horizon}, mu = {cell.strong_convexity:g}"
+
+    def blame_learner(self, error: BaseException, cell: Cell, experiment: OnlineExperiment) -> KeyPath | None:
+        """A window of the experiment."""
+        from dpregret.algorithms.privacy.prefix_sums import WindowError
+
+        if isinstance(error, WindowError) and error.window in experiment.window:
+            return ("window", experiment.window.index(error.window))
+        return None
 
     def neighbours(
         self,

@@ -126,9 +126,9 @@ def play_one(
     card = learner_class.card
     variant = variant or next(iter(card.variants))
     experiment = experiment_of(family, {
-        "streams": [stream], "horizon": [rounds], "dimension": [dimension], "window": [window or "horizon"],
-        "epsilon": [float(epsilon)], "delta": delta, "runs": runs, "sets": set or "ball",
-        "learners": {name: [variant]},
+        "streams": [stream], "horizon": [rounds], "dimension": [dimension],
+        "window": ["horizon" if window is None else window], "epsilon": [float(epsilon)],
+        "delta": delta, "runs": runs, "sets": set or "ball", "learners": {name: [variant]},
     }, options, window is not None)  # fmt: skip
     mistakes = list(experiment_mistakes(experiment) if isinstance(learner, str) else experiment.mistakes())
     if mistakes:
