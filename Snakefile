@@ -9,7 +9,7 @@ try:
     from dpregret.core.errors import ConfigError
     from dpregret.workflows.plan import machine
     from dpregret.workflows.plan.read import MADE, load
-    from dpregret.workflows.run.failed import forget_failed
+    from dpregret.workflows.run.failed import failures, forget_failed
     from dpregret.workflows.run.publish import publish, summary
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
@@ -83,4 +83,6 @@ onsuccess:
 
 onerror:
     publish(PLAN)
+    for line in failures(PLAN):
+        logger.info(line)
     logger.info(f"dpregret: not finished. The same command resumes. Log: {log}")

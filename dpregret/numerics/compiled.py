@@ -102,7 +102,9 @@ def _file_of(module: str) -> Path | None:
     """Where a module of ours, or of a user's, lies; None for what is installed."""
     if module.partition(".")[0] == PACKAGE.name:
         path = PACKAGE.parent.joinpath(*module.split("."))
-        return next((each for each in (path.with_suffix(".py"), path / "__init__.py") if each.is_file()), None)
+        for each in (path.with_suffix(".py"), path / "__init__.py"):
+            if each.is_file():
+                return each  # else of a study, whose files are imported as if they lay here
     file = getattr(sys.modules.get(module), "__file__", None)
     if file is None or not file.endswith(".py") or any(Path(file).is_relative_to(each) for each in _INSTALLED):
         return None

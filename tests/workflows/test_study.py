@@ -191,6 +191,34 @@ def test_a_study_runs_and_keeps_its_contracts(written: Path) -> None:
     assert "my descent" in table.stdout
 
 
+PLAYED = """
+import sys
+from dpregret import study
+study.mount()
+import dpregret as dp
+print(dp.play("ftal", stream=sys.argv[1], source="my-records", rounds=64, dimension=3, runs=2).regret.value)
+"""
+
+
+def test_an_edit_of_a_loss_of_a_study_is_what_the_next_play_compiles(written: Path) -> None:
+    """What was compiled before the edit, and for a file that is gone, lies in the same folder of kernels."""
+
+    def played(stream: str) -> float:
+        own = {"DPREGRET_STUDY": str(written), "NUMBA_CACHE_DIR": str(written.parent), "PYTHONPATH": str(ROOT)}
+        return float(
+            subprocess.run([sys.executable, "-c", PLAYED, stream], cwd=written.parent, env=os.environ | own,
+                           capture_output=True, text=True, check=True, timeout=HANGS).stdout
+        )  # fmt: skip
+
+    file = written / "datasets" / "my_hinge.py"
+    text, first = file.read_text(), played("my-hinge")
+    file.write_text(text.replace("-label * min(short, 1.0)", "-label * min(short, 0.5)"))
+    assert played("my-hinge") != first
+    file.unlink()
+    (written / "datasets" / "other_hinge.py").write_text(text.replace('"my-hinge"', '"other-hinge"'))
+    assert np.isfinite(played("other-hinge"))
+
+
 def test_the_repository_of_the_docs_has_the_example_and_its_reference() -> None:
     assert (REPOSITORY / "regret" / DESCENT).read_text() == (new_study.TEMPLATE / DESCENT).read_text()
     claims = yaml.safe_load((REPOSITORY / "regret" / "claims.yaml").read_text())["claims"]

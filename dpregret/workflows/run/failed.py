@@ -11,6 +11,16 @@ FAILED = ".failed"
 """What follows the name of a file of runs in which a play failed."""
 
 
+def failures(plan: Plan) -> list[str]:
+    """A line for each play that failed: paper, experiment, learner and reason."""
+    marks = {
+        f"{paper}/{experiment}": Path(part.file + FAILED)
+        for paper, parts in plan.parts.items() for experiment, part in parts.items()
+    }  # fmt: skip
+    found = {place: mark.read_text(encoding="utf-8").splitlines() for place, mark in marks.items() if mark.exists()}
+    return [f"failed: {place}: {line}" for place, lines in found.items() for line in lines]
+
+
 def forget_failed(plan: Plan) -> None:
     """Remove the files of runs in which a play failed, and all that was made of them."""
     files = [part.file for parts in plan.parts.values() for part in parts.values()]

@@ -123,7 +123,8 @@ def summary(plan: Plan, seconds: float) -> str:
     for paper in plan.parts:
         counts = [_counted(results / paper / name) for name in ("claims.csv", "checks.csv")]
         if counts[0]:
-            lines += [f"  {paper}: {counts[0]}", f"    checks: {counts[1]}", f"    table: {results / paper}/table_1.md"]
+            lines += [f"  {paper}: {counts[0]}", *([f"    checks: {counts[1]}"] if counts[1] else [])]
+            lines.append(f"    table: {results / paper}/table_1.md")
     pages = [results / "report.html", *(results / paper / "report.html" for paper in plan.parts)]
     lines += [f"  report: {page}  (dpregret report --open)" for page in pages if page.exists()]
     return "\n".join(lines)
