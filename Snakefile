@@ -85,4 +85,4 @@ onerror:
     publish(PLAN)
     for line in failures(PLAN):
         logger.info(line)
-    logger.info(f"dpregret: not finished. The same command resumes. Log: {log}")
+    logger.info("dpregret: not finished. The same command resumes.")

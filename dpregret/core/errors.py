@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from dpregret import study
 from dpregret.core.text import printable
 
 LONGEST, HEAD, MOST_PROBLEMS = 1800, 1300, 50
@@ -47,13 +48,17 @@ def fault(error: Exception, kept: Path = KEPT) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """What an error says in one line; with its kind and the place where it was raised, if it is no plain refusal."""
-    said = one_line(error)
-    if isinstance(error, ValueError):
-        return said
+    """What an error says in one line; with its kind and `place`, if it is no plain refusal."""
+    said, frames = one_line(error), traceback.extract_tb(error.__traceback__)
+    refused = isinstance(error, ValueError) and (not frames or (frames[-1].line or "").startswith("raise"))
+    return said if refused else f"{type(error).__name__}: {said}{place(error)}"
+
+
+def place(error: BaseException) -> str:
+    """` (my_descent.py:12)`: the innermost line of the study, or of any code where none of the study was running."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {said}{place}"
+    mine = [each for each in frames if study.FOLDER and Path(each.filename).is_relative_to(study.FOLDER)]
+    return "".join(f" ({Path(each.filename).name}:{each.lineno})" for each in (mine or frames)[-1:])
 
 
 def nearest(word: object, allowed: Iterable[str]) -> str:

@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dpregret.core.errors import place
 from dpregret.core.text import printable
 
 try:
@@ -71,12 +72,12 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bou
 
 
 def in_words(fault: BaseException) -> str:
-    """One line about what was raised, whatever it was."""
+    """One line about what was raised, whatever it was, and where."""
     try:
         said = " ".join(str(fault).split())[:LONGEST]
     except BaseException:
         said = "(its message cannot be read)"
-    return f"{type(fault).__name__}: {said}" if said else type(fault).__name__
+    return f"{type(fault).__name__}{': ' * bool(said)}{said}{place(fault)}"
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:

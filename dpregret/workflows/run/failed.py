@@ -14,8 +14,8 @@ FAILED = ".failed"
 def failures(plan: Plan) -> list[str]:
     """A line for each play that failed: paper, experiment, learner and reason."""
     marks = {
-        f"{paper}/{experiment}": Path(part.file + FAILED)
-        for paper, parts in plan.parts.items() for experiment, part in parts.items()
+        f"{paper}, {part.experiment}": Path(part.file + FAILED)
+        for paper, parts in plan.parts.items() for part in parts.values()
     }  # fmt: skip
     found = {place: mark.read_text(encoding="utf-8").splitlines() for place, mark in marks.items() if mark.exists()}
     return [f"failed: {place}: {line}" for place, lines in found.items() for line in lines]

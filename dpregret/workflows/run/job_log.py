@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from dpregret.core.errors import ConfigError
 from dpregret.core.parquet import StampError
 from dpregret.core.text import printable
 from dpregret.paper_figs.judge.runs import RunsError
@@ -31,7 +32,7 @@ def job_log(path: Path | str) -> Iterator[None]:
     logging.captureWarnings(True)
     try:
         yield
-    except (RunsError, StampError) as fault:
+    except (RunsError, StampError, ConfigError) as fault:
         logging.error("%s", fault)
         raise SystemExit(1) from None
     except Exception:
