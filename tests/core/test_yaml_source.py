@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from dpregret.core import errors
 from dpregret.core.errors import LONGEST, MOST_PROBLEMS, ConfigError, fault, raised
 from dpregret.core.yaml_source import Bounds, read_source
 
@@ -74,3 +75,15 @@ def test_an_unforeseen_error_is_one_line_and_its_traceback_is_kept(tmp_path: Pat
     assert "Traceback" in (tmp_path / "kept.txt").read_text()
     assert where.startswith("AttributeError: ")
     assert "test_yaml_source.py:" in where
+
+
+def test_the_innermost_line_of_the_study_is_named_not_that_of_a_library(tmp_path, monkeypatch):
+    file = tmp_path / "mine.py"
+    file.write_text("import json\n\ndef play():\n    json.loads('{')\n")
+    namespace = {}
+    exec(compile(file.read_text(), str(file), "exec"), namespace)
+    with pytest.raises(ValueError, match="Expecting") as outside:
+        namespace["play"]()
+    assert "mine.py" not in errors.place(outside.value)
+    monkeypatch.setattr(errors.study, "FOLDER", tmp_path)
+    assert errors.place(outside.value) == " (mine.py:4)"
