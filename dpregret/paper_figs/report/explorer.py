@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -12,6 +13,8 @@ from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.labels import labels_of
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.report.names import NOBODY, Names, learner_name
+from dpregret.paper_figs.report.texts import TextTable
+from dpregret.paper_figs.text.formats import DASH, significant
 
 SILENT: Final = " without noise"
 SERIES: Final = ("learner", "variant")
@@ -56,6 +59,33 @@ def explorer(runs: pd.DataFrame, claims: ClaimsFile, names: Names = NOBODY) -> d
     }  # fmt: skip
 
 
+def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, str]) -> Iterator[TextTable]:
+    """Of each experiment that no claim is about, the means at the longest length, from what `explorer` shows."""
+    claimed = {claim.experiment for claim in claims.claims}
+    for name, found in shown["experiments"].items():
+        if name in claimed:
+            continue
+        cells = pd.DataFrame(found["rows"], columns=["series", *found["variables"], *NUMBERS], dtype=object)
+        if "checkpoint" in cells:
+            cells = cells.loc[cells["checkpoint"] == cells["checkpoint"].max()]
+        columns = [
+            "learner",
+            *(shown["labels"][each] for each in found["variables"]),
+            shown["response"],
+            "95 %",
+            "runs",
+        ]
+        rows = [
+            (found["names"][cell["series"]], *(in_cell(cell[each]) for each in found["variables"]),
+             in_cell(cell["mean"]), f"[{in_cell(cell['low'])}, {in_cell(cell['high'])}]", in_cell(cell["runs"]))
+            for cell in cells.to_dict("records")
+        ]  # fmt: skip
+        title = titles.get(name) or name
+        yield TextTable(
+            f"{claims.paper}-{name}", title, f"Experiment {name}: no claim is about it.", tuple(columns), tuple(rows)
+        )
+
+
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
     number = rows.groupby(list(SERIES), sort=False).ngroup().to_numpy()
@@ -86,6 +116,13 @@ def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
             for record in cells.to_dict("records")
         ],
     }
+
+
+def in_cell(value: Any) -> str:
+    """A word, a number with three digits, or a dash for what a learner has not."""
+    if value is None or isinstance(value, str):
+        return value or DASH
+    return str(value) if isinstance(value, int) else significant(value)
 
 
 def _plain(value: Any) -> str | float | int | None:

@@ -19,7 +19,7 @@ from dpregret.paper_figs.judge.runs import crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.errata_page import TEMPLATES, section
-from dpregret.paper_figs.report.explorer import READ, explorer
+from dpregret.paper_figs.report.explorer import READ, explorer, unclaimed
 from dpregret.paper_figs.report.headlines import epsilon, headlines
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
@@ -84,7 +84,7 @@ def write_report(
     Raises ReportError, ClaimsError or RunsError in one line.
     """
     run = run or Run()
-    views, curves, crashed = [], {}, []
+    views, curves, further, crashed = [], {}, {}, []
     for paper, experiments in papers.items():
         written = load_paper(texts / paper)
         if not (results / paper / "claims.csv").exists():
@@ -92,12 +92,15 @@ def write_report(
         views.append(paper_view(results, written.claims, section(results, written), run.names, written.changes))
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
-        curves[paper] = {**explorer(rows, written.claims, run.names), "titles": dict(experiments)}
+        shown = explorer(rows, written.claims, run.names)
+        curves[paper] = {**shown, "titles": dict(experiments)}
+        further[paper] = tuple(unclaimed(shown, written.claims, experiments))
     winners = winners_view(results, run.names)
     scripts = page_scripts()
     verdicts = {view.verdict for paper_ in views for view in paper_.tested}
     page = _environment().get_template("report.html.j2").render(
-        papers=views, crashed=crashed, provenance=gather(results, run.profile, run.config), folder=run.folder,
+        papers=views, unclaimed=further, crashed=crashed, folder=run.folder,
+        provenance=gather(results, run.profile, run.config),
         findings=headlines(results, texts, list(papers)),
         counts=counted([line for view in views for line in view.claims]),
         meaning=CLAIMS, verdicts=[word for word in CLAIMS if word in verdicts],
