@@ -6,6 +6,7 @@ shows the traceback too.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import errno
 import os
@@ -19,6 +20,14 @@ from dpregret.core.errors import one_line, shown
 FAILED: Final = 2
 INTERRUPTED: Final = 130
 DEBUG: Final = "--debug"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of options that refuses in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit code 2."""
+        self.exit(FAILED, shown(f"{self.prog}: {message} (--help lists the options)") + "\n")
 
 
 def end(command: Callable[[], object], name: str = "dpregret") -> NoReturn:

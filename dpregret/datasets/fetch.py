@@ -6,7 +6,6 @@ and no new file: a download stays in memory until its digest is right. Nothing i
 
 from __future__ import annotations
 
-import argparse
 import bz2
 import gzip
 import hashlib
@@ -19,8 +18,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from dpregret.core import boundary
 from dpregret.core.errors import one_line
-from dpregret.core.files import atomic_write
+from dpregret.core.files import atomic_write, opened
 from dpregret.datasets.download import FetchError, download
 from dpregret.datasets.examples import check_finite, save, unit_rows
 from dpregret.datasets.sources import SOURCES, Declared, Source, find_declared, find_source
@@ -75,7 +75,7 @@ def pin(source: Declared) -> str:
 
 def verify(source: Source, path: Path) -> None:
     """Raise FetchError unless the file is the declared one."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         _check(source, file, str(path))
 
 
@@ -107,7 +107,7 @@ def convert(source: Source, directory: Path) -> Path:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.datasets.fetch", description=main.__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.datasets.fetch", description=main.__doc__)
     parser.add_argument("name", help="entry of the declared sources")
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="folder for the file and its .npz")
     parser.add_argument("--sources", type=Path, default=SOURCES, help="YAML file of declared sources")
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{convert(source, options.to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:
         print(f"error: {one_line(error)}", file=sys.stderr)
-        return 1
+        return 2
     except KeyboardInterrupt:
         print("error: interrupted", file=sys.stderr)
         return 130

@@ -8,6 +8,7 @@ learner's guarantee is one for the records as published. What lies outside a ran
 from __future__ import annotations
 
 import csv
+import io
 import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dpregret.core.files import opened
 from dpregret.numerics.arrays import Array
 
 Read = Callable[[Path, int, int | None], tuple[Array, Array]]
@@ -99,7 +101,7 @@ _ADULT_COLUMNS = 1 + len(_ADULT_NUMBERS) + sum(len(levels.split()) for _, levels
 
 def _adult(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
     """A constant 1, five numbers, seven categories; no sampling weight, and education as its number only."""
-    with path.open(encoding="ascii", newline="") as file:
+    with io.TextIOWrapper(opened(path), encoding="ascii", newline="") as file:
         rows = [row for row in csv.reader(file, skipinitialspace=True) if row]
     for number, row in enumerate(rows):
         if len(row) != _ADULT_FIELDS:
@@ -139,9 +141,10 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
     The census writes 15.0001 (in 10,000 dollars), 52 (years) and 500,001 (dollars) for more.
     """
     try:
-        with tarfile.open(path, "r:gz") as archive, archive.extractfile("CaliforniaHousing/cal_housing.data") as file:  # type: ignore[union-attr]
-            table = _table(np.loadtxt(file, delimiter=",", ndmin=2), columns)
-    except (tarfile.TarError, KeyError, AttributeError) as error:
+        with opened(path) as plain, tarfile.open(fileobj=plain, mode="r:gz") as archive:
+            text = archive.extractfile("CaliforniaHousing/cal_housing.data")
+            table = _table(np.loadtxt(text, delimiter=",", ndmin=2), columns)  # type: ignore[call-overload]
+    except (tarfile.TarError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
     with np.errstate(divide="ignore", invalid="ignore"):  # said of the row, if it happens

@@ -5,7 +5,6 @@ Between <!-- NAME:begin --> and <!-- NAME:end --> of a page stands what the func
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -39,7 +38,7 @@ PAGES: Final = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Renew all pages; with --check only say whether they are current."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.proof_pages", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.proof_pages", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 where a page differs")
     check = parser.parse_args(arguments).check
     current = [page.renew(check) for page in PAGES.values()]

@@ -48,7 +48,7 @@ def test_a_bad_download_leaves_nothing(
     path: str, changes: dict[str, object], place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.declare(path, **changes)
-    assert place.run() == 1
+    assert place.run() == 2
     assert said(capsys)
     assert place.contents() == set()
 
@@ -73,7 +73,7 @@ def test_a_server_that_is_gone(server: ThreadingHTTPServer, place: Place, capsys
     place.declare()
     server.shutdown()
     server.server_close()
-    assert place.run() == 1
+    assert place.run() == 2
     assert said(capsys)
     assert place.contents() == set()
 
@@ -84,7 +84,7 @@ def test_pinning_prints_the_checksum_and_keeps_nothing(place: Place, capsys: pyt
     assert capsys.readouterr().out == f"bytes: {len(CONTENT)}\nsha256: {CHECKSUM}\n"
     assert place.contents() == set()
     place.declare("truncated/tiny.txt", sha256=None)
-    assert place.run("--pin") == 1
+    assert place.run("--pin") == 2
 
 
 def test_a_file_placed_by_hand_is_verified_and_needs_no_server(
@@ -97,7 +97,7 @@ def test_a_file_placed_by_hand_is_verified_and_needs_no_server(
     (place.folder / "tiny.npz").unlink()
     (place.folder / "tiny.txt").write_bytes(CONTENT[:-1] + b" ")
     capsys.readouterr()
-    assert place.run() == 1
+    assert place.run() == 2
     assert "tiny.txt" in said(capsys)
     with pytest.raises(fetch.FetchError):
         fetch.fetch(sources.find_source("tiny", place.sources), place.folder)
@@ -131,7 +131,7 @@ def test_verified_but_unusable_files_are_named(
 ) -> None:
     place.declare(sha256=hashlib.sha256(content).hexdigest())
     (place.folder / "tiny.txt").write_bytes(content)
-    assert place.run() == 1
+    assert place.run() == 2
     assert "tiny.txt: " in said(capsys)
     assert place.contents() == {"tiny.txt"}
 
@@ -155,13 +155,13 @@ def test_bad_declarations_are_named(
     changes: dict[str, object], where: str, place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place.declare(**changes)
-    assert place.run() == 1
+    assert place.run() == 2
     assert where in said(capsys)
 
 
 def test_an_unknown_source_is_one_line_for_the_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dpregret.datasets.fetch", "a8a", "--to", str(tmp_path / "data")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "'a8a'" in done.stderr
     assert not (tmp_path / "data").exists()

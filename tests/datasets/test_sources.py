@@ -70,7 +70,7 @@ def test_every_shipped_source_is_fetched_or_refused(
     place.sources.write_text(yaml.safe_dump({name: entry | {"vouched_by": list(shipped.vouched_by)}}))
     code = fetch.main([name, "--to", str(place.folder), "--sources", str(place.sources)])
     if how not in ("data", "moved"):
-        assert code == 1
+        assert code == 2
         assert said(capsys)
         assert place.contents() == set()
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -106,7 +105,7 @@ def main(
     read: the lines of what stands at a place, which `where` describes. The command that reads archives and addresses
     too is `workflows/run/compare.py`.
     """
-    parser = argparse.ArgumentParser(prog="dpregret compare", description=__doc__)
+    parser = boundary.Parser(prog="dpregret compare", description=__doc__)
     parser.add_argument("a", help=where)
     parser.add_argument("b", help="the other one")
     parser.add_argument("--csv", type=Path, help="write the table there too")

@@ -7,7 +7,6 @@ A verdict may change to a neighbouring one where a number that decides it has cr
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -214,7 +213,7 @@ def report(findings: Sequence[str], counted: str, results: str = "") -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare two folders; exit code 1 when something left its reference, 2 when they cannot be compared."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.compare.gate", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.paper_figs.compare.gate", description=__doc__)
     parser.add_argument("current", type=Path, help="results of a run, or of one paper of it")
     parser.add_argument("reference", type=Path, help="those that were kept")
     options = parser.parse_args(arguments)

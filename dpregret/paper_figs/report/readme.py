@@ -4,7 +4,6 @@ claims by verdict and the meanings of verdicts in docs/method.md, verdicts on a 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -203,7 +202,7 @@ def meanings() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Update a document, or with --check exit 1 when one of its parts is stale."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.paper_figs.report.readme", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.paper_figs.report.readme", description=__doc__)
     parser.add_argument("page", type=Path)
     parser.add_argument("reference", type=Path, help="results/reference")
     parser.add_argument("--papers", type=Path, default=Path("workflows/papers"), help="folder of the papers' folders")

@@ -110,7 +110,7 @@ def printed_table(file: Path, before: str = "") -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print table NUMBER of PAPER from the first of the folders that has it; exit code 2 when none does."""
-    parser = argparse.ArgumentParser(prog="dpregret table", description=__doc__)
+    parser = boundary.Parser(prog="dpregret table", description=__doc__)
     parser.add_argument("paper", help="a paper by its name or the beginning of it")
     parser.add_argument("--results", type=Path, nargs="+", default=[Path("results"), Path("results/reference")])
     parser.add_argument("--number", type=int, default=1, help="table of the paper, 1 by default")

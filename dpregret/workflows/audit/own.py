@@ -64,7 +64,7 @@ def audited(learners: dict[str, str], runs: int, seed: int) -> pd.DataFrame:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a line a learner and variant."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.audit.own", description=__doc__)
     every = sorted({path.name for path in study.files(study.FOLDER)}) if study.FOLDER else []
     parser.add_argument("learners", nargs="*" if every else "+", help="names of learners, or of their files")
     parser.add_argument("--runs", type=int, default=RUNS, help="plays of each input")

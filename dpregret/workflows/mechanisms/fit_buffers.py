@@ -5,7 +5,6 @@ n = T - 1. Both are smooth in ln(-ln decay) of the interlacing decays and zeros,
 from that of half the size; --check derives a few again and compares the errors.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpregret.algorithms.privacy.buffers import PARAMETERS, stored
+from dpregret.core import boundary
 from dpregret.numerics.arrays import Array
 
 WINDOWS = tuple(2**power for power in range(1, 17))
@@ -127,7 +127,7 @@ def check(sizes: Sequence[int] = (16, 256)) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the table, or check a few of its entries."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.fit_buffers", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.mechanisms.fit_buffers", description=__doc__)
     parser.add_argument("--check", action="store_true", help="derive a few entries again and compare their errors")
     if parser.parse_args(arguments).check:
         return 0 if check() else 1

@@ -109,7 +109,9 @@ def noise_matrix(make: Callable[..., Any], claim: Claim, per_item: bool = True) 
     if hasattr(made, "multiply_next"):
         raise OwnNoiseError("a streaming matrix comes with its standard deviation: return (matrix, sd)")
     if not callable(made):
-        raise OwnNoiseError(f"expected a function of a generator, (streaming matrix, sd) or PrefixSums, got {made!r}")
+        raise OwnNoiseError(
+            f"expected a function of a generator, (streaming matrix, sd) or PrefixSums, got {type(made).__name__}"
+        )
     return _read_off(made, claim)
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 from dpregret.algorithms.privacy.audit import transcript_losses
 from dpregret.algorithms.privacy.budget import Budget, gaussian_epsilon, gaussian_mu
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_lower_bound
+from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.mechanisms.own_mechanism import Claim, OwnNoiseError, load, noise_matrix
@@ -208,7 +209,7 @@ def _positive(text: str) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read, audit, print."""
-    parser = argparse.ArgumentParser(
+    parser = boundary.Parser(
         prog="dpregret audit", description="Exact audit of your own correlated noise for prefix sums."
     )
     parser.add_argument("mechanism", help="FILE.py:FUNCTION (example: docs/examples/my_noise.py)")

@@ -5,7 +5,6 @@ beside it). --check makes them again and compares to a billionth. Errors are var
 mu)^2; h are the coefficients of the noise, c those of the strategy.
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
 from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 from dpregret.core import boundary
+from dpregret.core.files import opened
 
 TARGET = Path(__file__).resolve().parents[3] / "results" / "reference" / "test_vectors.json"
 TOLERANCE = 1e-9
@@ -167,7 +167,7 @@ def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or check; 1 where something differs, 2 where the file cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.mechanisms.vectors")
+    parser = boundary.Parser(prog="python -m dpregret.workflows.mechanisms.vectors")
     parser.add_argument("file", nargs="?", type=Path, default=TARGET, help="the JSON file")
     parser.add_argument("--check", action="store_true", help="compare the file with this code")
     given = parser.parse_args(arguments)
@@ -175,7 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         given.file.write_text(json.dumps(make(), indent=1) + "\n", encoding="utf-8")
         return 0
     try:
-        vectors = json.loads(given.file.read_text(encoding="utf-8"))
+        with opened(given.file) as file:
+            vectors = json.load(file)
     except (OSError, ValueError) as error:
         print(f"{given.file}: cannot be read: {' '.join(str(error).split())}", file=sys.stderr)
         return 2

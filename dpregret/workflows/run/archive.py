@@ -7,7 +7,6 @@ The same results give the same bytes, whoever packs them, where and when: names 
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import sys
 import tarfile
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from dpregret.core import boundary
 from dpregret.core.files import atomic_write, checksum
+from dpregret.core.files import opened as plain_file
 from dpregret.workflows.run import sums
 from dpregret.workflows.run.fingerprint import ROOT
 from dpregret.workflows.run.origin import lock
@@ -31,14 +31,14 @@ def write(results: Path, output: Path) -> None:
         with packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as opened:
             for name, path in sorted(content.items()):
                 member = tarfile.TarInfo(name)  # date 0, owner 0, mode 644
-                with path.open("rb") as file:
+                with plain_file(path) as file:
                     member.size = path.stat().st_size
                     opened.addfile(member, file)
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Archive a run that is as it lists; exit codes are those of `dpregret verify`."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.run.archive", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.run.archive", description=__doc__)
     parser.add_argument("results", type=Path, help="a folder of results")
     parser.add_argument("output", type=Path, metavar="FILE.tar.gz", help="what is written")
     given = parser.parse_args(words)

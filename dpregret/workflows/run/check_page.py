@@ -6,7 +6,6 @@ claim is decided, whatever the verdict; 2: it could not be, in one line.
 
 from __future__ import annotations
 
-import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from dpregret.workflows.run.check import FIGURES, find
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, draw, print."""
-    parser = argparse.ArgumentParser(prog="dpregret check", description=(__doc__ or "").split("\n")[0])
+    parser = boundary.Parser(prog="dpregret check", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("paper", help="a paper, or the beginning of its name")
     parser.add_argument("claim", help="a claim or check of it, as `dpregret claims PAPER` lists them")
     parser.add_argument("--profile", "-p", default="full", help="whose experiment is played (default: full)")

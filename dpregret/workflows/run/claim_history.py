@@ -8,7 +8,6 @@ not the words of a claim, and not who else plays in its experiment.
 
 from __future__ import annotations
 
-import argparse
 import io
 import subprocess
 import sys
@@ -215,7 +214,7 @@ def _plain(value: object) -> object:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the files, or with --check exit 1 when one is stale."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.run.claim_history", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.run.claim_history", description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
     if git("rev-parse", "--is-shallow-repository").strip() != "false":

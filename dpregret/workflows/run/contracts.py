@@ -7,7 +7,6 @@ line a mistake. Contracts of a learner are stated in `LEARNER`, contracts of a s
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret import study
+from dpregret.core import boundary
 from dpregret.core.checks import LearnerFault
 from dpregret.core.errors import ConfigError, one_line
 from dpregret.workflows.families import FAMILIES
@@ -266,7 +266,7 @@ def shown(kind: Any) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Test and print, one line for what keeps its contracts, one line a contract that is broken."""
-    parser = argparse.ArgumentParser(prog="dpregret test", description=(__doc__ or "").split("\n")[0])
+    parser = boundary.Parser(prog="dpregret test", description=(__doc__ or "").split("\n")[0])
     parser.parse_args(arguments)
     return child.judged(_judged, "test")
 

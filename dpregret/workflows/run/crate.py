@@ -5,7 +5,6 @@ python -m dpregret.workflows.run.crate results build/dpregret-full.crate.zip
 
 from __future__ import annotations
 
-import argparse
 import datetime
 import json
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from dpregret.core import boundary
 from dpregret.core.files import atomic_write
 from dpregret.workflows.run import sums
 from dpregret.workflows.run.fingerprint import ROOT
@@ -86,7 +86,7 @@ def write(results: Path, output: Path) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Pack a run that is as it lists; exit codes are those of `dpregret verify`."""
-    parser = argparse.ArgumentParser(prog="python -m dpregret.workflows.run.crate", description=__doc__)
+    parser = boundary.Parser(prog="python -m dpregret.workflows.run.crate", description=__doc__)
     parser.add_argument("results", type=Path, help="a folder of results")
     parser.add_argument("output", type=Path, metavar="FILE.zip", help="what is written")
     given = parser.parse_args(words)

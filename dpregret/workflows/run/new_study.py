@@ -6,7 +6,6 @@ with their public constants, experiments and claims. Exit code 0: written; 2: a 
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 from collections.abc import Sequence
@@ -35,7 +34,7 @@ def write(folder: Path, printed: bool = False) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write it, and say what to type next."""
-    parser = argparse.ArgumentParser(prog="dpregret new", description=(__doc__ or "").split("\n")[0])
+    parser = boundary.Parser(prog="dpregret new", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("folder", type=Path, help="the folder to write; its name is the name of the study")
     parser.add_argument("--printed", action="store_true", help="with printed.yaml, a table as a paper prints it")
     given = parser.parse_args(arguments)

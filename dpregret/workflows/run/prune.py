@@ -6,11 +6,11 @@ in the folders of all profiles below it.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dpregret.core import boundary
 from dpregret.workflows.plan.read import Plan, key_in
 from dpregret.workflows.run import store
 from dpregret.workflows.run.failed import FAILED
@@ -44,7 +44,7 @@ def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Delete, or with -n only tell; exit code 2 where a plan cannot be read."""
-    parser = argparse.ArgumentParser(prog="dpregret prune", description=__doc__.partition("\n")[0])
+    parser = boundary.Parser(prog="dpregret prune", description=__doc__.partition("\n")[0])
     parser.add_argument("-n", "--dry-run", action="store_true", help="only tell what would be deleted")
     parser.add_argument("--all", action="store_true", help="every play and everything made, so that all is made again")
     options = parser.parse_args(words)

@@ -7,7 +7,6 @@ something; 2: the study is wrong, or there is no reference yet.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -29,7 +28,7 @@ KEPT: Final = (*FILES.values(), FILE)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the steps; the exit code is that of the worst."""
-    parser = argparse.ArgumentParser(prog="dpregret gate", description=(__doc__ or "").split("\n")[0])
+    parser = boundary.Parser(prog="dpregret gate", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--profile", "-p", default=study.PROFILE, help="what is run (default: all experiments)")
     parser.add_argument("--cores", "-c", type=int, help="how many (default: all)")
     parser.add_argument("--no-audit", action="store_true", help="leave out the audit")

@@ -6,7 +6,6 @@ list too.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -20,6 +19,7 @@ from typing import Any, Final
 from dpregret.core import boundary, parquet
 from dpregret.core.errors import one_line, shown
 from dpregret.core.files import atomic_write, checksum
+from dpregret.core.files import opened as plain_file
 from dpregret.workflows.run.origin import lock
 from dpregret.workflows.run.unpack import INSIDE, LOCK, UnreadableError, plain_name, unpack
 
@@ -61,7 +61,8 @@ def _text(folder: Path, name: str) -> str:
         raise UnreadableError(f"no {name}: not a finished run; run its command again")
     if (folder / name).stat().st_size > TEXT:
         raise UnreadableError(f"{name}: larger than {TEXT >> 20} MiB")
-    return (folder / name).read_bytes().decode("utf-8", "backslashreplace")
+    with plain_file(folder / name) as file:
+        return file.read(TEXT + 1).decode("utf-8", "backslashreplace")
 
 
 def listed(folder: Path) -> dict[str, str]:
@@ -107,7 +108,7 @@ def _fault(folder: Path, name: str, digest: str) -> str:
         return "changed since the run was finished"
     if path.suffix == ".parquet":
         try:
-            with path.open("rb") as file:
+            with plain_file(path) as file:
                 parquet.read(file, most=CELLS)
         except parquet.StampError as fault:
             return str(fault)
@@ -136,7 +137,7 @@ def opened(place: Path) -> Iterator[tuple[Path, list[str]]]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """One line a fault. Exit code 0: all is as listed; 1: something is not; 2: there is nothing that can be checked."""
-    parser = argparse.ArgumentParser(prog="dpregret verify", description=(__doc__ or "").split("\n")[0])
+    parser = boundary.Parser(prog="dpregret verify", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("places", nargs="*", type=Path, metavar="PLACE", help="a folder of results, or an archive")
     worst = 0
     for place in parser.parse_args(words).places or [Path("results")]:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from dpregret.core.errors import one_line
+from dpregret.core.files import opened as plain_file
 
 INSIDE: Final = "results"
 """Where the folder of results is in an archive."""
@@ -44,7 +45,11 @@ def plain_name(name: str) -> bool:
 def unpack(path: Path, folder: Path) -> None:
     """Write the files of an archive below an empty folder. Raises UnreadableError; what it wrote is then of no use."""
     try:
-        with _Bounded(path) as stream, tarfile.open(fileobj=stream, mode="r:") as opened:
+        with (
+            plain_file(path) as packed,
+            _Bounded(fileobj=packed) as stream,
+            tarfile.open(fileobj=stream, mode="r:") as opened,
+        ):
             for number, member in enumerate(opened, 1):
                 if not (member.isreg() and not member.issparse() and plain_name(member.name)):
                     raise UnreadableError(f"{member.name!r}: a link, no plain file, or a name that leads elsewhere")

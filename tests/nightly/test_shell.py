@@ -1,0 +1,180 @@
+"""Trials of the commands: files that are none, strangers' code, outputs, bounds, full disks, stopped jobs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.nightly
+ROOT = Path(__file__).resolve().parents[2]
+NOISE = ROOT / "docs" / "examples" / "my_noise.py"
+SECONDS = 120
+
+
+def start(folder: Path, *words: str, **options: object) -> subprocess.Popen[str]:
+    own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-m", "dpregret", *words], cwd=folder, text=True,
+                            env=os.environ | own | dict(options.pop("env", {})), **options)  # type: ignore[call-overload]  # fmt: skip
+
+
+def refused(folder: Path, *words: str) -> None:
+    """Exit code 2 (of a run Snakemake's, 1), one line on standard error, no verdict, no traceback."""
+    process = start(folder, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    out, said = process.communicate(timeout=SECONDS)
+    lines = [
+        line for line in said.splitlines() if not line.startswith(("$ snakemake", "Using workflow specific profile"))
+    ]
+    assert process.returncode in ((1, 2) if words[0] == "run" else (2,)), (process.returncode, out, said)
+    assert len(lines) == 1, said
+    assert "Traceback" not in said
+    assert "kept" not in out
+
+
+FILES = {
+    "missing": lambda path: None,
+    "folder": lambda path: path.mkdir(),
+    "pipe": lambda path: os.mkfifo(path),
+    "device": lambda path: path.symlink_to("/dev/zero"),
+    "circle": lambda path: path.symlink_to(path),
+    "bytes": lambda path: path.write_bytes(b"\xff\xfe\x00\x9b" * 99),
+    "empty": lambda path: path.touch(),
+}
+READERS = {
+    "verify": ("verify", "{}"), "compare": ("compare", "{}", "{}"), "audit": ("audit", "{}:right"),
+    "vectors": ("vectors", "{}"), "profile": ("run", "--profile", "{}", "-n"),
+}  # fmt: skip
+SUFFIXES = {"audit": ".py", "profile": ".yaml", "verify": ".tar.gz", "compare": ".tar.gz", "vectors": ".json"}
+
+
+@pytest.mark.parametrize("kind", FILES)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_readable_file_is_refused(reader: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / f"given{SUFFIXES[reader]}"
+    FILES[kind](path)
+    if reader == "vectors":
+        words = [sys.executable, "-m", "dpregret.workflows.mechanisms.vectors", str(path), "--check"]
+        done = subprocess.run(words, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
+                              text=True, check=False, timeout=SECONDS)  # fmt: skip
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    else:
+        refused(tmp_path, *(word.format(path) for word in READERS[reader]))
+
+
+NOISY = "lambda generator, dimension: "
+STRANGERS = {
+    "exits": "os._exit(0)", "leaves": "sys.exit(0)", "dies": "os.kill(os.getpid(), 9)",
+    "stops": "raise KeyboardInterrupt", "closes": "sys.stdout.close(); return 1 / 0",
+    "forks": "os.fork(); os._exit(0)", "recurses": "return right()",
+    "words": "return 'noise'", "nothing": "return None", "shape": "return np.zeros((3, 3, 3))",
+    "array": "return np.full((64, 1), np.nan)",
+    "not a number": f"return {NOISY} np.full((64, dimension), np.nan)",
+    "too few rows": f"return {NOISY} generator.normal(size=(63, dimension))",
+    "square": f"return {NOISY} generator.normal(size=(64, dimension)) ** 2 * 30",
+    "one row": f"return {NOISY} one_row(30 * generator.normal(size=(64, dimension)))",
+    "own draws": f"return {NOISY} np.random.default_rng(3).normal(size=(64, dimension))",
+    "global draws": f"return {NOISY} np.random.normal(size=(64, dimension))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", STRANGERS)
+def test_strangers_code_is_never_taken_for_a_verdict(how: str, tmp_path: Path) -> None:
+    text = f"import os, sys\nimport numpy as np\n\ndef right():\n    {STRANGERS[how]}\n"
+    text += "\ndef one_row(x):\n    x[5] *= abs(x[4])\n    x[9] *= 1e13\n    return x\n"
+    (tmp_path / "own.py").write_text(text)
+    refused(tmp_path, "audit", "own.py:right", "--rounds", "64", "--epsilon", "1", "--delta", "1e-6")
+
+
+WRONG = [
+    ("run", "--cores", "0"), ("run", "--cores", "many"), ("run", "no_such_paper"), ("run", "--profile", "\x1b[31m"),
+    ("run", "--limits", "rounds:soon"), ("run", "./no_such_study"), ("advise", "--rounds", "nan", "--dimension", "3"),
+    ("advise", "--rounds", "1e5", "--dimension", "-3", "--epsilon", "1"), ("table", "nobody"), ("claims", "nobody"),
+    ("check", "lou_cheung", "no-such-claim"), ("compare", "one"), ("new", "1st"), ("test", "./nothing"),
+    ("gate", "./nothing"), ("audit", "nothing.py:right"), ("table", "lou_cheung", "--no-such-option"), ("verify",),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_wrong_words_are_one_line(words: tuple[str, ...], tmp_path: Path) -> None:
+    refused(tmp_path, *words)
+
+
+ADVISE = ("advise", "--rounds", "1e5", "--dimension", "4", "--epsilon", "1")
+COMMANDS = [("table", "lou_cheung"), ("claims", "lou_cheung"), ADVISE, ("--help",)]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: words[0])
+@pytest.mark.parametrize("output", ["full", "closed", "ascii", "narrow"])
+def test_odd_outputs(output: str, words: tuple[str, ...], tmp_path: Path) -> None:
+    env = {"ascii": {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}, "narrow": {"COLUMNS": "20"}}.get(output, {})
+    if output in env or env:
+        done = start(tmp_path, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+        out, said = done.communicate(timeout=SECONDS)
+        assert done.returncode == 0, said
+        assert out
+        assert said == ""
+        return
+    shell = {"full": '"$@" > /dev/full', "closed": '"$@" >&-'}[output]
+    command = ["bash", "-c", shell, "bash", sys.executable, "-m", "dpregret", *words]
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True,
+                          text=True, check=False, timeout=SECONDS)  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def small_study(folder: Path) -> Path:
+    """A study of one small experiment."""
+    done = start(folder, "new", "few", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    done.communicate(timeout=SECONDS)
+    path = folder / "few" / "experiments.yaml"
+    path.write_text(path.read_text().replace("2^11..2^16", "2^6..2^9").replace("2^9..2^12", "2^6..2^9"))
+    return folder / "few"
+
+
+def tables(study: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in sorted((study / "results" / "study" / "few").glob("claims.csv"))}
+
+
+def test_a_stopped_job_goes_on(tmp_path: Path) -> None:
+    """SIGSTOP to every process of a run for some seconds, and SIGCONT."""
+    study = small_study(tmp_path)
+    process = start(tmp_path, "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(6)
+    family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
+    for each in family:
+        each.send_signal(signal.SIGSTOP)
+    time.sleep(5)
+    for each in family:
+        each.send_signal(signal.SIGCONT)
+    assert process.wait(SECONDS) == 0
+    (tmp_path / "calm").mkdir()
+    calm = small_study(tmp_path / "calm")
+    again = start(tmp_path / "calm", "run", "./few", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert again.wait(SECONDS) == 0
+    assert tables(study) == tables(calm) != {}
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("mount"), reason="makes a small disk, which root may")
+def test_a_full_disk_loses_nothing_that_was_computed(tmp_path: Path) -> None:
+    place = tmp_path / "disk"
+    place.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], check=False).returncode:
+        pytest.skip("no disk can be made here")
+    try:
+        study = small_study(place)
+        first = start(place, "run", "./few", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        first.communicate(timeout=SECONDS)
+        assert first.returncode != 0
+        subprocess.run(["mount", "-o", "remount,size=64m", place], check=True)
+        again = start(place, "run", "./few", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        said, _ = again.communicate(timeout=SECONDS)
+        assert again.returncode == 0, said
+        assert tables(study)
+    finally:
+        subprocess.run(["umount", place], check=True)
