@@ -74,7 +74,7 @@ def test_online(name: str, variant: str, epsilon: float) -> None:
     usual = "squared" if "quadratic" in needs else "quadratic" if "smooth" in needs else "kink"
     special = SETTINGS.get(name, Special())
     losses = LOSSES[special.losses if special.losses != "kink" else usual]
-    make = _square if name == "sampled-sparse-vector" else losses.make  # which needs a quadratic form
+    make = _square if "quadratic-sums" in needs else losses.make  # which needs a quadratic form
     for rounds, window in ((1, 1), (2, 1), (64, 16)):
         problem = Problem(
             make_set("ball", 1), rounds, losses.lipschitz, losses.strong_convexity, losses.smoothness, float(rounds)

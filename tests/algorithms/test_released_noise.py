@@ -24,14 +24,14 @@ from dpregret.algorithms.experts.counters import TreeCounterExperts
 from dpregret.algorithms.experts.epoch_leader import EpochLeader
 from dpregret.algorithms.experts.hedge import ExactHedge
 from dpregret.algorithms.experts.sparse_vector import SparseVectorExperts
-from dpregret.algorithms.online.l2p_net import LazyNet
+from dpregret.algorithms.online.lazy_points import LazyPoints
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.workflows.families import FAMILIES
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 RARE = 1e-9
 SIGMAS = float(stats.norm.isf(RARE / 2))
-CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, LazyNet, SparseVectorExperts,
+CHOOSERS = (AdaptiveExperts, CornerFrankWolfe, EpochLeader, ExactHedge, LazyPoints, SparseVectorExperts,
             SwitchingLearner, TreeCounterExperts, VarianceReducedFrankWolfe)  # fmt: skip
 """They release choices, no sums: test_released_choices.py has their laws, or their own test."""
 CAPTURES: dict[str, Callable[[Any, str], Released]] = {

@@ -1,15 +1,83 @@
-"""The compiled walk of sampled_switching.py: `SampledExperts.walk_plainly` is the definition."""
+"""Samples from exp(-max(q, floor) / scale) on a ball, q a quadratic form: hit-and-run from the center.
+
+Each step draws a place on a random chord from the density there, exact up to a fine grid. How far the law of the last
+place is from the one that is wanted, nothing here bounds. `walk_plainly` is the definition; `hit_and_run` is compiled.
+"""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.elementary import exp_of
+from dpregret.numerics.elementary import exp, exp_of
 from dpregret.numerics.intrinsics import next_double
-from dpregret.numerics.random import normal
-from dpregret.numerics.sums import dot
+from dpregret.numerics.random import addresses, normal
+from dpregret.numerics.sums import dot, vecdot
+
+GRID = np.linspace(0.0, 1.0, 257)
+STEPS = 20  # of hit-and-run, times the squared dimension
+
+
+class Form(NamedTuple):
+    """q(x) = <x, matrix x>/2 - <linear, x> + constant, and the smallest value that counts."""
+
+    matrix: Array
+    linear: Array
+    constant: float
+    floor: float = -math.inf
+
+
+def walk(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
+    """A point of the ball `domain`, (d,); compiled where the generator is NumPy's own."""
+    address = addresses([generator])
+    if address is None:
+        return walk_plainly(generator, domain, form, scale)
+    center = domain.center()
+    steps, radius = STEPS * len(center) ** 2, domain.diameter / 2
+    return hit_and_run(
+        address[0],
+        steps,
+        center,
+        radius,
+        form.matrix,
+        form.linear,
+        float(form.constant),
+        float(form.floor),
+        scale,
+        GRID,
+    )
+
+
+def walk_plainly(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
+    """The same in NumPy."""
+    center, radius = domain.center(), domain.diameter / 2
+    point = center.copy()
+    for _ in range(STEPS * len(center) ** 2):
+        direction = generator.standard_normal(len(center))
+        direction /= np.sqrt(vecdot(direction, direction))
+        offset = point - center
+        along = vecdot(direction, offset)
+        reach = math.sqrt(max(0.0, float(along**2 + radius**2 - vecdot(offset, offset))))
+        places = -along - reach + 2 * reach * GRID
+        scores = np.maximum(_on_line(form, point, direction, places), form.floor)
+        excess = scores - scores.min()
+        density = exp(-excess / scale) if scale else (excess <= 0) * 1.0
+        weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+        point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
+    return point
+
+
+def _on_line(form: Form, point: Array, direction: Array, places: Array) -> Array:
+    """q at point + place * direction."""
+    pull = vecdot(form.matrix, point)
+    slope = vecdot(direction, pull - form.linear)
+    bend = vecdot(direction, vecdot(form.matrix, direction))
+    start = 0.5 * vecdot(point, pull) - vecdot(form.linear, point) + form.constant
+    found: Array = start + places * slope + 0.5 * places**2 * bend
+    return found
 
 
 @compiled

@@ -56,26 +56,18 @@ class NetExperts(SwitchingLearner):
         assert problem.best_loss is not None  # the card needs it
         best = (problem.best_loss + self.radius * self.lipschitz * self.horizon) / self.unit
         self.plans = [Switching(len(self.net), self.horizon, best, setting.budget, variant) for setting in settings]
-        self.some = max(1, NUMBERS // runs)
-        self.sums = np.zeros((len(self.net), runs))
+        self.sums = NetSums(self.net, runs, self.unit, 0.0)
         self.chosen = np.zeros((len(settings), runs), dtype=np.int64)
 
     def count(self, loss: Loss) -> Array:
         """Losses of all points of the net, once for all settings."""
-        if type(loss) in slope_at.kinds:
-            alike = Losses.alike(loss, 1)
-            data = laid_out(alike.kind, alike.laid(), alike.shared, self.sums.shape[1])
-            specialised(add_losses, alike.kind)(*data, self.unit, self.net, self.sums)
-        else:
-            for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
-                losses = loss.value(self.net[first : first + self.some, None]) / self.unit
-                self.sums[first : first + self.some] += np.clip(losses, 0.0, 1.0, out=losses)
+        self.sums.add(loss)
         return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
     def move(self, setting: int, run: int) -> None:
         """The exponential mechanism over the net."""
         plan = self.plans[setting]
-        scores = np.maximum(self.sums[:, run], plan.best_loss)
+        scores = np.maximum(self.sums.total[:, run], plan.best_loss)
         drawn = draw_group(self.own[setting][run], np.ones(len(self.net)), scores, plan.draw_scale)  # line 5
         self.chosen[setting, run] = drawn
         self.point[setting, run] = self.net[drawn]
@@ -85,18 +77,47 @@ class NetExperts(SwitchingLearner):
         return np.array([[self.unit * plan.bound()] * rounds for plan in self.plans])
 
 
-def add_losses(loss, held, rows, unit, net, sums):
-    """sums (N, runs) += f(net) / unit, clipped to [0, 1]; net (N, d). See core.losses.laid_out."""
+class NetSums:
+    """(f - f(origin)) / unit at the points of a net, clipped to [least, least + 1] and summed; without origin f / unit.
+
+    net: (N, d). total: (N, runs).
+    """
+
+    def __init__(self, net: Array, runs: int, unit: float, least: float, origin: Array | None = None):
+        self.net, self.unit, self.least = net, unit, least
+        self.origin = np.empty(0) if origin is None else origin
+        self.some = max(1, NUMBERS // runs)
+        self.total = np.zeros((len(net), runs))
+
+    def add(self, loss: Loss) -> None:
+        """Count a loss."""
+        if type(loss) in slope_at.kinds:
+            alike = Losses.alike(loss, 1)
+            data = laid_out(alike.kind, alike.laid(), alike.shared, self.total.shape[1])
+            specialised(add_losses, alike.kind)(*data, self.unit, self.least, self.origin, self.net, self.total)
+            return
+        base = loss.value(self.origin) if len(self.origin) else 0.0
+        for first in range(0, len(self.net), self.some):  # a few points at a time stay in the processor's cache
+            losses = (loss.value(self.net[first : first + self.some, None]) - base) / self.unit
+            self.total[first : first + self.some] += np.clip(losses, self.least, self.least + 1, out=losses)
+
+
+def add_losses(loss, held, rows, unit, least, origin, net, sums):
+    """What `NetSums.add` does; origin is empty where there is none. See core.losses.laid_out."""
     runs, d = sums.shape[1], net.shape[1]
     x, gradient, value, s = np.empty((d, runs)), np.empty((d, runs)), np.empty(runs), np.empty((SCRATCH, runs))
+    base = np.zeros(runs)
     lay_out(rows, held, 0, 0)
-    for each in range(len(net)):
+    for each in range(-1 if len(origin) else 0, len(net)):
         for k in range(d):
             for r in range(runs):
-                x[k, r] = net[each, k]
+                x[k, r] = origin[k] if each < 0 else net[each, k]
         slope_at(loss, x, gradient, value, s)
         for r in range(runs):
-            sums[each, r] += min(max(value[r] / unit, 0.0), 1.0)
+            if each < 0:
+                base[r] = value[r]
+            else:
+                sums[each, r] += min(max((value[r] - base[r]) / unit, least), least + 1.0)
 
 
 def check_net(name: str, net: Array, runs: int) -> None:

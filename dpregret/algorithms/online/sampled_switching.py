@@ -9,20 +9,15 @@ Guarantee   None. The constants are those of a net of the radius 1/(L T).
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Loss, Problem, Setting
+from dpregret.algorithms.online.hit_and_run import Form, walk
 from dpregret.algorithms.online.private_switching import SwitchingLearner
 from dpregret.algorithms.privacy.switching import Switching
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.elementary import exp
-from dpregret.numerics.random import addresses
-from dpregret.numerics.sums import vecdot
-
-GRID = np.linspace(0.0, 1.0, 257)
-STEPS = 20  # of hit-and-run, times the squared dimension
 
 
 class QuadraticLoss(Protocol):
@@ -30,6 +25,13 @@ class QuadraticLoss(Protocol):
 
     def quadratic_form(self) -> tuple[Array, Array, Array]:
         """(A, b, c) with f(x) = <x, A x>/2 - <b, x> + c."""
+
+
+def form_of(loss: Loss, name: str) -> tuple[Array, Array, Array]:
+    """A, b and c of a loss. Raises ValueError that names the learner for a loss without them."""
+    if not hasattr(loss, "quadratic_form"):
+        raise ValueError(f"{name} needs losses with a quadratic form")
+    return cast(QuadraticLoss, loss).quadratic_form()
 
 
 class SampledExperts(SwitchingLearner):
@@ -64,51 +66,14 @@ class SampledExperts(SwitchingLearner):
 
     def count(self, loss: Loss) -> Array:
         """Quadratic forms add up."""
-        if not hasattr(loss, "quadratic_form"):
-            raise ValueError(f"{self.card.name} needs losses with a quadratic form")
-        matrix, linear, constant = cast(QuadraticLoss, loss).quadratic_form()
+        matrix, linear, constant = form_of(loss, self.card.name)
         self.matrix += matrix / self.unit
         self.linear += linear / self.unit
         self.constant += constant / self.unit
         return np.clip(loss.value(self.point) / self.unit, 0.0, 1.0)
 
     def move(self, setting: int, run: int) -> None:
-        """Hit-and-run from the center, compiled where a generator is NumPy's own."""
-        plan, generator = self.plans[setting], self.own[setting][run]
-        address = addresses([generator])
-        if address is None:
-            self.point[setting, run] = self.walk_plainly(plan, run, generator)
-            return
-        from dpregret.algorithms.online.hit_and_run import hit_and_run
-
-        center = self.domain.center()
-        self.point[setting, run] = hit_and_run(
-            address[0], STEPS * len(center) ** 2, center, self.domain.diameter / 2,
-            self.matrix[run], self.linear[run], self.constant[run], plan.best_loss, plan.draw_scale, GRID,
-        )  # fmt: skip
-
-    def walk_plainly(self, plan: Switching, run: int, generator: np.random.Generator) -> Array:
-        """Each step draws from the density on a random chord, exact up to a fine grid; the point where it ends."""
-        center, radius = self.domain.center(), self.domain.diameter / 2
-        point = center.copy()
-        for _ in range(STEPS * len(center) ** 2):  # line 5
-            direction = generator.standard_normal(len(center))
-            direction /= np.sqrt(vecdot(direction, direction))
-            offset = point - center
-            along = vecdot(direction, offset)
-            reach = math.sqrt(max(0.0, float(along**2 + radius**2 - vecdot(offset, offset))))
-            places = -along - reach + 2 * reach * GRID
-            scores = self._on_line(run, point, direction, places)
-            excess = np.maximum(scores, plan.best_loss) - max(float(scores.min()), plan.best_loss)
-            density = exp(-excess / plan.draw_scale) if plan.draw_scale else (excess <= 0) * 1.0
-            weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-            point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
-        return point
-
-    def _on_line(self, run: int, point: Array, direction: Array, places: Array) -> Any:
-        """Sum of the losses at point + place * direction."""
-        pull = vecdot(self.matrix[run], point)
-        slope = vecdot(direction, pull - self.linear[run])
-        bend = vecdot(direction, vecdot(self.matrix[run], direction))
-        start = 0.5 * vecdot(point, pull) - vecdot(self.linear[run], point) + self.constant[run]
-        return start + places * slope + 0.5 * places**2 * bend
+        """Hit-and-run from the center."""
+        plan = self.plans[setting]
+        form = Form(self.matrix[run], self.linear[run], self.constant[run], plan.best_loss)
+        self.point[setting, run] = walk(self.own[setting][run], self.domain, form, plan.draw_scale)  # line 5

@@ -26,7 +26,7 @@ def stream_for(kind, domain, name=None, **options):
     if name is None:
         quadratic, smooth = "quadratic" in kind.card.needs, "smooth" in kind.card.needs
         name = "lasso" if quadratic else "smooth-quadratic" if smooth else "norm-kink"
-        if "best-loss" in kind.card.needs:
+        if {"best-loss", "quadratic-sums"} & kind.card.needs:
             name = "realizable-direction" if smooth else "half-space"
     return make_stream(name, domain, **options)
 
@@ -38,7 +38,7 @@ def problem_of(domain, horizon, losses):
 
 def place(name, set_name, dimension):
     """The nearest set on which a learner can play."""
-    if name == "sampled-sparse-vector":
+    if name in ("sampled-sparse-vector", "l2p-sampled"):
         return "ball", dimension
     return set_name, min(dimension, 3) if name in ("net-sparse-vector", "l2p-net") else dimension
 

@@ -12,6 +12,7 @@ from scipy.spatial import cKDTree
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
+from dpregret.algorithms.online.hit_and_run import Form, walk_plainly
 from dpregret.algorithms.online.net_switching import FINEST, NetExperts, covering
 from dpregret.algorithms.online.sampled_switching import SampledExperts
 from dpregret.algorithms.privacy import Budget
@@ -56,9 +57,9 @@ def test_sums_over_the_net_are_those_of_its_losses(stream: str, dimension: int) 
     learner.begin(generators(3))
     for loss in make_stream(stream, make_set("ball", dimension)).rounds(generators(3, 1), 5):
         learner.count(loss)
-        plain.sums += np.clip(loss.value(plain.net[:, None]) / plain.unit, 0.0, 1.0)
-    assert np.ptp(plain.sums) > 0.1
-    np.testing.assert_array_equal(learner.sums, plain.sums)
+        plain.sums.total += np.clip(loss.value(plain.net[:, None]) / plain.unit, 0.0, 1.0)
+    assert np.ptp(plain.sums.total) > 0.1
+    np.testing.assert_array_equal(learner.sums.total, plain.sums.total)
 
 
 def test_unsuitable_sets_are_refused() -> None:
@@ -108,7 +109,8 @@ def test_the_compiled_walk_is_the_plain_one(epsilon: float) -> None:
     for loss in make_stream("realizable-direction", domain).rounds(generators(4, 1), 50):
         learner.count(loss)
     for run in range(4):
-        plain = learner.walk_plainly(learner.plans[0], run, copy.deepcopy(learner.own[0][run]))
+        form = Form(learner.matrix[run], learner.linear[run], learner.constant[run], learner.plans[0].best_loss)
+        plain = walk_plainly(copy.deepcopy(learner.own[0][run]), domain, form, learner.plans[0].draw_scale)
         learner.move(0, run)
         assert learner.point[0, run] == pytest.approx(plain, rel=1e-9, abs=1e-9)
 

@@ -1,0 +1,170 @@
+"""L2P over regularised multiplicative weights on the points of a set: what its two learners share.
+
+Algorithm   Asi, Koren, Liu & Talwar 2024, Alg. 1 (dpregret.algorithms.experts.l2p) with the measure of Section 3.2,
+            nu_s(x) = exp(-beta (F(x) + lambda |x - c|^2)), F the losses before batch s:
+            line 1  input: beta, lambda, batches of B rounds, fake switching p, eta
+            line 2  draw x and y from nu_1
+            line 3  play x in batch 1
+            line 4  for batches s = 2..T/B
+            line 5    S = 1 with probability e^(-2 B eta) nu_s(x)/nu_{s-1}(x) nu_{s-1}(y)/nu_s(y), at most 1;
+                      S' = 1 with probability 1 - p
+            line 6    if S = 0 or S' = 0
+            line 7      draw x from nu_s
+            line 8    else
+            line 9      keep x
+            line 10   A = 1 with probability 1 - p
+            line 11   if A = 0
+            line 12     draw y from nu_s
+            line 13   else
+            line 14     keep y
+            line 15   play x in the batch
+            line 16   observe its losses
+Privacy     Unit: one loss; neighbours: it is replaced by another; (eps, delta)-DP. A loss counts as its difference from
+            its value at the center c, divided by L D, which is in [-1/2, 1/2] where it is L-Lipschitz on a set of
+            radius D/2. The measure is that of weighted experts, and lambda is no secret: the ledger of `l2p` holds
+            with beta L D in place of its eta.
+Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu_s; see the learners.
+Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/2) ln(T/delta) / eps^(2/3))). Its B is
+            below 1 for eps > 1/(2 ln(1/delta)): 1 is taken. The regulariser is centered at c. `tuned` is ours:
+            lambda = 0, and the B, p and beta that minimise the guarantee by our ledger.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpregret.algorithms.experts.batched_dartboard import affordable, tuned
+from dpregret.algorithms.experts.l2p import Copied
+from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
+from dpregret.algorithms.privacy import keyed_generators
+from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import exp
+
+COINS = 1024
+"""Decisions whose coins a run draws at once."""
+VARIANTS = {
+    "tuned": "ours: lambda = 0, (B, p, beta) that minimise the guarantee by our ledger",
+    "printed": "B, p, beta and lambda of Theorem 3.12, p = eta/eps",
+}
+
+
+def printed(problem: Problem, setting: Setting) -> tuple[Copied, float]:
+    """B, p and beta L D of Theorem 3.12, and its lambda."""
+    epsilon, delta, horizon = setting.budget.epsilon, setting.budget.delta or 1 / problem.horizon, problem.horizon
+    lipschitz, diameter, dimension = problem.lipschitz, problem.domain.diameter, problem.domain.dimension
+    logarithm = math.log(horizon / delta)
+    eta = min(epsilon, 1.0) ** (2 / 3) / (horizon ** (1 / 3) * logarithm)
+    regulariser = lipschitz / diameter * max(math.sqrt(horizon), math.sqrt(dimension * math.log(horizon)) / eta)
+    reach = eta**2 * regulariser / (20 * lipschitz**2) * lipschitz * diameter
+    if reach > 2 * eta:
+        raise ValueError(f"L2P printed: line 5 would be cut at 1 in dimension {dimension}")
+    batch = 1 if math.isinf(epsilon) else max(1, round(1 / (2 * epsilon * math.log(1 / delta))))
+    kind = type("Stated", (Copied,), {"spare": 2 * eta / reach})  # line 5 has the theorem's eta, not beta L D
+    return kind(batch, min(1.0, eta / epsilon), reach), regulariser
+
+
+class LazyPoints(Learner):
+    """Draws few points, by a law that moves slowly."""
+
+    def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
+        super().__init__(problem, settings, runs, variant)
+        self.unit = problem.lipschitz * problem.domain.diameter
+        self.center = problem.domain.center()
+        self.plans: list[Copied] = []
+        self.regularisers: list[float] = []
+        for setting in settings:
+            if setting.budget.delta == 0 and math.isfinite(setting.budget.epsilon):
+                raise ValueError(f"{self.card.name} needs delta > 0")
+            # line 1
+            plan, regulariser = printed(problem, setting) if variant == "printed" else (self._tuned(setting), 0.0)
+            self.plans.append(plan)
+            self.regularisers.append(regulariser)
+        self.copy = self.point.copy()
+        self.ahead = np.zeros((len(settings), runs))  # losses of x in the batch minus those of y
+        self.draws = np.ones((len(settings), runs), dtype=np.int64)
+
+    @property
+    @abstractmethod
+    def points(self) -> int:
+        """How many experts the guarantee counts."""
+
+    @abstractmethod
+    def count(self, loss: Loss) -> None:
+        """Add a loss to F."""
+
+    @abstractmethod
+    def drawn(self, which: int, setting: int, run: int) -> Array:
+        """x (which = 0) or y from nu, (d,)."""
+
+    def _tuned(self, setting: Setting) -> Copied:
+        asked = self.horizon, self.points, setting.budget.epsilon, setting.budget.delta, Copied
+        if not affordable(*asked):
+            raise ValueError(f"{self.card.name}: epsilon = {asked[2]:g} leaves no switch in {self.horizon} rounds")
+        found = tuned(*asked)
+        assert isinstance(found, Copied), "affordable"
+        return found
+
+    def begin(self, generators: Sequence[np.random.Generator]) -> None:
+        """Every setting draws from generators of its own, keyed by its epsilon."""
+        self.own = [
+            keyed_generators(generators, int(np.float64(setting.budget.epsilon).view(np.uint64)))
+            for setting in self.settings
+        ]
+        self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
+        self.tossed = np.full(len(self.settings), COINS)
+        for setting, run in np.ndindex(self.draws.shape):
+            self._draw(0, setting, run)  # lines 2, 3
+            self._draw(1, setting, run)
+
+    @property
+    def pure(self) -> bool:
+        """Never: draws are priced at delta."""
+        return False
+
+    def delivered_epsilon(self) -> list[float]:
+        """Of the ledger of `l2p`, whichever way the parameters were chosen."""
+        return [
+            math.inf if math.isinf(setting.budget.epsilon) else plan.price(self.horizon, setting.budget.delta)
+            for plan, setting in zip(self.plans, self.settings, strict=True)
+        ]
+
+    def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 4
+        """Count the loss; after a batch, decide who is drawn."""
+        self.count(loss)  # line 16
+        base = loss.value(self.center)
+        self.ahead += clipped(loss.value(self.point), base, self.unit) - clipped(loss.value(self.copy), base, self.unit)
+        for setting, plan in enumerate(self.plans):
+            if self.round % plan.batch or self.round >= self.horizon:
+                continue
+            first, second, third = self._coins(setting)
+            stay = first < exp(-plan.eta * (plan.spare * plan.batch + self.ahead[setting]))  # line 5
+            for run in np.flatnonzero(~stay | (second < plan.keep_away)):  # line 6
+                self.draws[setting, run] += 1
+                self._draw(0, setting, int(run))  # lines 7, 8, 9, 15
+            for run in np.flatnonzero(third < plan.renew):  # lines 10, 11
+                self._draw(1, setting, int(run))  # lines 12, 13, 14
+            self.ahead[setting] = 0.0
+
+    def _coins(self, setting: int) -> Array:
+        """Three coins a run, (3, runs), drawn ahead by each run's own generator."""
+        if self.tossed[setting] == COINS:
+            for run, generator in enumerate(self.own[setting]):
+                self.coins[setting, run] = generator.random((COINS, 3))
+            self.tossed[setting] = 0
+        self.tossed[setting] += 1
+        return self.coins[setting, :, self.tossed[setting] - 1].T
+
+    def _draw(self, which: int, setting: int, run: int) -> None:
+        """A new x or y."""
+        (self.point, self.copy)[which][setting, run] = self.drawn(which, setting, run)
+
+    def displacement(self, rounds: int) -> Array:
+        """Nothing is added to a point."""
+        return np.zeros((len(self.settings), rounds))
+
+
+def clipped(value: Array, base: Array, unit: float) -> Array:
+    """(f - f(c)) / unit, clipped to [-1/2, 1/2]."""
+    return np.clip((value - base) / unit, -0.5, 0.5)
