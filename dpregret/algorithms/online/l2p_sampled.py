@@ -4,8 +4,8 @@ Algorithm   lazy_points.py, where x and y are drawn from the whole ball, by hit-
 Privacy     Unit: one loss; neighbours: it is replaced by another. That of lazy_points.py, but only up to the total
             variation between the hit-and-run samples and nu: nothing here bounds it.
 Guarantee   For exact samples, lambda = 0 and h = beta L D the expected regret is at most
-            L D (d ln(T + 1)/h + h T B/8 + 1): the points x* + (K - x*)/(T + 1) have a share (T + 1)^-d of the volume, and each loses at most L D/(T + 1)
-            more than x* in a round. With lambda > 0 none is stated.
+            L D (d ln(T + 1)/h + h T B/8 + 1): the points x* + (K - x*)/(T + 1) have a share (T + 1)^-d of the
+            volume, and each loses at most L D/(T + 1) more than x* in a round. With lambda > 0 none is stated.
 Deviations  Differences of losses are not clipped: the constant L is trusted.
 """
 
