@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 import jinja2
@@ -38,6 +38,14 @@ WHAT: Final = {
     "erratum": "remark on a paper", "audit": "audited learner",
 }  # fmt: skip
 """Kind of what can be found -> what its filter says."""
+SYNONYMS: Final = {
+    "misprint": ["mistake in print"], "misprints": ["mistake in print"], "typo": ["mistake in print"],
+    "mistakes": ["mistake in print"], "erratum": ["remark on a paper", "mistake in print"], "refuted": ["violated"],
+    "thm": ["theorem"], "alg": ["algorithm"], "cor": ["corollary"], "prop": ["proposition"], "eq": ["eq."],
+    "eps": ["ε"], "epsilon": ["ε"], "delta": ["δ"], "mu": ["μ"], "pocg": ["pocp"], "pocp": ["pocg"],
+    "frank-wolfe": ["-fw", "ofw"], "lasso": ["private-fw"], "l2p": ["lazy"],
+}  # fmt: skip
+"""Word of a search -> other words that stand for it."""
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
 VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
@@ -137,11 +145,12 @@ def _find(**filters: str) -> str:
     return urlencode({name: text for name, text in filters.items() if text}, quote_via=quote)
 
 
-def _labels(views: Sequence[PaperView], names: Names) -> dict[str, dict[str, str]]:
+def _labels(views: Sequence[PaperView], names: Names) -> dict[str, Mapping[str, Any]]:
     """What the filters call what they filter by."""
     learners = {view.record["learner"] for paper in views for view in paper.claims}
     return {
-        "what": WHAT, "paper": {view.paper: short(view.claims_file.cite or view.paper) for view in views},
+        "synonyms": SYNONYMS, "what": WHAT,
+        "paper": {view.paper: short(view.claims_file.cite or view.paper) for view in views},
         "learner": {name: names[name] for name in sorted(learners) if name in names},
         "parameter": {
             view.record["parameter"]: f"{view.symbol} ({view.record['parameter']})"

@@ -45,8 +45,12 @@ _INTERVALS: Final = {
 
 @dataclass(frozen=True)
 class WinnersView:
-    """columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters."""
+    """columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
 
+    answer: who wins, in one sentence.
+    """
+
+    answer: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     settings: int
@@ -74,12 +78,25 @@ def winners_view(results: Path, names: Names) -> WinnersView | None:
     learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
     called = {name: learner_name(names, *name.split(".", 1)) for name in learners}
     return WinnersView(
+        _answer(table.loc[contested], names),
         tuple(SHOWN.values()), tuple(map(tuple, shown.loc[longest & contested, list(SHOWN)].to_numpy())), len(table),
         {**_packed(shown.assign(contested=contested.map({True: "yes", False: ""}))), "names": called},
         read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
         tuple(read_captioned(path, title) for name, title in PARTS.items() if (path := folder / f"{name}.md").exists()),
         embedded(folder / "profiles.png"), dict(VERDICTS),
     )  # fmt: skip
+
+
+def _answer(contested: pd.DataFrame, names: Names) -> str:
+    """The learner that most often has the least regret, and how often."""
+    useful = contested.loc[contested["of_constant"] < 1, "winner"]
+    if useful.empty:
+        return "No setting of this run has several algorithms of which one beats a constant point."
+    most, count = useful.value_counts().index[0], int(useful.value_counts().iloc[0])
+    return (
+        f"No learner wins everywhere. {learner_name(names, *most.split('.', 1))} most often has the least regret: in "
+        f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a constant point."
+    )
 
 
 def _worded(table: pd.DataFrame, name: str) -> pd.Series:

@@ -2,6 +2,7 @@
 // one search over claims, checks, errata and audited learners: the entries are read off the page
 (() => {
   const { element, words, place, remember, labels } = dpregret;
+  const { synonyms } = labels;
   const form = document.getElementById("finder");
   const page = form.closest(".page"), count = page.querySelector(".count"), list = page.querySelector(".found");
   const FACETS = ["what", "paper", "verdict", "parameter", "learner"], MOST = 200;
@@ -20,7 +21,7 @@
     const chosen = FACETS.filter((name) => name !== without && form.elements[name].value);
     const wanted = words(form.elements.q.value), all = form.elements.all?.checked;
     return entries.filter((entry) => (all || !entry.absent) &&
-      chosen.every((name) => entry[name] === form.elements[name].value) && wanted.every((word) => entry.text.includes(word)));
+      chosen.every((name) => entry[name] === form.elements[name].value) && wanted.every((word) => [word, ...(synonyms[word] || [])].some((each) => entry.text.includes(each))));
   };
   const choices = (name) => {
     const select = form.elements[name], before = select.value;
