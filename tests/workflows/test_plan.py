@@ -276,7 +276,7 @@ PLAYED: dict[str, tuple[Settings, str, str]] = {
     "erm": ({"risks": ["norm-kink-risk"], "samples": [64]}, "noisy-gd", "noisy_descent"),
 }
 EXPLAINED = (
-    "core.(errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
+    "core.(boundary|errors|files|machine|parquet|text|validation|yaml_source)",  # how files are read and mistakes told
     "datasets.*|core.minimise|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked

@@ -102,7 +102,10 @@ def _fitted(runs: pd.DataFrame, claim: Claim) -> Fitted | None:
 
 
 def verdict_sentence(found: Sequence[Fitted]) -> str:
-    """How sweeps compare with their laws, with the range of their exponents; empty where nothing was fitted."""
+    """How sweeps compare with their laws; empty where nothing was fitted.
+
+    Where they agree with each other, with the range of their exponents; else how many follow the law.
+    """
     decided = [each for each in found if each.exponent]
     if not decided:
         return ""
@@ -118,10 +121,9 @@ def verdict_sentence(found: Sequence[Fitted]) -> str:
     if len(verdicts) == 1:
         told, count = f"{next(iter(verdicts))} {_laws(decided)}", len(decided)
         return f"{spoken} {told} in {count} of {count} fits: {powers}s {values}"
-    ordered = sorted(verdicts.items(), key=lambda item: (item[0] != FOLLOWS, item[0]))
-    told = ", ".join(f"{word} {_laws([each for each in decided if _word(each) == word])} in {count}"
-                     for word, count in ordered)  # fmt: skip
-    return f"{spoken} {told} of {len(decided)} fits: {powers}s {values}"
+    word = FOLLOWS if FOLLOWS in verdicts else max(sorted(verdicts), key=verdicts.__getitem__)
+    laws = _laws([each for each in decided if _word(each) == word])
+    return f"{spoken} {word} {laws} in {verdicts[word]} of {len(decided)} fits"
 
 
 def _word(each: Fitted) -> str:

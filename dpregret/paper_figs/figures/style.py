@@ -15,7 +15,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from dpregret.paper_figs.figures.symbols import plain_number, power_of_two
+from dpregret.paper_figs.figures.symbols import all_powers, plain_number, power_of_two
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 """Widths of a figure in a two-column paper, inches."""
@@ -23,7 +23,8 @@ DPI: Final = 170
 SMALL: Final = 6.2
 """Size of captions, and of what is written into panels, points."""
 FINEST: Final = 0.1
-"""Powers of two below this are written as such, others as decimals."""
+LARGEST: Final = 999
+"""Ticks that are all powers of two are written as such if one of them is smaller or larger than these."""
 Colour = tuple[float, float, float]
 INK: Final[Colour] = (0.15, 0.15, 0.15)
 GUIDE: Final[Colour] = (0.35, 0.35, 0.35)
@@ -82,10 +83,9 @@ def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 1
         ticks = [tick for index, tick in enumerate(ticks) if index % -(-len(ticks) // 7) == 0]
         side.set_major_locator(FixedLocator(ticks))
         side.set_minor_locator(NullLocator())
-        if base != 2:
-            halves = min(ticks) < FINEST and all(math.log2(tick).is_integer() for tick in ticks)
-            written = power_of_two if halves else plain_number
-            side.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+        powers = (min(ticks) < FINEST or max(ticks) > LARGEST) and all(math.log2(tick).is_integer() for tick in ticks)
+        written = all_powers if powers else plain_number
+        side.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
 
 
 def readable_log(axis: Axes, which: str = "y") -> None:

@@ -77,6 +77,11 @@ def power_of_two(value: float) -> str:
     return f"{value:g}" if 1 <= value < SHORT else f"$2^{{{round(exponent)}}}$"
 
 
+def all_powers(value: float) -> str:
+    """2^4 as mathematics, for ticks that are all powers of two."""
+    return f"$2^{{{round(math.log2(value))}}}$"
+
+
 def plain_number(value: float) -> str:
     """A number of at most four characters, or a power of ten as mathematics."""
     if value == 0 or 1e-3 <= abs(value) < 1e4 - 0.5:
