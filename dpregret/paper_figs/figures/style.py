@@ -15,7 +15,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from dpregret.paper_figs.figures.symbols import all_powers, plain_number, power_of_two
+from dpregret.paper_figs.figures.symbols import all_powers, plain_number
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 """Widths of a figure in a two-column paper, inches."""
@@ -77,7 +77,7 @@ def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 1
     side: Axis = getattr(axis, f"{which}axis")
     ticks = sorted({float(value) for value in values if value > 0})
     if base == 2:
-        side.set_major_formatter(FuncFormatter(lambda value, _: power_of_two(value)))
+        side.set_major_formatter(FuncFormatter(lambda value, _: _halves(value, *sorted(side.get_view_interval()))))
         side.set_minor_locator(NullLocator())
     if ticks:
         ticks = [tick for index, tick in enumerate(ticks) if index % -(-len(ticks) // 7) == 0]
@@ -86,6 +86,11 @@ def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 1
         powers = (min(ticks) < FINEST or max(ticks) > LARGEST) and all(math.log2(tick).is_integer() for tick in ticks)
         written = all_powers if powers else plain_number
         side.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
+
+
+def _halves(value: float, low: float, high: float) -> str:
+    """A power of two at an axis from low to high: all ticks of an axis in one form."""
+    return all_powers(value) if low < FINEST or high > LARGEST else plain_number(value)
 
 
 def readable_log(axis: Axes, which: str = "y") -> None:
