@@ -23,7 +23,7 @@ from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.doubling import PrivateBanditDoubling
 from dpregret.algorithms.bandits.linear_bandit import PrivateLinearBandit
 from dpregret.algorithms.bandits.noisy_values import NoisyValueBandit
-from dpregret.algorithms.erm import objective_perturbation, output_perturbation, sgd
+from dpregret.algorithms.erm import mirror_descent, objective_perturbation, output_perturbation, sgd
 from dpregret.algorithms.erm.base import ErmProblem
 from dpregret.algorithms.erm.general_frank_wolfe import GeneralFrankWolfe
 from dpregret.algorithms.erm.mirror_descent import MirrorDescent
@@ -357,6 +357,7 @@ def erm(kind: Any, variant: str) -> Released:
     short = type(kind.__name__, (kind,), {"MAX_ITERATIONS": most, "MAX_SAMPLES": most})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sgd, "sampled_multiplier", lambda *asked: 3.0)  # the accountant takes seconds
+        patch.setattr(mirror_descent, "CHUNK_ENTRIES", 5 * RUNS * size)  # the noise of 12 steps is three chunks
         patch.setattr(objective_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [slope(start)])
         patch.setattr(output_perturbation, "minimise", lambda domain, slope, start, *rest, **how: [start])
         learner = short(ErmProblem(domain, flat), [BUDGET], RUNS, variant)
