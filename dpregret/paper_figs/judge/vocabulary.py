@@ -11,22 +11,22 @@ HOLDS, FAILS = "holds", "fails"
 INCONCLUSIVE, NOT_RUN = "inconclusive", "not run"
 
 CLAIMS: Final = {
-    REPRODUCED: "grows like the bound, on a stream where the bound's terms really appear",
-    UP_TO_LOGS: "the power is met; whether the stated logarithm is there too, these cells and runs cannot tell",
-    BELOW: "grows more slowly on this grid, up to its end: the bound is loose, or the stream easy",
-    ABOVE: "stays above a lower bound with room",
-    SEEN_HERE: "grows like the bound on a typical stream, which proves nothing of a statement about all streams",
+    REPRODUCED: "grows like the bound on a stream on which the terms of the bound appear",
+    UP_TO_LOGS: "has the stated power; these cells and runs do not resolve the stated logarithm",
+    BELOW: "grows more slowly than the bound up to the end of the grid: the bound is loose, or the stream is easy",
+    ABOVE: "stays well above a lower bound",
+    SEEN_HERE: "grows like the bound on a typical stream, which proves nothing about all streams",
     STEEPER_HELD: "grows faster than the bound, but from far below it: the explicit bound holds in every cell",
     STEEPER: "grows faster than the rate, and there is no explicit bound to compare with",
-    INCONCLUSIVE: "the interval is too wide, too few cells are usable, or the range has not one power to its end",
+    INCONCLUSIVE: "the interval is too wide, too few cells are usable, or no single power describes the range",
     VIOLATED: "refuted: an explicit bound is crossed, privacy is lost beyond the claim, or the rate is exceeded by a "
     "response of at least half of the bound",
     NOT_RUN: "not in this profile",
 }
 """Verdicts on claims -> their meaning. A claim could have come out otherwise."""
 CHECKS: Final = {
-    HOLDS: "as it has to be",
-    FAILS: "otherwise than it has to be: the code or the reasoning is wrong",
+    HOLDS: "as derived",
+    FAILS: "not as derived: the code or the derivation is wrong",
     INCONCLUSIVE: "an interval contains the bound, or too few cells are usable",
     NOT_RUN: "not in this profile",
 }

@@ -13,7 +13,7 @@ from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.claims_files import UNCHANGED, Changes
 from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
 from dpregret.paper_figs.judge.rates import law
-from dpregret.paper_figs.judge.vocabulary import NOT_RUN
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.report.headlines import refutable
 from dpregret.paper_figs.report.names import Names, learner_name
@@ -72,6 +72,11 @@ class ClaimView:
     def absent(self) -> bool:
         """Whether this run leaves the line out; one whose learner failed is not left out."""
         return self.verdict == NOT_RUN and BROKEN not in self.record["reason"]
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the line refutes what a paper states."""
+        return self.verdict == VIOLATED and KINDS[self.kind] == "paper"
 
     @property
     def identifier(self) -> str:

@@ -12,16 +12,18 @@ from typing import Final
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup
 
 from dpregret.paper_figs.judge import claims_csv
 from dpregret.paper_figs.judge.claims import ClaimsFile, Erratum
 from dpregret.paper_figs.judge.claims_csv import read_lines
 from dpregret.paper_figs.judge.claims_files import PaperTexts, load_paper
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
-from dpregret.paper_figs.report.headlines import epsilon, refutations
+from dpregret.paper_figs.report.headlines import refutations
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text.escaping import in_html, plain
 from dpregret.paper_figs.text.formats import DASH, read_csv
+from dpregret.paper_figs.text.sentences import marked_up, unicode
 
 TEMPLATES = Path(__file__).with_name("templates")
 KINDS: Final = {
@@ -85,6 +87,7 @@ def write_errata_page(results: Path, papers: Sequence[str], texts: Path, out: Pa
             loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=form == "html", trim_blocks=True, lstrip_blocks=True,
             undefined=jinja2.StrictUndefined, finalize=plain if form == "md" else in_html,
         )  # fmt: skip
+        environment.filters["maths"] = unicode if form == "md" else lambda text: Markup(marked_up(text))
         page = environment.get_template(f"errata.{form}.j2").render(sections=sections, refuted=refuted)
         (out / f"errata.{form}").write_text(page, encoding="utf-8")
 
@@ -108,7 +111,7 @@ def _entry(erratum: Erratum, row: dict[str, str], judged: pd.DataFrame, claims: 
     effect, links = "", []
     if row["status"] == MEASURED and erratum.measure is not None:
         ratio = "" if row["ratio"] == DASH else f" (ratio {row['ratio']})"
-        where = f" ({epsilon(row['setting'])})" if row.get("setting", DASH) not in ("", DASH) else ""
+        where = f" ({row['setting']})" if row.get("setting", DASH) not in ("", DASH) else ""
         printed, corrected = row["as printed"], row["corrected"]
         effect = f"{row['quantity']}: {printed} as printed, {corrected} in {row['against']}{ratio}{where}"
         links = [f"{claims.paper}/figures/{each.name}.png" for each in claims.figures
@@ -133,4 +136,4 @@ def _shown(judged: pd.DataFrame, claim: str) -> str:
     number = claims_csv.number(record)
     said = f"{number}, {record['verdict']}" if number else record["verdict"]
     private = record["type"] == "private" and record["verdict"] != NOT_RUN
-    return f"{claim}: {said}" + (f", {epsilon(record['reason'].split('; in the runs')[0])}" if private else "")
+    return f"{claim}: {said}" + (f", {record['reason'].split('; in the runs')[0]}" if private else "")

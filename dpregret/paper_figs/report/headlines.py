@@ -8,7 +8,7 @@ reconstructed, and those that no paper makes, are never among the refuted ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,10 +24,11 @@ from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, load
 from dpregret.paper_figs.judge.vocabulary import VIOLATED
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.sentences import unicode
 
 FILE: Final = "findings.yaml"
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-Tables = Mapping[str, pd.DataFrame]
+_LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
 
 
 class _Strict(BaseModel):
@@ -46,13 +47,17 @@ class Gains(_Strict):
 
 
 class Entry(_Strict):
-    """A finding of the file. claims: id -> the verdict on which it rests. page: the document that has more."""
+    """A finding of the file.
+
+    claims: id -> the verdict on which it rests. page: the document that has more. figure: a figure of the paper.
+    """
 
     id: str
     title: str
     text: str
     page: str
     paper: str = ""
+    figure: str = ""
     claims: dict[str, str] = Field(default_factory=dict)
     gains: Gains | None = None
     refuted: bool = False
@@ -82,10 +87,16 @@ class Item:
     found: str
     remarks: tuple[str, ...] = ()
 
+    @property
+    def loss(self) -> tuple[float, float] | None:
+        """The lost and the claimed epsilon of an exact refutation."""
+        numbers = _LOSS.match(self.found)
+        return (float(numbers[1]), float(numbers[2])) if numbers else None
+
 
 @dataclass(frozen=True)
 class Headline:
-    """A finding as pages show it: plain sentences. paper and claim: where the report has more."""
+    """A finding as pages show it: plain sentences. paper, claim and figure: where the report has more."""
 
     id: str
     title: str
@@ -93,6 +104,7 @@ class Headline:
     page: str
     paper: str
     claim: str
+    figure: str = ""
     items: tuple[Item, ...] = ()
 
 
@@ -144,7 +156,7 @@ def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) ->
     count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
     first = items[0]
     title = entry.title.replace("{count}", count)
-    return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items)
+    return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items=items)
 
 
 def _told(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
@@ -168,7 +180,7 @@ def _told(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
         return text
 
     title, text = (re.sub(r"\{([^:}]+)(?:: ([^}]+))?\}", number, each) for each in (entry.title, entry.text))
-    return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""))
+    return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""), entry.figure)
 
 
 def _judged(results: Path, paper: str) -> pd.DataFrame:
@@ -213,14 +225,9 @@ def markdown(found: Sequence[Headline]) -> str:
 
 def _in_short(found: str) -> str:
     """The loss and the claim, of the reason of an exact refutation; another reason as it is."""
-    numbers = re.match(r"loses (eps = \S+) where (\S+) is claimed", found)
-    return f"{numbers[1]} for {numbers[2]}" if numbers else found
+    numbers = _LOSS.match(found)
+    return f"eps = {numbers[1]} for {numbers[2]}" if numbers else found
 
 
 def _written(text: str) -> str:
-    return epsilon(text).replace("|", "\\|").replace("*", "\\*")
-
-
-def epsilon(text: str) -> str:
-    """One glyph for the budget in sentences."""
-    return re.sub(r"\bdelta\b", "δ", re.sub(r"\beps\b", "ε", text))
+    return unicode(text).replace("|", "\\|").replace("*", "\\*")

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup
 
 from dpregret.core import parquet
 from dpregret.paper_figs.judge.claims_files import load_paper
@@ -20,7 +21,7 @@ from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS,
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
 from dpregret.paper_figs.report.errata_page import TEMPLATES, section
 from dpregret.paper_figs.report.explorer import READ, explorer, unclaimed
-from dpregret.paper_figs.report.headlines import epsilon, headlines
+from dpregret.paper_figs.report.headlines import headlines
 from dpregret.paper_figs.report.names import Names, learner_name
 from dpregret.paper_figs.report.provenance import gather
 from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
@@ -30,6 +31,7 @@ from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.tables.printed.web import STYLE
 from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
+from dpregret.paper_figs.text.sentences import marked_up
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {
@@ -110,6 +112,8 @@ def write_report(
         papers=views, unclaimed=further, crashed=crashed, folder=run.folder,
         provenance=gather(results, run.profile, run.config),
         findings=headlines(results, texts, list(papers)),
+        refuted=[(view, line) for view in views for line in view.tested if line.refutes],
+        pictures={(view.paper, figure.name): figure for view in views for figure in view.figures},
         counts=counted([line for view in views for line in view.claims]),
         meaning=CLAIMS, verdicts=[word for word in CLAIMS if word in verdicts],
         check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
@@ -134,7 +138,7 @@ def _environment() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         slug=slug, short=short, zip=zip, stem=lambda finding: re.split("[,:]", finding)[0],
-        epsilon=epsilon,
+        maths=lambda text: Markup(marked_up(text)),
     )  # fmt: skip
     environment.globals.update(colour=COLOURS, marks=MARKS, kinds=KINDS, dict=dict, find=_find)
     return environment

@@ -29,6 +29,7 @@ from dpregret.paper_figs.text import formats
 
 HIDDEN: Final = (BOUND_LATEX, "errata", "verdicts", "saturated cells")
 COLOURS: Final = 128
+SMALL: Final = 640
 """Figures are embedded with a palette of n colours: a third of the size, no difference to the eye."""
 
 
@@ -65,12 +66,13 @@ class ComparisonTable:
 class FigureView:
     """A static figure as a data address; `files` stand beside it in the folder of results, its data among them.
 
-    title: what is seen, in words.
+    title: what is seen, in words. small: the same picture, a few hundred pixels wide.
     """
 
     name: str
     title: str
     source: str
+    small: str
     width: int
     height: int
     experiment: str
@@ -105,6 +107,12 @@ class PaperView:
     def measured_on(self) -> dict[str, str]:
         """Erratum with a measured effect -> the learner that shows it."""
         return {row["erratum"]: row["against"].partition(".")[0] for row in self.effects}
+
+    @property
+    def stated(self) -> dict[str, dict[str, int]]:
+        """The counts of what the paper states; of a chapter, of what it derives."""
+        return {kind: own for kind, own in self.counts.items() if ("derived" in kind) == self.claims_file.chapter
+                and kind not in ("baselines", "consistency checks")}  # fmt: skip
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
@@ -192,18 +200,22 @@ def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> C
 def _figure(path: Path, claims: ClaimsFile) -> FigureView:
     experiment = next((entry.experiment for entry in claims.figures if entry.name == path.stem), "")
     source, size, title = embedded(path)
+    small, _, _ = embedded(path, SMALL)
     beside = [path.with_suffix(end) for end in (".csv", ".pdf", ".svg")]
     files = tuple(str(each.relative_to(path.parent)) for each in beside if each.exists())
-    return FigureView(path.stem, title or path.stem.replace("_", " "), source, *size, experiment, files)
+    return FigureView(path.stem, title or path.stem.replace("_", " "), source, small, *size, experiment, files)
 
 
-def embedded(path: Path) -> tuple[str, tuple[int, int], str]:
-    """A PNG file as a data address with fewer colours, its size, and its title."""
+def embedded(path: Path, width: int = 0) -> tuple[str, tuple[int, int], str]:
+    """A PNG file as a data address with fewer colours, at most `width` pixels wide if given; its size; its title."""
     from PIL import Image
 
     with Image.open(path) as image:
         title = str(image.info.get("Title", ""))
-        reduced = image.convert("RGB").quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+        whole = image.convert("RGB")
+        if width:
+            whole.thumbnail((width, image.height))
+        reduced = whole.quantize(COLOURS, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
         buffer = io.BytesIO()
         reduced.save(buffer, "PNG", compress_level=6)
         return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode(), image.size, title

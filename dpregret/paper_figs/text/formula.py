@@ -32,6 +32,8 @@ _PARTS: Final = {"mfrac": 2, "mover": 2, "msup": 2, "msub": 2, "msubsup": 3, "mr
 EMPTY: Final = frozenset(["", *"()[]{}/"])
 """What no half of a fraction may be: LaTeX takes the next sign where a half is missing."""
 _UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_GLYPHS: Final = str.maketrans("-ϵϕ", "−εφ")
+"""One glyph a letter: that of the sentences."""
 _ACCENTS: Final = {"~": "\u0303", "^": "\u0302", "¯": "\u0304"}
 _SIGNS: Final[dict[str, Kind]] = {
     **dict.fromkeys("([{⌊⌈⟨", "open"), **dict.fromkeys(")]}⌋⌉⟩", "close"), **dict.fromkeys("|‖", "bar"),
@@ -97,7 +99,7 @@ def _tree(latex: str) -> Element:
     except Exception as fault:  # its errors share no base, and half a command ends in an IndexError
         raise FormulaError(f"{latex!r}: no formula ({type(fault).__name__})") from None
     for element in tree.iter():
-        element.text = html.unescape(element.text or "").replace("-", "−") or None
+        element.text = html.unescape(element.text or "").translate(_GLYPHS) or None
         wrong = "\\" in (element.text or "") or len(element) != _PARTS.get(element.tag, len(element))
         if wrong or (element.tag == "mfrac" and any("".join(part.itertext()) in EMPTY for part in element)):
             raise FormulaError(f"{latex!r}: no formula, at {element.text or element.tag}")
