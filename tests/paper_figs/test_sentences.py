@@ -22,6 +22,7 @@ from dpregret.paper_figs.text.sentences import marked_up, unicode
         ("-0.06 [-0.07, -0.05]", "−0.06 [−0.07, −0.05]", "−0.06 [−0.07, −0.05]"),
         ("claim thm3-beta, delta.csv, noise_norm", *["claim thm3-beta, delta.csv, noise_norm"] * 2),
         ("docs/proofs/frank_wolfe.md --eps", *["docs/proofs/frank_wolfe.md --eps"] * 2),
+        ("|x|^2/2 - <-eta s, x>", "|x|^2/2 − <−η s, x>", "|x|<sup>2</sup>/2 − &lt;−η s, x&gt;"),
         ("Delta-strongly convex", *["Δ-strongly convex"] * 2),
     ],
 )

@@ -16,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.transforms import ScaledTranslation
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
@@ -29,9 +30,15 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 MOST: Final = 6
 """Curves of a panel."""
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
-TITLE_SIZE: Final = 8.0
+TITLE_SIZE: Final = 9.0
+FULL: Final = 8
+"""Entries of a legend; more of them stand below their panels."""
+LABELS: Final = 27
+"""Points below a panel for the numbers and the label of its axis."""
 MARGIN: Final = 0.06
 GAP: Final = 0.07
+LEADING: Final = 1.3
+"""Line height over size of the letters, with formulas in the line."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,7 @@ class Page:
     def plate(self, count: int, across: int = 3, height: float = 1.75, wide: bool = False) -> Plate:
         """A figure of `count` panels, at most `across` beside each other; one alone is for one column unless `wide`."""
         narrow = count == 1 and not wide
+        height = min(height, 1.55) if narrow else height
         across = 1 if narrow else min(across, count)
         return Plate(count, across, style.ONE_COLUMN if narrow else style.TWO_COLUMNS, height)
 
@@ -74,6 +82,7 @@ class Plate:
         self.finding, self.setting = "", ""
         self._rows: list[tuple[object, ...]] = []
         self._legend: dict[str, Any] = {}
+        self._entries: list[dict[str, Any]] = [{} for _ in range(count)]
         self._seen: dict[tuple[int, Colour, str], str] = {}
         self._finished = False
 
@@ -108,8 +117,8 @@ class Plate:
             if mask.any():
                 axis.plot(x[mask], y[mask], markerfacecolor=face, zorder=3, **marks)
         label = name if legend is None else legend
-        if label and label not in self._legend:
-            self._legend[label] = Line2D([], [], marker=look.marker, **style_of)
+        if label:
+            self._explain(place, label, marker=look.marker, **style_of)
         self.keep(place, name, x, y, None if reach is None else low, None if reach is None else high, what)
         if open_cells.any():
             self.keep(place, name, x[open_cells], y[open_cells], what=f"{what}, not fitted (hollow)")
@@ -126,8 +135,8 @@ class Plate:
             end = -1 if below or y[-1] < y[0] else 0
             side = "right" if end else "left"
             self.text(place, (float(x[end]), float(y[end])), text, side, "top" if below else "bottom")
-        if legend and legend not in self._legend:
-            self._legend[legend] = Line2D([], [], color=colour, linestyle=dash, linewidth=width)
+        if legend:
+            self._explain(place, legend, color=colour, linestyle=dash, linewidth=width)
         self.keep(place, name, x, y, what=what)
 
     def text(self, place: int, at: tuple[float, float], text: str, across: str = "right", up: str = "bottom") -> None:
@@ -163,7 +172,12 @@ class Plate:
 
     def key(self, label: str, **look: Any) -> None:
         """An entry of the legend that belongs to no single curve."""
-        self._legend.setdefault(label, Line2D([], [], **look))
+        for place in range(len(self.axes)):
+            self._explain(place, label, **look)
+
+    def _explain(self, place: int, label: str, **look: Any) -> None:
+        """An entry of the legend for a panel."""
+        self._entries[place][label] = self._legend.setdefault(label, Line2D([], [], **look))
 
     def keep(
         self, place: int, name: str, x: Sequence[Any] | Array, y: Values,
@@ -196,12 +210,14 @@ class Plate:
         above = _height(title, TITLE_SIZE) + (GAP if title else 0.02)
         legend, tall = self._place_legend()
         below = _height(foot, SMALL) + tall + MARGIN + (GAP if foot else 0.0)
-        whole = above + below + self.down * self.height
+        whole = above + below + self.down * self.height + self._legends_below()
         figure.set_size_inches(self.width, whole)
         engine: Any = figure.get_layout_engine()
         engine.set(rect=(0.0, below / whole, 1.0, 1 - (above + below) / whole), w_pad=0.03, h_pad=0.03)
-        figure.text(MARGIN / self.width, 1 - MARGIN / whole, title, fontsize=TITLE_SIZE, va="top", weight="bold")
-        figure.text(MARGIN / self.width, MARGIN / whole, foot, fontsize=SMALL, va="bottom", color=(0.3, 0.3, 0.3))
+        figure.text(MARGIN / self.width, 1 - MARGIN / whole, title, fontsize=TITLE_SIZE, va="top", weight="bold",
+                    linespacing=1.0)  # fmt: skip
+        figure.text(MARGIN / self.width, MARGIN / whole, foot, fontsize=SMALL, va="bottom", color=(0.3, 0.3, 0.3),
+                    linespacing=1.0)  # fmt: skip
         if legend is not None:
             legend.set_bbox_to_anchor((0.5, (below - 0.02) / whole), transform=figure.transFigure)
         engine.execute(figure)
@@ -213,7 +229,7 @@ class Plate:
 
     def _place_legend(self) -> tuple[Any, float]:
         """The legend in as many columns as fit the width, and its height in inches."""
-        if not self._legend:
+        if not self._legend or len(self._legend) > FULL:
             return None, 0.0
         most = 4 if self.width > style.ONE_COLUMN else 2
         labels = list(self._legend)
@@ -227,6 +243,22 @@ class Plate:
                 return legend, box.height / self.figure.dpi + 0.03
             legend.remove()
         return None, 0.0
+
+    def _legends_below(self) -> float:
+        """Legends of the panels, where one legend would be too long; the inches that their rows need."""
+        if len(self._legend) <= FULL:
+            return 0.0
+        tall = [0.0] * self.down
+        across = -(-len(self.axes) // self.down)
+        for place, (axis, entries) in enumerate(zip(self.axes, self._entries, strict=True)):
+            beneath = ScaledTranslation(0, -LABELS / 72, self.figure.dpi_scale_trans)
+            legend = axis.legend(
+                list(entries.values()), list(entries), loc="upper center", bbox_to_anchor=(0.5, 0.0),
+                bbox_transform=axis.transAxes + beneath,
+            )  # fmt: skip
+            height = legend.get_window_extent().height / self.figure.dpi
+            tall[place // across] = max(tall[place // across], height)
+        return sum(tall)
 
     def about(self) -> str:
         """Finding and setting in words, for who does not see the figure."""
@@ -251,7 +283,7 @@ def shaded_text(colour: Colour) -> Colour:
 
 def _height(text: str, size: float) -> float:
     """Inches of some lines."""
-    return (text.count("\n") + 1) * size * 1.35 / 72 if text else 0.0
+    return (text.count("\n") + 1) * size * LEADING / 72 if text else 0.0
 
 
 def _wrapped(text: str, width: float, size: float, figure: Figure) -> str:

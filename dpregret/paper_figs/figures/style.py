@@ -15,16 +15,18 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from dpregret.paper_figs.figures.symbols import all_powers, plain_number
+from dpregret.paper_figs.figures.symbols import all_powers, decimal_power, plain_number
 
 ONE_COLUMN, TWO_COLUMNS = 3.4, 7.0
 """Widths of a figure in a two-column paper, inches."""
 DPI: Final = 170
-SMALL: Final = 6.2
+SMALL: Final = 7.0
 """Size of captions, and of what is written into panels, points."""
 FINEST: Final = 0.1
 LARGEST: Final = 999
 """Ticks that are all powers of two are written as such if one of them is smaller or larger than these."""
+LEAST, MOST = 1e-3, 1e4
+"""The same for powers of ten."""
 Colour = tuple[float, float, float]
 INK: Final[Colour] = (0.15, 0.15, 0.15)
 GUIDE: Final[Colour] = (0.35, 0.35, 0.35)
@@ -38,15 +40,15 @@ PALETTE: Final[dict[str, Colour]] = {
 }  # fmt: skip
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow, and two of Tol's)."""
 SETTINGS: Final[dict[str, Any]] = {
-    "font.family": "DejaVu Sans", "font.size": 7.0, "axes.titlesize": 7.0, "axes.labelsize": 7.0,
-    "xtick.labelsize": 6.2, "ytick.labelsize": 6.2, "legend.fontsize": 6.2, "legend.frameon": False,
+    "font.family": "STIXGeneral", "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
+    "xtick.labelsize": 7.2, "ytick.labelsize": 7.2, "legend.fontsize": 7.2, "legend.frameon": False,
     "legend.handlelength": 3.0, "legend.columnspacing": 1.2, "legend.labelspacing": 0.3, "legend.borderpad": 0.1,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
     "grid.linewidth": 0.4, "axes.linewidth": 0.6, "axes.titlelocation": "left", "axes.titlepad": 3.0,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.minor.width": 0.4, "ytick.minor.width": 0.4,
     "xtick.major.size": 2.5, "ytick.major.size": 2.5, "xtick.minor.size": 1.5, "ytick.minor.size": 1.5,
     "lines.markersize": 3.4, "lines.linewidth": 1.0, "lines.markeredgewidth": 0.7, "axes.axisbelow": True,
-    "mathtext.fontset": "dejavusans", "pdf.fonttype": 42, "svg.hashsalt": "dpregret", "path.simplify": False,
+    "mathtext.fontset": "stix", "pdf.fonttype": 42, "svg.hashsalt": "dpregret", "path.simplify": False,
     "savefig.dpi": DPI, "figure.dpi": DPI, "savefig.facecolor": "white",
 }  # fmt: skip
 
@@ -102,7 +104,9 @@ def readable_log(axis: Axes, which: str = "y") -> None:
     if decades < 0.7:
         subs = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
     side.set_major_locator(LogLocator(subs=subs, numticks=7 if decades >= 2 else 12))
-    side.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    powers = decades >= 2 and (low < LEAST or high > MOST)
+    written = decimal_power if powers else plain_number
+    side.set_major_formatter(FuncFormatter(lambda value, _: written(value)))
     side.set_minor_formatter(NullFormatter())
 
 

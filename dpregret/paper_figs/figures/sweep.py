@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 from dpregret.paper_figs.figures.fitted import Fitted, fitted, verdict_sentence
-from dpregret.paper_figs.figures.layout import Page, Plate
+from dpregret.paper_figs.figures.layout import FULL, Page, Plate
 from dpregret.paper_figs.figures.series import (
     FREE,
     Curve,
@@ -62,7 +62,8 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     found = fitted(runs, claims, entry.experiment, parameter, (response,))
     parts = [(stream, part) for stream, own in rows.groupby("stream", sort=True)
              for part in panels_of(_series(own, entry.experiment))]  # fmt: skip
-    plate = page.plate(len(parts), min(3, len(parts)), height=2.3 if len(parts) == 1 else 1.95)
+    across = 2 if sum(len(part) for _, part in parts) > FULL else 3
+    plate = page.plate(len(parts), min(across, len(parts)), height=2.3 if len(parts) == 1 else 1.95)
     curves: dict[str, Found] = {}
     for index, (stream, part) in enumerate(parts):
         own = rows.loc[rows["stream"] == stream]

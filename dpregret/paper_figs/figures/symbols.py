@@ -82,6 +82,11 @@ def all_powers(value: float) -> str:
     return f"$2^{{{round(math.log2(value))}}}$"
 
 
+def decimal_power(value: float) -> str:
+    """10^4 as mathematics, for ticks that are all powers of ten."""
+    return f"$10^{{{round(math.log10(value))}}}$"
+
+
 def plain_number(value: float) -> str:
     """A number of at most four characters, or a power of ten as mathematics."""
     if value == 0 or 1e-3 <= abs(value) < 1e4 - 0.5:

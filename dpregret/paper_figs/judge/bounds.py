@@ -82,7 +82,7 @@ def judge_stated(claim: Claim, cells: Cells) -> Judgement:
     if not np.isfinite(cells.bounds).all():
         return found
     held = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
-    most = f"up to {significant(float(held.ratios.max()), 3)} times what is stated"
+    most = f"up to {significant(float(held.ratios.max()), 3)} times the stated value"
     if held.crossed:
         return replace(found, verdict=VIOLATED, reason=f"{most}; exceeded at {'; '.join(held.crossed)}",
                        resolution=ROUNDING)  # fmt: skip

@@ -117,7 +117,7 @@ def _entry(erratum: Erratum, row: dict[str, str], judged: pd.DataFrame, claims: 
         links = [f"{claims.paper}/figures/{each.name}.png" for each in claims.figures
                  if each.experiment == erratum.experiment]  # fmt: skip
         links.append(f"{claims.paper}/runs/{erratum.experiment}.parquet")
-    note = row["note"] if row["note"] or effect else row["status"]
+    note = row["note"] or ("" if effect or erratum.claims else row["status"])
     kind = KINDS[erratum.kind] if erratum.provenance == "printed" else f"{erratum.kind}, text reconstructed"
     return Entry(
         erratum.id, kind, erratum.place, erratum.printed, erratum.right, erratum.why, effect, note, erratum.in_print,

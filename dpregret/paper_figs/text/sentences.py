@@ -17,14 +17,16 @@ GREEK: Final = {
     "kappa": "κ", "theta": "θ", "zeta": "ζ", "alpha": "α", "gamma": "γ", "xi": "ξ", "Psi": "Ψ", "Delta": "Δ",
 }  # fmt: skip
 """Names of letters. `Gamma` is mostly the law of a noise, and a letter only beside `^` or `/`; so is `Omega`."""
-_LETTER: Final = re.compile(rf"(?<![\w.-])({'|'.join(GREEK)})(?=_[\w(]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)")
+_LETTER: Final = re.compile(
+    rf"(?<![\w.])(?<![\w-]-)({'|'.join(GREEK)})(?=_[\w(]|(?!_)(?!-(?!DP\b|strongly))(?!\.\w)\b)"
+)
 _CAPITALS: Final = ((re.compile(r"(?<![\w-])Gamma(?=\^| / )"), "Γ"), (re.compile(r"\bOmega(?=\()"), "Ω"))
 _SIGNS: Final = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("<<", "≪"), ("->", "→"), ("+-", "±"), (" - ", " − "))
 _MINUS: Final = re.compile(r"(?<![\w)\]-])-(?=[\w.(])")
 _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
-_RAISED: Final = re.compile(rf"\^(?:\(([^()]*)\)|([−-]?(?:\d[\d./]*\d|\d|{_NAME})(?!\w)))")
+_RAISED: Final = re.compile(rf"\^(?:\(([^()]*)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME})(?!\w)))")
 _LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]*)\}}|\(([^()]*)\)|(\w+))")
 
 
@@ -42,8 +44,13 @@ def marked_up(sentence: str) -> str:
     """HTML of the sentence, with powers raised and indices lowered."""
     shown = _SCIENTIFIC.sub(_power_of_ten, html.escape(unicode(sentence)))
     shown = _RAISED.sub(lambda found: f"<sup>{(found[1] or found[2]).replace('-', '−')}</sup>", shown)
-    shown = _LOWERED.sub(lambda found: f"{found[1] or found[2]}<sub>{found[3] or found[4] or found[5]}</sub>", shown)
+    shown = _LOWERED.sub(_index, shown)
     return re.sub(r"\blog2\b", "log<sub>2</sub>", shown)
+
+
+def _index(found: re.Match[str]) -> str:
+    index = found[3] or found[4] or found[5]
+    return f"{found[1] or found[2]}<sub>{index.replace('-', '−')}</sub>"
 
 
 def _power_of_ten(found: re.Match[str]) -> str:
