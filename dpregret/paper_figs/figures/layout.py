@@ -170,10 +170,10 @@ class Plate:
             axis.annotate(text, (1.0, height), xycoords="axes fraction", xytext=(2, 0), textcoords="offset points",
                           fontsize=SMALL, va="center", color=shaded_text(colour), linespacing=1.0)  # fmt: skip
 
-    def key(self, label: str, **look: Any) -> None:
-        """An entry of the legend that belongs to no single curve."""
-        for place in range(len(self.axes)):
-            self._explain(place, label, **look)
+    def key(self, label: str, place: int | None = None, **look: Any) -> None:
+        """An entry of the legend that belongs to no single curve, for one panel or for all."""
+        for each in range(len(self.axes)) if place is None else (place,):
+            self._explain(each, label, **look)
 
     def _explain(self, place: int, label: str, **look: Any) -> None:
         """An entry of the legend for a panel."""

@@ -125,7 +125,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
                              marker=look.marker, markevery=(1, max(1, len(steps) // 5)))  # fmt: skip
             taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
-            plate.key(text, color=look.colour, marker=look.marker, linestyle=look.dash)
+            plate.key(text, index, color=look.colour, marker=look.marker, linestyle=look.dash)
             plate.keep(index, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
             first.append((count, float(shares[0]), text, CLASSES.get(name, name)))
         axis.set_xlabel(r"factor $\tau$ of the least regret")
