@@ -157,7 +157,7 @@ class Learner(BaseLearner):
         if not self.card.convex and not problem.strong_convexity > 0:
             raise ValueError(f"{self.card.name} needs strongly convex losses")
         if "best-loss" in self.card.needs and problem.best_loss is None:
-            raise ValueError(f"{self.card.name} must be told a bound on the loss of the best point")
+            raise ValueError(f"{self.card.name} needs a bound on the loss of the best point")
         self.problem, self.settings = problem, settings
         self.domain, self.horizon = problem.domain, problem.horizon
         self.lipschitz, self.strong_convexity = problem.lipschitz, problem.strong_convexity

@@ -45,7 +45,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
             made = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, ArithmeticError):
             kind = node.tag.removeprefix(TAG)
-            raise yaml.constructor.ConstructorError(None, None, f"this is no {kind}", node.start_mark) from None
+            raise yaml.constructor.ConstructorError(None, None, f"this is not a {kind}", node.start_mark) from None
         if isinstance(made, int) and made.bit_length() > LARGEST_BITS:
             raise yaml.constructor.ConstructorError(None, None, "too large a number", node.start_mark)
         return made

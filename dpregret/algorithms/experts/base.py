@@ -169,7 +169,7 @@ class ExpertLearner(BaseLearner):
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, [budget], runs, variant)
         if "best-loss" in self.card.needs and problem.best_loss is None:
-            raise ValueError(f"{self.card.name} must be told a bound on the loss of the best expert: give best_loss")
+            raise ValueError(f"{self.card.name} needs a bound on the loss of the best expert: give best_loss")
         self.problem, self.budget = problem, budget
         self.sizes, self.experts, self.horizon = problem.sizes, problem.experts, problem.horizon
 

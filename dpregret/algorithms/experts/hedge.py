@@ -95,7 +95,7 @@ class Hedge(ExactHedge):
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, budget, runs, variant)
         if variant == "small-loss" and problem.best_loss is None:
-            raise ValueError("hedge small-loss must be told a bound on the loss of the best expert: give best_loss")
+            raise ValueError("hedge small-loss needs a bound on the loss of the best expert: give best_loss")
         log_experts = math.log(self.experts)
         if variant == "unit":
             self.eta = 1.0

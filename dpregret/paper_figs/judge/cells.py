@@ -116,7 +116,7 @@ def select_rows(
     for column, value in wanted.items():
         before = rows
         if column not in rows.columns:
-            raise ClaimsError(f"'where' names {column!r}, which is no column of a run")
+            raise ClaimsError(f"'where' names {column!r}, which is not a column of a run")
         exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
         kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
         rows = _kept(rows, np.asarray(kept))

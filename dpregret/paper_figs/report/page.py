@@ -31,7 +31,7 @@ from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.tables.printed.web import STYLE
 from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.text.sentences import marked_up
+from dpregret.paper_figs.text.sentences import marked_up, unicode
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {
@@ -103,7 +103,7 @@ def write_report(
         rows = read_runs(runs / paper, columns=READ)
         crashed += crashes(rows)
         shown = explorer(rows, written.claims, run.names)
-        curves[paper] = {**shown, "titles": dict(experiments)}
+        curves[paper] = {**shown, "titles": {name: unicode(title) for name, title in experiments.items()}}
         further[paper] = tuple(unclaimed(shown, written.claims, experiments))
     winners = winners_view(results, run.names)
     scripts = page_scripts()

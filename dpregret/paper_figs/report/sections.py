@@ -158,7 +158,7 @@ def paper_view(
 
 def _further(folder: Path, claims: ClaimsFile) -> Iterator[TextTable]:
     """Gains and exact tables of a chapter, as far as they are written out."""
-    titles = {folder / "gains.md": "What is gained"} if claims.gains else {}
+    titles = {folder / "gains.md": "Gains"} if claims.gains else {}
     titles |= {folder / "exact" / f"{name}.md": f"Exact: {name}" for name in claims.exact}
     for path, title in titles.items():
         if path.exists():

@@ -78,7 +78,7 @@ def mathematics(latex: str) -> str:
         raise ValueError("holds ^^, which no formula needs")
     for word in re.findall(r"\\([A-Za-z@]+)", latex):
         if word not in ALLOWED:
-            raise ValueError(f"\\{word} is none of the commands allowed in a formula (paper_figs/text/escaping.py)")
+            raise ValueError(f"\\{word} is not a command allowed in a formula (paper_figs/text/escaping.py)")
     return latex
 
 

@@ -186,7 +186,7 @@ def test_every_online_learner_is_served(name: str, monkeypatch: pytest.MonkeyPat
     risk = make_risk("quadratic-population", domain, samples, draws(5, RUNS))
     problem = ErmProblem(domain, risk)
     if "best-loss" in kind.card.needs:
-        with pytest.raises(ValueError, match=f"{name} must be told a bound"):
+        with pytest.raises(ValueError, match=f"{name} needs a bound"):
             OnlineToBatch(problem, [Budget(math.inf)], RUNS, "descent")
         return
     learner = OnlineToBatch(problem, [Budget(math.inf)], RUNS, "descent")

@@ -103,9 +103,9 @@ def test_unknown_variants_and_bad_problems_are_refused() -> None:
     sizes = np.array([2.0, 2.0])
     with pytest.raises(ValueError, match="hedge has no variant 'fast': allowed are"):
         learners("experts")["hedge"](ExpertProblem(sizes, 10, 0.0), Budget(math.inf), 1, "fast")
-    with pytest.raises(ValueError, match="sparse-vector must be told a bound on the loss of the best expert"):
+    with pytest.raises(ValueError, match="sparse-vector needs a bound on the loss of the best expert"):
         learners("experts")["sparse-vector"](ExpertProblem(sizes, 10), Budget(1.0), 1, "pure")
-    with pytest.raises(ValueError, match="hedge small-loss must be told"):
+    with pytest.raises(ValueError, match="hedge small-loss needs a bound"):
         learners("experts")["hedge"](ExpertProblem(sizes, 10), Budget(math.inf), 1, "small-loss")
     for bad, message in (
         ((np.array([1.0]), 10), "at least 2 experts are needed, got 1"),

@@ -119,7 +119,7 @@ def test_small_loss_descent_stops_losing() -> None:
 
 def test_learners_say_what_they_miss() -> None:
     problem, _ = problem_on("smooth-quadratic")
-    with pytest.raises(ValueError, match="ogd-small-loss must be told a bound on the loss of the best point"):
+    with pytest.raises(ValueError, match="ogd-small-loss needs a bound on the loss of the best point"):
         SmallLossDescent(problem, [setting(1.0)], 1, "plain")
     kinked, _ = problem_on("half-space")
     with pytest.raises(ValueError, match="dp-ftrl needs smooth losses"):
