@@ -19,6 +19,7 @@ from latex2mathml.converter import Converter
 
 from dpregret.core.text import printable
 from dpregret.paper_figs.text.escaping import mathematics, tex
+from dpregret.paper_figs.text.sentences import marked_up
 
 Kind = Literal[
     "letter", "wide", "function", "fraction", "text", "open", "close", "bar", "operator", "sign", "comma", "slash"
@@ -57,7 +58,7 @@ def text(latex: str) -> str:
 
 def in_html(sentence: str) -> str:
     """HTML of a sentence whose formulas stand between dollars. Raises FormulaError."""
-    return "".join(mathml(part) if odd else html.escape(printable(part)) for odd, part in _parts(sentence))
+    return "".join(mathml(part) if odd else marked_up(part) for odd, part in _parts(sentence))
 
 
 def in_text(sentence: str) -> str:

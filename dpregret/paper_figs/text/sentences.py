@@ -26,8 +26,8 @@ _MINUS: Final = re.compile(r"(?<![\w)\]-])-(?=[\w.(])")
 _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
-_RAISED: Final = re.compile(rf"\^(?:\(([^()]*)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME})(?!\w)))")
-_LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]*)\}}|\(([^()]*)\)|(\w+))")
+_RAISED: Final = re.compile(rf"\^(?:\(([^()]+)\)|([−-]?(?:\d+(?:\.\d+)?|{_NAME})(?!\w)))")
+_LOWERED: Final = re.compile(rf"(?:(?<![\w-])({_NAME})|(?<=\w)(\|))_(?:\{{([^{{}}]+)\}}|\(([^()]+)\)|(\w+))")
 
 
 def unicode(sentence: str) -> str:

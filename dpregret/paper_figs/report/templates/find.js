@@ -10,7 +10,7 @@
 
   const read = () => [...document.querySelectorAll("[data-what]")].map((source) => ({
     id: source.id, title: source.dataset.title, absent: "absent" in source.dataset,
-    says: source.querySelector(".says, dd")?.textContent || source.querySelector("td:nth-child(8)")?.textContent || "",
+    says: source.querySelector(".says, dd") || source.querySelector("td:nth-child(8)"),
     text: `${source.dataset.title} ${source.dataset.learner || ""} ${source.textContent}`.toLowerCase(),
     colour: source.querySelector(".badge")?.className || "badge none",
     ...Object.fromEntries(FACETS.map((name) => [name, source.dataset[name] || ""])),
@@ -37,7 +37,7 @@
     element("span", { className: entry.colour, textContent: entry.verdict }), " ",
     element("a", { href: `#${entry.id}`, textContent: entry.title }), " ",
     element("span", { className: "soft", textContent: [label("paper", entry.paper), label("learner", entry.learner)].filter(Boolean).join(", ") }),
-    element("p", { textContent: entry.says.replace(/\s+/g, " ").trim() }));
+    element("p", {}, ...(entry.says ? [...entry.says.cloneNode(true).childNodes] : [])));
   const apply = () => {
     FACETS.forEach(choices);
     const found = matching();

@@ -52,7 +52,7 @@
   // tables sort by a click on a column's head
   const key = (cell) => {
     const words = cell.textContent.trim();
-    const number = parseFloat(words);
+    const number = parseFloat(words.replace("−", "-"));
     return Number.isNaN(number) ? words : number;
   };
   document.querySelectorAll("table.sortable").forEach((table) => {

@@ -20,7 +20,7 @@ from dpregret.paper_figs.text import formats
 HOW_TO_READ: Final = (
     "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
     "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "
-    "experiment would have noticed."
+    "experiment detects with probability 0.95."
 )
 Record = Mapping[str, Any]
 PRIVACY: Final = "privacy"
