@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from dpregret.paper_figs.judge.claims_files import load_paper
 from dpregret.paper_figs.report.errata_page import section
+from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.report.scripts import VENDOR, vendored
 from dpregret.paper_figs.report.sections import paper_view
 
@@ -34,3 +36,15 @@ def test_scripts_of_others_are_those_of_the_manifest() -> None:
         assert not replace(each, script=each.script + b"\n").intact
         assert each.terms.startswith("Copyright")
     assert len(list(VENDOR.iterdir())) == 2 * len(found) + 1, "a file that the manifest does not name"
+
+
+def test_of_several_keys_of_a_job_the_newest_counts(tmp_path: Path) -> None:
+    (tmp_path / "paper").mkdir()
+    for age, (name, seconds) in enumerate({"paper/play.aa": 9, "paper/play.bb": 2, "report": 1}.items()):
+        path = tmp_path / f"{name}.tsv"
+        path.write_text(f"s\tcpu_time\tmax_rss\n{seconds}\t{seconds}\t5\n")
+        os.utime(path, ns=(age, age))
+    found = job_times(tmp_path)
+    assert found[["part", "job", "cpu_time"]].to_dict("list") == {
+        "part": ["paper", "other"], "job": ["paper/play", "report"], "cpu_time": [2, 1],
+    }  # fmt: skip

@@ -56,15 +56,20 @@ def gather(results: Path, profile: str, config: str) -> Provenance:
 
 
 def job_times(folder: Path) -> pd.DataFrame:
-    """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes)."""
-    rows: list[dict[str, str]] = []
-    for file in sorted(folder.rglob("*.tsv")):
+    """One row per job: part (its first folder), job, s, cpu_time (seconds), max_rss (megabytes).
+
+    Files are named JOB.KEY.tsv; of several keys of a job the newest counts.
+    """
+    newest: dict[str, Path] = {}
+    for file in sorted(folder.rglob("*.tsv"), key=lambda file: (file.stat().st_mtime_ns, file)):
         path = file.relative_to(folder)
-        part = path.parts[0] if len(path.parts) > 1 else OTHER
+        newest[(path.parent / path.name.split(".")[0]).as_posix()] = file
+    rows: list[dict[str, str]] = []
+    for job, file in sorted(newest.items()):
+        part = job.split("/")[0] if "/" in job else OTHER
         with file.open(encoding="utf-8", newline="") as lines:
             last = list(csv.DictReader(lines, delimiter="\t"))[-1:]
-        rows += [{"part": part, "job": path.with_suffix("").as_posix(), **{name: row[name] for name in NUMBERS}}
-                 for row in last]  # fmt: skip
+        rows += [{"part": part, "job": job, **{name: row[name] for name in NUMBERS}} for row in last]
     table = pd.DataFrame(rows, columns=["part", "job", *NUMBERS])
     return table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
 
