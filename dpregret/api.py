@@ -1,4 +1,4 @@
-"""What a program may call: `import dpregret as dp`, then `dp.play`, `dp.claim`, `dp.audit`, `dp.compare`, `dp.load`.
+"""The public functions: `import dpregret as dp`, then `dp.play`, `dp.claim`, `dp.audit`, `dp.compare`, `dp.load`.
 
 Answers are frozen dataclasses, which print themselves in a few lines, and pandas frames. Mistakes of a caller are
 `ConfigError`, a ValueError whose text is one line that names the argument and what is allowed there; what a learner
@@ -66,7 +66,7 @@ def play(
 
 
 def claim(paper: str, name: str) -> ClaimOf:
-    """One claim of a paper, or a consistency check: what it says, and `measure()` to decide it.
+    """One claim of a paper, or a consistency check: its statement, and `measure()` to decide it.
 
     paper: a name of `papers()`, or the beginning of one. name: the claim's, column `claim` of `load().claims`.
 
@@ -91,7 +91,7 @@ def claim(paper: str, name: str) -> ClaimOf:
 
 
 def check(paper: str, name: str, profile: str = "full", figure: str | Path | None = None) -> Measured:
-    """What the command `dpregret check PAPER CLAIM` does: `claim(paper, name).measure()`, and its figure.
+    """The command `dpregret check PAPER CLAIM`: `claim(paper, name).measure()`, and its figure.
 
     paper, name, profile: as in `claim`. figure: the PNG file to draw, results/check/PAPER/CLAIM.png where none is
     given.
@@ -149,7 +149,7 @@ def audit(
 
 
 def compare(first: Played | Run | str | Path, second: Played | Run | str | Path) -> pd.DataFrame:
-    """What differs between two plays, or between two runs.
+    """The differences between two plays, or between two runs.
 
     Two `Played` at the same checkpoints: one row a checkpoint with the mean regrets of both, their `difference` (second
     minus first, in units of the loss) with low and high, a 95 % interval over runs; plays with the same seed and stream

@@ -80,14 +80,14 @@ def results_of(profile: str) -> Path:
 
 
 def targets() -> list[str]:
-    """What can be asked for beside files: papers, and rules that make one thing."""
+    """Valid targets besides files: papers, and rules that make one thing."""
     rules = (path.read_text(encoding="utf-8") for path in (PACKAGE / "workflows" / "rules").glob("*.smk"))
     found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
     return sorted({"all", *found, *paper_names.papers(), *paper_names.short_names(paper_names.papers()).values()})
 
 
 def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
-    """What a shell offers for the beginning of a word."""
+    """The completions that a shell offers."""
 
     def offered(incomplete: str) -> Iterator[str]:
         yield from (word for word in words() if word.startswith(incomplete))
@@ -330,7 +330,7 @@ def is_study(word: str) -> bool:
 
 
 def within(words: list[str]) -> list[str] | None:
-    """What the words are inside of the study that they name; its folder becomes the working folder, for this process
+    """The arguments relative to the study that they name; its folder becomes the working folder, for this process
     and for all that it starts. None where they name no study.
     """
     if not words or words[0] not in IN_STUDY or study.FOLDER:

@@ -1,4 +1,4 @@
-"""What a learner is, what it is told, and the one loop that plays it against a stream of losses."""
+"""A learner, its input, and the loop that plays it against a stream of losses."""
 
 import math
 from abc import ABC
@@ -31,7 +31,7 @@ HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 
 @dataclass(frozen=True)
 class Problem:
-    """What every learner is told before the first round.
+    """The problem that a learner receives before the first round.
 
     horizon: number of rounds; only learners whose card says `anytime = False` may use it.
     lipschitz, strong_convexity, smoothness: of every loss on the domain, l2 norm (smoothness inf at kinks).
@@ -56,7 +56,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Card:
-    """What a table says of a learner.
+    """The description of a learner in tables.
 
     name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs: what it
     asks of the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (to be told L*), and
@@ -97,7 +97,7 @@ class Spent(Protocol):
 
 
 class BaseLearner(ABC):
-    """What learners of all families share. Lists have one entry a setting, that is, a privacy budget.
+    """Base of the learners of all families. Lists have one entry a setting, that is, a privacy budget.
 
     budgets: one a setting; Budget(inf) is no privacy. Raises ValueError for an unknown variant, or for a problem that
     the learner cannot serve, with one line that says why.
@@ -122,7 +122,7 @@ class BaseLearner(ABC):
         return []
 
     def delivered_epsilon(self) -> list[float]:
-        """What the ledger of each setting delivers at its delta; inf without privacy."""
+        """The epsilon that the ledger of each setting proves at its delta; inf without privacy."""
         lines = self.ledger()
         if not lines:
             return [math.inf] * len(self.budgets)
@@ -169,7 +169,7 @@ class Learner(BaseLearner):
         """Take what is needed of the runs' generators before the first round (nothing, where noise has a plan)."""
 
     def state(self, setting: int, runs: int) -> Any:
-        """What the learner keeps of `runs` runs of a setting, before the first round."""
+        """The state of `runs` runs of a setting, before the first round."""
         raise NotImplementedError(f"{type(self).__name__} has neither `state` nor `observe`")
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:
@@ -213,7 +213,7 @@ class Learner(BaseLearner):
 
 @dataclass
 class Record:
-    """What a play leaves, and what it took.
+    """The record of a play, with its cost.
 
     losses: cumulative, (settings, runs, checkpoints). noise_norms: mean of |z_t| over the rounds so far, same shape.
     violation: largest constraint violation seen at a checkpoint, (settings,). seconds: CPU seconds in the loop, of all

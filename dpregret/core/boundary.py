@@ -92,7 +92,7 @@ def _open_streams() -> None:
 
 
 def _close_streams() -> None:
-    """What could not be written is given up, so that the end of the process does not try again."""
+    """Discard unwritten output, because the end of the process would try to write it again."""
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         try:
             if stream is not None:

@@ -1,4 +1,4 @@
-"""What a learner says, looked at where it leaves the learner: its type, shape and range, and whether it is a number."""
+"""Validate the output of a learner at the API boundary: its type, shape and range, and whether it is a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine is."""
+"""A description of this machine."""
 
 import os
 import platform

@@ -1,4 +1,5 @@
-"""What compiled rounds ask of a loss, a set and a learner: functions chosen by class, and the order of inner products.
+"""The functions of a loss, a set and a learner that compiled rounds call: functions chosen by class, and the order of
+inner products.
 
 Points, gradients and noise are (d, runs), runs innermost; numbers of runs are (runs,). `s` is scratch, (9, runs) at
 least: rows 0 to 7 belong to `inner`, row 8 to whoever calls it. Results go into the arrays that are handed over.

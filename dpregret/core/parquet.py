@@ -33,7 +33,7 @@ class StampError(ValueError):
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a file says of itself.
+    """The stamp of a file.
 
     config, code: hashes of the configuration and of the code that it was made with. columns: name -> hash of the
     content, in order. labels: what else the file is about.
@@ -100,7 +100,7 @@ def _open(file: Path | str | IO[bytes]) -> Any:
 
 
 def _bytes_of(file: Path | str | IO[bytes]) -> int:
-    """What a file would take in memory, without decoding repeated texts: a short file can hold a million long ones."""
+    """The size of a file in memory, without decoding repeated texts: a short file can hold a million long ones."""
     opened = _open(file)
     texts = [field.name for field in opened.schema_arrow if pa.types.is_string(field.type)]
     groups = [opened.metadata.row_group(number) for number in range(opened.metadata.num_row_groups)]

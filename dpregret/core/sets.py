@@ -1,4 +1,4 @@
-"""What a constraint set and a local linear optimisation oracle answer; all oracles act on the last axis."""
+"""The interface of a constraint set and of a local linear optimisation oracle; all oracles act on the last axis."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class ConstraintSet(ABC):
 
     name: str
     title: ClassVar[str] = ""
-    """What people write, where it is not the name."""
+    """The displayed name, where it differs from the name."""
     dimension: int
     diameter: float
     """Largest Euclidean distance of two points of the set, exact."""

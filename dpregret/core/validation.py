@@ -166,7 +166,7 @@ def _is_leaf(shape: Any) -> bool:
 
 
 def _tags(choice: Any) -> set[str]:
-    """What a location may call a member of a union: its tag, or the one value of its discriminating field."""
+    """Names of union members in a location: its tag, or the one value of its discriminating field."""
     if get_origin(choice) is Annotated:
         named = {each.tag for each in choice.__metadata__ if isinstance(each, Tag)}
         return named | _tags(get_args(choice)[0])

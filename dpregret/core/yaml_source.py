@@ -67,7 +67,7 @@ class Located(Protocol):
 
     @property
     def data(self) -> object:
-        """What was read."""
+        """A YAML file as read."""
 
     def at(self, path: KeyPath) -> str:
         """Return ``file:line: key`` of a part."""

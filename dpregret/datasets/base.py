@@ -1,4 +1,4 @@
-"""What every stream of losses offers, and what it needs of a constraint set."""
+"""The interface of a stream of losses, and the part of a constraint set that it uses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Comparator:
 
 
 class Source:
-    """What is known of every stream and risk before one is built.
+    """The class attributes of every stream and risk.
 
     name: what configurations call it. title: what people write, where it is not the name. traits: needs of learners
     (words of their cards) that it serves and others do not. tight: first-order effects of noise show on it. real:

@@ -24,7 +24,7 @@ class FetchError(ValueError):
 
 
 def download(url: str, most: int, seconds: float = SECONDS) -> bytes:
-    """What the URL gives: at most `most` bytes, within `seconds`. Nothing is written.
+    """The content of the URL: at most `most` bytes, within `seconds`. Nothing is written.
 
     Raises FetchError for a server that cannot be reached, answers with an error, redirects to anything but https,
     sends more than allowed, less than announced or compressed on the way, or takes too long.

@@ -1,4 +1,4 @@
-"""What lemmas are about: no losses, but noise and vectors that the lemma itself draws."""
+"""Streams of lemmas: no losses, but noise and vectors that the lemma itself draws."""
 
 from dpregret.datasets.base import Source
 

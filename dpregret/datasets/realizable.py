@@ -22,7 +22,7 @@ from dpregret.numerics.arrays import Array
 
 
 class Realizable(Stream):
-    """What the streams of this module share: x0 has no loss, so it is the comparator, and L* = 0."""
+    """Base of the streams of this module: x0 has no loss, so it is the comparator, and L* = 0."""
 
     best_loss = 0.0
     traits = frozenset({"smooth", "best-loss"})
@@ -64,7 +64,7 @@ class Directions(Realizable):
 
     @property
     def fixed(self) -> tuple[Any, ...]:
-        """What all losses share, after the direction."""
+        """The parameters of all losses, after the direction."""
         return (self.anchor,)
 
     def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:

@@ -1,4 +1,4 @@
-"""What every risk offers, empirical or of a population."""
+"""The interface of a risk, empirical or of a population."""
 
 from __future__ import annotations
 

@@ -317,7 +317,7 @@ class _RealRisk(SquaredRisk):
         )
 
     def _unit(self, columns: int) -> float:
-        """What rows are multiplied by: `bundled.prepare` has divided them by it."""
+        """The factors of the rows: `bundled.prepare` has divided them by it."""
         return math.sqrt(columns)
 
 

@@ -22,7 +22,7 @@ Text = TypeVar("Text", bound=Callable[..., Any])
 
 
 class Generic:
-    """What `generic` returns: called like a function; `add` gives it the text for one class; `kinds` are these."""
+    """The result of `generic`: called like a function; `add` gives it the text for one class; `kinds` are these."""
 
     __name__: str
     kinds: dict[type, Callable[..., Any]]

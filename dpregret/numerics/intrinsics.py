@@ -1,4 +1,5 @@
-"""What numba has no words for: a fused product and sum, the parts of a number's bits, and a generator's C functions.
+"""Instructions that numba does not offer: a fused product and sum, the parts of a number's bits, and a generator's C
+functions.
 
 Each is an instruction of LLVM's or a call, of one number or of eight side by side (simd.py).
 """

@@ -94,7 +94,7 @@ def _exponential_beyond(generator: int, word: Any) -> Any:
 
 
 def _law(core: Any, beyond: Any) -> Any:
-    """What draws from a law, told by its core and what lies beyond: one number of a generator, and rows of one run.
+    """A sampler of a law, built from its core and its tail: one number of a generator, and rows of one run.
 
     Rows: out (rounds, d) becomes independent numbers, row by row; less: they are taken from what is there.
     """

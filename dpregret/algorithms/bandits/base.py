@@ -1,4 +1,4 @@
-"""Bandit convex optimisation: what a learner is told, and what it leaves.
+"""Bandit convex optimisation: the input of a learner, and the record of its play.
 
 In round t a learner plays a point and sees one number, the loss of that point; the sequence of played points is
 released. Neighbouring sequences differ in one round's loss, replaced by any other admissible one. Losses are fixed
@@ -27,7 +27,7 @@ from dpregret.numerics.arrays import Array
 
 @dataclass(frozen=True)
 class BanditProblem:
-    """What every learner is told before the first round.
+    """The problem that a learner receives before the first round.
 
     horizon: T. lipschitz: L, of every loss in l2 norm. Losses are non-negative and vanish somewhere on the set, so that
     within a distance zeta of it they lie in [0, L (diameter + zeta)]; observed values are clipped to that range and
@@ -43,7 +43,7 @@ class BanditProblem:
 
 
 class Given(NamedTuple):
-    """What a play is given.
+    """The inputs of a play.
 
     directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told the
     number of rounds done since it was last called.
@@ -57,7 +57,7 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """What a play leaves.
+    """The record of a play.
 
     losses: cumulative loss of the played points, (settings, runs). clipped: share of observed values outside the
     declared range, (settings, runs). displacement: mean distance, in radii of the set, by which noise alone moves the

@@ -228,11 +228,11 @@ class NoisyLeader(BanditLearner):
 
     @property
     def oracle(self) -> str:
-        """What it asks the set for."""
+        """The oracle of the set that it calls."""
         return "project" if self.by_projection else "vertex"
 
     def solver(self) -> Any:
-        """What takes a goal to the (shrunk) set."""
+        """The map from a goal to the (shrunk) set."""
         served = np.zeros(1, dtype=np.int64)
         if self.by_projection:
             return ByProjection(self.center, self.shrink, served)

@@ -1,4 +1,4 @@
-"""Private risk minimisation: what a learner is told, and what it answers.
+"""Private risk minimisation: the input of a learner, and its answer.
 
 Records d_1..d_n are fixed; the risk is L(theta) = (1/n) sum_i loss(theta; d_i) over a convex set. Or they are fresh
 draws of a distribution, met one after the other, and the risk is F(theta) = E loss(theta; d). A learner releases one
@@ -48,7 +48,7 @@ class Risk(Protocol):
 
 
 class Records(Protocol):
-    """What is left of the n records of every run, in their order."""
+    """The unread rest of the n records of every run, in their order."""
 
     left: int
 

@@ -97,7 +97,7 @@ class Descent:
         return self._gathered([tile.state for tile in self.tiles])
 
     def output(self) -> Array:
-        """What is released, (settings, runs, d)."""
+        """The released points, (settings, runs, d)."""
         return self._gathered([tile.output for tile in self.tiles])
 
     def _gathered(self, columns: list[Array]) -> Array:

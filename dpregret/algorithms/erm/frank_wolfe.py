@@ -141,7 +141,8 @@ class PrivateFrankWolfe(FrankWolfe):
         """The privacy ledger, one line a setting."""
 
     def delivered_epsilon(self) -> list[float]:
-        """What the ledger proves at the setting's delta, for replacement of a record and sensitivity 2 L."""
+        """The epsilon that the ledger proves at the setting's delta, for replacement of a record and sensitivity 2
+        L."""
         return [
             line.epsilon(budget.delta) if budget.delta > 0 else math.inf
             for line, budget in zip(self.ledger(), self.budgets, strict=True)

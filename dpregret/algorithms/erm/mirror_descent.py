@@ -47,7 +47,7 @@ CHUNK_ENTRIES = 1 << 17
 
 @dataclass(frozen=True)
 class Plan:
-    """What a setting runs: step sizes (T,), standard deviation of the noise, and T before it was capped."""
+    """The run of a setting: step sizes (T,), standard deviation of the noise, and T before it was capped."""
 
     steps: Array
     noise: float
@@ -158,7 +158,7 @@ class MirrorDescent(ErmLearner):
         return [plan.iterations for plan in self.plans]
 
     def uncapped_iterations(self) -> list[float]:
-        """What T would be without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
+        """T without MAX_ITERATIONS (below 1: no step is worth its noise); inf without privacy."""
         return [plan.wanted for plan in self.plans]
 
     @property

@@ -78,7 +78,7 @@ class OnePassLeader(OnePassLearner):
         return points
 
     def ledger(self) -> list[Release]:
-        """What the mechanism costs, one line a setting."""
+        """The cost of the mechanism, one line per setting."""
         return self.noise_plan.releases()
 
     def bound(self) -> list[float]:

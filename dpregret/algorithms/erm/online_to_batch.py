@@ -148,7 +148,7 @@ class OnlineToBatch(OnePassLearner):
 
     @classmethod
     def choices(cls) -> Mapping[str, Choice]:
-        """What each variant plays."""
+        """The online learner of each variant."""
         return CHOICES
 
     def learner(self) -> Learner:

@@ -199,7 +199,7 @@ class VarianceReducedFrankWolfe(OnePassLearner):
         return 0.0 if self.pure else budget.delta
 
     def delivered_epsilon(self) -> list[float]:
-        """What the ledger proves at the setting's delta, 0 for `pure`."""
+        """The epsilon that the ledger proves at the setting's delta, 0 for `pure`."""
         return [line.epsilon(self._delta(each)) for line, each in zip(self.ledger(), self.budgets, strict=True)]
 
     def bound(self) -> list[float]:

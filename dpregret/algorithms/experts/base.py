@@ -1,4 +1,4 @@
-"""Prediction with expert advice: what a learner is told, and what it answers.
+"""Prediction with expert advice: the input of a learner, and its answer.
 
 In round t a learner plays one of d experts (or a distribution over them) and then sees the losses of all, in [0, 1].
 The sequence of played experts is released. Neighbouring sequences differ in the losses of one round, replaced by any
@@ -41,7 +41,7 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class ExpertProblem:
-    """What every learner is told before the first round.
+    """The problem that a learner receives before the first round.
 
     sizes: number of experts of each group, (groups,); they add up to d. horizon: T. best_loss: public upper bound L* on
     the total loss of the best expert, None where nobody declared one. failure: the beta of high-probability statements.
@@ -141,7 +141,7 @@ def _joined(pieces: list[Array]) -> Array:
 
 @dataclass(frozen=True)
 class Play:
-    """What a play leaves, one number a run.
+    """The record of a play, one number per run.
 
     losses: total loss of the played experts. Exact learners (`ExpertLearner.exact`) give its expectation over their own
     draws. draws: number of times that an expert was drawn (expected, for exact learners), NaN where that has no

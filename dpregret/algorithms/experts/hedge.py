@@ -54,7 +54,7 @@ def marginals_of(seen: Array, sizes: Array, eta: float) -> Array:
 
 
 class ExactHedge(ExpertLearner):
-    """What learners share whose marginals are those of Hedge: eta, the batch length, and the closed form."""
+    """Base of learners with the marginals of Hedge: eta, the batch length, and the closed form."""
 
     exact = True
     eta: float

@@ -43,7 +43,7 @@ LARGEST = 2**22  # noises of a round: experts times runs
 
 
 class PrivateLeader(ExpertLearner):
-    """What both leaders share: the noisy sums."""
+    """Base of both leaders: the noisy sums."""
 
     def __init__(self, problem: ExpertProblem, budget: Budget, runs: int, variant: str):
         super().__init__(problem, budget, runs, variant)

@@ -1,4 +1,4 @@
-"""What sets share: one sum of coordinates, checks of what they are made of, and their data for compiled loops."""
+"""Base of all sets: one sum of coordinates, checks of what they are made of, and their data for compiled loops."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Tally:
 
 
 def _of_inner(name: str) -> Any:
-    """What the set inside has under a name."""
+    """The attribute of the inner set with this name."""
     return property(attrgetter(f"inner.{name}"))
 
 

@@ -69,7 +69,7 @@ class Potential(ABC):
 
     @property
     def data(self) -> Any:
-        """What loops know of it; None where they ask `step` and `point`, which are then its own."""
+        """The data for compiled loops; None where they ask `step` and `point`, which are then its own."""
         return None
 
 

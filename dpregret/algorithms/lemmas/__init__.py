@@ -1,1 +1,1 @@
-"""What papers say on the way to their theorems: lemmas of noise, computed or drawn, where nothing is learnt."""
+"""Lemmas of the papers: lemmas of noise, computed or drawn, where nothing is learnt."""

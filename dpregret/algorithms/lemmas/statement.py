@@ -1,4 +1,4 @@
-"""What a lemma is to the benchmark: a quantity, and what is stated of it."""
+"""A lemma as the benchmark tests it: a quantity, and its stated bound."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Statement(BaseLearner):
         """The quantity, one number a run: (runs,)."""
 
     def stated(self) -> float:
-        """What it may be at most by the lemma, with its constants; NaN where the lemma has none."""
+        """The upper bound of the lemma, with its constants; NaN where the lemma has none."""
         return math.nan
 
     def everywhere(self, value: float) -> Array:

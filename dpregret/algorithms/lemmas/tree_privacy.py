@@ -1,4 +1,4 @@
-"""What a replaced item costs in a tree of sums of T vectors.
+"""The privacy cost of a replaced item in a tree of sums of T vectors.
 
 Problem     epsilon at delta, exact, where two streams of T items, T a power of two, differ in one, |item| <= 1.
 Algorithm   The loss is computed from the number of nodes.

@@ -29,7 +29,8 @@ FAILURE = 0.05  # beta of the printed constants
 
 @dataclass(frozen=True)
 class Terms:
-    """What schedules are made of. ratio: rho; noise: N, (settings, 1); window_constant: see `window_constant`."""
+    """The quantities that define a schedule. ratio: rho; noise: N, (settings, 1); window_constant: see
+    `window_constant`."""
 
     lipschitz: float
     strong_convexity: float

@@ -67,7 +67,7 @@ def _(leader: Regularised, loss, domain, t, x, gradient, noise, s):  # line 2
 
 
 class FollowTheRegularisedLeader(Learner):
-    """What both regularisations share (see dp_ftrl_lipschitz.py). `regularisation` is lambda, one a setting."""
+    """Base of both regularisations (see dp_ftrl_lipschitz.py). `regularisation` is lambda, one a setting."""
 
     regularisation: Array
 

@@ -1,4 +1,4 @@
-"""What descents on gradients share: the part of a gradient within the hull of the set, noised once where private."""
+"""Base of descents on gradients: the part of a gradient within the hull of the set, noised once where private."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

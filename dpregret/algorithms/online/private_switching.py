@@ -30,7 +30,7 @@ from dpregret.numerics.arrays import Array
 
 
 class SwitchingLearner(Learner):
-    """What both learners share: tests and switches, one plan a setting."""
+    """Base of both learners: tests and switches, one plan a setting."""
 
     plans: list[Switching]
 

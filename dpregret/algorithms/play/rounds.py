@@ -85,7 +85,7 @@ class CompiledRounds:
         self.rows, self.apart = 0, 0.0
 
     def kinds(self, loss: type[Any]) -> tuple[type[Any], ...]:
-        """What a loop over rounds with losses of a kind is compiled for."""
+        """The types for which a loop over rounds is compiled."""
         return type(self.tiles[0].state), loss, type(self.domain)
 
     def play(
@@ -140,7 +140,7 @@ class CompiledRounds:
         return self._gathered([tile.x for tile in self.tiles])
 
     def kept(self, name: str) -> Array:
-        """What its states keep under a name, (settings, runs, ...)."""
+        """The field of its states with this name, (settings, runs, ...)."""
         return self._gathered([getattr(tile.state, name) for tile in self.tiles])
 
     def _gathered(self, columns: Sequence[Array]) -> Array:

@@ -68,7 +68,7 @@ def transcript_losses(noise: Array) -> Array:
 
 
 def protected_nodes(noise: Array, window: int) -> float:
-    """What `nodes_per_item` must be at least: the largest squared loss of an item that is at most window - 1 old."""
+    """The least valid `nodes_per_item`: the largest squared loss of an item that is at most window - 1 old."""
     rounds = np.arange(len(noise))
     age = rounds[:, None] - rounds
     return float(transcript_losses(noise)[(age >= 0) & (age < window)].max())

@@ -1,4 +1,4 @@
-"""What a release costs, and how large its noise must be.
+"""The privacy cost of a release, and the noise that it needs.
 
 Neighbouring streams differ in one item, replaced by any admissible one. A mechanism touches an item in k releases
 (tree nodes), each of which moves by at most `sensitivity` in l2 norm.

@@ -114,7 +114,7 @@ class RootSums:
 
 
 class Halving:
-    """What every stretch of rounds sends to the next one, once."""
+    """The carry from each stretch of rounds to the next one, computed once."""
 
     def __init__(self, coefficients: Coefficients, length: int | None, rounds: int, width: int):
         self.coefficients, self.length, self.block, self.done = coefficients, length, rounds, 0

@@ -44,7 +44,7 @@ class Evidence:
 
 
 def audit(first: Array, second: Array, delta: float = 0.0, significance: float = SIGNIFICANCE) -> Evidence:
-    """What transcripts (runs, features) of two neighbouring inputs prove.
+    """The lower bounds that transcripts (runs, features) of two neighbouring inputs prove.
 
     Even rows choose the event, odd rows count it.
 

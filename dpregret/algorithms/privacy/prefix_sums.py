@@ -59,7 +59,7 @@ class PrefixSums(ABC):
 
     @abstractmethod
     def init(self, rounds: int, runs: int, dimension: int) -> Any:
-        """What is kept between blocks of `rounds` rounds, before the first of them; None where nothing is."""
+        """The state between blocks of `rounds` rounds, before the first block; None where nothing is."""
 
     @abstractmethod
     def next(self, state: Any, units: Array, fresh: Fresh) -> Array:

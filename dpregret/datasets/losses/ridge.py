@@ -1,4 +1,4 @@
-"""What losses of a linear prediction share."""
+"""Base of losses of a linear prediction."""
 
 from typing import Any, Protocol
 

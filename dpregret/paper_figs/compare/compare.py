@@ -75,7 +75,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(first: pd.DataFrame, second: pd.DataFrame, moved: pd.DataFrame) -> str:
-    """What was found, in a sentence."""
+    """The result of the comparison, in a sentence."""
     common = set(first[["paper", "claim"]].itertuples(index=False, name=None))
     common &= set(second[["paper", "claim"]].itertuples(index=False, name=None))
     if not common:

@@ -42,7 +42,7 @@ ABOUT: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance", "cells_use
 ESTIMATES: Final = ("fitted", "normalised", "late", "bend", "log_level", "level")
 """Numbers of lines and jobs that have an interval."""
 DECIDE: Final = tuple(f"{name}_{end}" for name in ("normalised", "end", "late", "bend") for end in ("low", "high"))
-"""What the tolerance of a line, to either side, decides a verdict by."""
+"""The numbers of a line that are compared with its tolerance."""
 NEEDED: Final = (*ABOUT[1:], *FITTED, *DECIDE, "normalised", "late", "bend", "log_level", "runs", "largest_run",
                  "resolution", "resolution_log")  # fmt: skip
 Row = Mapping[Hashable, Any]
@@ -202,7 +202,8 @@ def _named(row: Row) -> str:
 
 
 def report(findings: Sequence[str], counted: str, results: str = "") -> str:
-    """What a gate says: one line a finding, what to do about it for a folder of results, and last what was counted."""
+    """The report of a gate: one line a finding, what to do about it for a folder of results, and last what was
+    counted."""
     if not findings:
         return f"{counted}: all as in the reference\n"
     kept = results.replace("results", "results/reference", 1)

@@ -164,7 +164,7 @@ def tuning(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
 
 
 def privacy_cost(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
-    """What privacy costs on each data set: every learner's response beside the trivial point; raises NotRun.
+    """The cost of privacy on each data set: every learner's response beside the trivial point; raises NotRun.
 
     A colour and marker a privacy budget; learners without privacy are grey.
     """

@@ -1,4 +1,4 @@
-"""What oracles cost, and what an item still loses after its window."""
+"""The costs of oracles, and the privacy loss of an item after its window."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What drift does to learners that forget and to privacy that expires: one figure of a stream in the order of time."""
+"""The effect of drift on learners that restart and on privacy that expires: one figure of a stream in the order of
+time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was fitted to the curves of a figure: claims with their cells and verdicts, and sentences that follow."""
+"""The fits of a figure: claims with their cells and verdicts, and sentences that follow."""
 
 from __future__ import annotations
 

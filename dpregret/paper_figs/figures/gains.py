@@ -1,4 +1,4 @@
-"""What another mechanism buys the same learner: ratios of noise and of regret on the same losses."""
+"""The gain of a learner from another mechanism: ratios of noise and of regret on the same losses."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ LEADING: Final = 1.3
 
 @dataclass(frozen=True)
 class Page:
-    """What every figure is drawn with: names of identifiers, and looks of algorithms."""
+    """The settings of all figures: names of identifiers, and looks of algorithms."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     looks: Looks = field(init=False)
@@ -52,7 +52,7 @@ class Page:
         object.__setattr__(self, "looks", Looks(self.names))
 
     def name(self, key: str) -> str:
-        """What people write for an identifier, or the identifier without its hyphens."""
+        """The displayed name of an identifier, or the identifier without its hyphens."""
         return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
 
     def said(self, key: str) -> str:
@@ -261,7 +261,7 @@ class Plate:
         return sum(tall)
 
     def about(self) -> str:
-        """Finding and setting in words, for who does not see the figure."""
+        """Finding and setting in words, for readers who cannot see the figure."""
         said = [text for text in (self.finding[:1].upper() + self.finding[1:], self.setting) if text]
         return re.sub(r"[$\\{}]", "", ". ".join(text.rstrip(".") for text in said))
 

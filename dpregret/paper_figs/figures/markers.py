@@ -120,7 +120,7 @@ class Looks:
 
 
 def _ordered(variants: list[str]) -> list[str]:
-    """What is drawn solid comes first, what is printed last."""
+    """Solid curves come first, printed variants last."""
     return sorted(variants, key=lambda name: name.startswith("printed"))
 
 

@@ -61,7 +61,7 @@ def tidy(text: str) -> str:
 
 
 def axis_label(parameter: Parameter, response: Response, fitted: bool = False) -> str:
-    """What stands at the axis of a swept parameter; the dimension of a batch problem is p."""
+    """The label of the axis of a swept parameter; the dimension of a batch problem is p."""
     if parameter == "dimension" and response == "excess":
         return "dimension $p$"
     return COORDINATES.get(parameter, AXES[parameter]) if fitted else AXES[parameter]
@@ -152,7 +152,8 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = ()) -> str:
-    """What all rows of a figure share: set, losses, sizes and budget; columns in `but` are told by the figure."""
+    """The setting that all rows of a figure share: set, losses, sizes and budget; columns in `but` are told by the
+    figure."""
     left = set(but)
     parts = []
     for column, key in (("stream", "stream"), ("set", "set")):

@@ -94,8 +94,8 @@ def judge_stated(claim: Claim, cells: Cells) -> Judgement:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an explicit bound says of a slope that exceeds its rate: `crossed` as in `Standing`; `ratio` is the largest
-    share of the bound that the response has in a fitted cell."""
+    """The evidence of an explicit bound on a slope that exceeds its rate: `crossed` as in `Standing`; `ratio` is the
+    largest share of the bound that the response has in a fitted cell."""
 
     crossed: tuple[str, ...]
     held: bool

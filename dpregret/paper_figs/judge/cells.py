@@ -340,7 +340,7 @@ def asymptotic_rounds(rule: Asymptotic, window: float, noise_time: float) -> flo
 
 
 def setting(rows: pd.DataFrame, besides: Sequence[str] = ()) -> str:
-    """What rows of runs have in common, such as `T = 65536, d = 4, W = 16, eps = 8`; `besides` is left out."""
+    """The common setting of rows of runs, such as `T = 65536, d = 4, W = 16, eps = 8`; `besides` is left out."""
     symbols = {"horizon": "T", "samples": "n", "dimension": "d", "window": "W", "epsilon": "eps", "delta": "delta"}
     found = []
     for name, symbol in symbols.items():
@@ -403,7 +403,7 @@ def _law(horizons: Array, rate: Rate, deltas: Array) -> Array:
 
 
 def _argument(rate: Rate, cells: Cells) -> Array:
-    """What stands in the logarithm of a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
+    """The argument of the logarithm in a law of excess risk, or of a tail (values: 1 / beta), one number a cell."""
     if rate.log_argument in ("n/delta", "T/delta"):
         return cells.checkpoints / cells.deltas
     return {

@@ -129,7 +129,7 @@ class Claim(Strict):
 
     @property
     def kind(self) -> Literal["claim", "check"]:
-        """What the line is: a claim could have come out otherwise; bounds held in every cell are checks."""
+        """The kind of the line: a claim could have come out otherwise; bounds held in every cell are checks."""
         return "check" if self.check or self.type == "below" else "claim"
 
     @model_validator(mode="before")
@@ -291,7 +291,7 @@ class FigureEntry(Strict):
 
 
 class Gain(Strict):
-    """What a variant of a learner gains over another one: the ratio of their responses on the same losses.
+    """The gain of a variant of a learner over another one: the ratio of their responses on the same losses.
 
     `over` is the variant in the numerator; one of `variants` may be another learner's, name.variant. Everything else as
     in a claim; a row per stream and value of `parameter`.
@@ -386,7 +386,7 @@ class ClaimsFile(Strict):
 
     @property
     def response(self) -> Response:
-        """What the learners of this paper are charged with in total."""
+        """The total charge of the learners of this paper."""
         return "excess" if self.problem == "erm" else "regret"
 
 
@@ -411,7 +411,7 @@ class Measure(Strict):
 
 
 class Answer(Strict):
-    """What an author of the paper answered to an erratum: `by` whom, when (`date`), in what words (`says`)."""
+    """The answer of an author of the paper to an erratum: `by` whom, when (`date`), in what words (`says`)."""
 
     by: str
     date: str

@@ -18,7 +18,7 @@ from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 FILES: Final = {"claim": "claims.csv", "check": "checks.csv"}
 """Kind of line -> the file that holds the lines of this kind, and no others."""
 SAME: Final = ("learner", "variant", "experiment", "stream", "parameter", "response")
-"""What a line measures."""
+"""The measured quantity of a line."""
 FITTED: Final = ("fitted", "fitted_low", "fitted_high", "cells_used")
 NUMBER: Final = ("log_aware", "log_aware_low", "log_aware_high")
 """The columns of `number`."""

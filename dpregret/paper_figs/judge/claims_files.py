@@ -44,7 +44,7 @@ UNCHANGED: Final[Changes] = MappingProxyType({})
 
 
 class PaperTexts(NamedTuple):
-    """What is written of a paper."""
+    """The texts of a paper."""
 
     claims: ClaimsFile
     errata: ErrataFile

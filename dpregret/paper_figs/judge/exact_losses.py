@@ -22,7 +22,7 @@ LEAST: Final = 0.01
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """What a mechanism loses at its delta on neighbours that are named, computed without sampling.
+    """The privacy loss of a mechanism at its delta on named neighbours, computed without sampling.
 
     claimed: the epsilon that it promises there. attained: what it loses, a lower bound over all neighbours. on: the
     neighbours and the setting, in words. fails_from: the smallest epsilon at which these neighbours refute it there, 0
@@ -44,7 +44,7 @@ class ExactLoss:
 
     @property
     def lost(self) -> str:
-        """What is lost, as every page writes it."""
+        """The loss, as every page writes it."""
         return formats.significant(self.attained)
 
     @property
@@ -57,7 +57,7 @@ class ExactLoss:
 
     @classmethod
     def read(cls, path: Path) -> dict[str, ExactLoss]:
-        """What `write_exact_losses` wrote, by name."""
+        """The losses from `write_exact_losses`, by name."""
         rows = formats.read_csv(path).to_dict("records")
         return {
             str(row["name"]): cls(row["claimed"], row["attained"], str(row["on"]), row.get("fails_from", math.nan))

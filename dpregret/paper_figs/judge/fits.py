@@ -164,8 +164,8 @@ def largest_run(responses: Array) -> Array:
 
 
 def _spread(responses: Array) -> Array:
-    """What each run adds to the spread of each cell, like `responses`: its squared relative deviation from the cell's
-    mean, without the run's own level in all cells, which moves no slope."""
+    """The share of each run in the spread of each cell, like `responses`: its squared relative deviation from the
+    cell's mean, without the run's own level in all cells, which moves no slope."""
     relative = responses / responses.mean(axis=-2, keepdims=True) - 1
     return np.asarray((relative - relative.mean(axis=-1, keepdims=True)) ** 2, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""What another mechanism buys the same learner: ratios of noise and of regret on the same losses, with intervals."""
+"""The gain of a learner from another mechanism: ratios of noise and of regret on the same losses, with intervals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every job of a paper was computed from and came to, as jobs.csv: one row a learner variant and experiment."""
+"""The inputs and results of every job of a paper, as jobs.csv: one row a learner variant and experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found for one line of a claims file."""
+"""The judgement of one line of a claims file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NAN: Final = float("nan")
 STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
 """Why a cell is not fitted."""
 POWER: Final = "power"
-"""What the resolution of a fitted claim is about."""
+"""The quantity that the resolution of a fitted claim measures."""
 NO_EXPONENT: Final = "none: no exponent was fitted"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was found for one claim. Numbers are NaN where there is none.
+    """The judgement of one claim. Numbers are NaN where there is none.
 
     `resolution` is the smallest change of the predicted law, in either direction, that would have been told,
     `resolution_log` the same in powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why

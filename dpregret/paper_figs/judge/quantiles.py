@@ -1,4 +1,4 @@
-"""What claims on tails and windows need besides means: quantiles over runs, and the exact constants of a window."""
+"""Statistics of claims on tails and windows: quantiles over runs, and the exact constants of a window."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Rate:
 
 
 def law(text: str, symbol: str = "") -> str:
-    """What claims.csv has as `rate`, with its formula in LaTeX between dollars; words stay as they are.
+    """The column `rate` of claims.csv, with its formula in LaTeX between dollars; words stay as they are.
 
     A rate, alone or after `>=`, where a power of zero is written of `symbol`: `T^0 ln T`; else a sentence such as
     `delivered eps <= eps`.

@@ -1,4 +1,4 @@
-"""What the numbers of a finished row must be: the one table that plays and readers of results files hold them to."""
+"""Valid ranges of the numbers of a finished row: the one table that plays and readers of results files hold them to."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from dpregret.paper_figs.judge.vocabulary import (  # fmt: skip
 )
 
 AS_CHECK: Final = {REPRODUCED: HOLDS, UP_TO_LOGS: HOLDS, SEEN_HERE: HOLDS, **{word: word for word in CHECKS}}
-"""What a verdict on a slope says of a consistency check, which has to match exactly: anything else fails."""
+"""Verdict on a slope -> verdict of a consistency check, which has to match exactly: anything else fails."""
 
 
 def judge_claims(

@@ -1,4 +1,4 @@
-"""What the page shows of one claim: statement, law, measured, resolution, cells, and what leads to its data."""
+"""The view of one claim: statement, law, measured, resolution, cells, and what leads to its data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: Final = {
     "what the paper states": "paper", "stated, text reconstructed": "reconstructed", "derived here": "derived",
     "baselines": "baseline", "consistency checks": CHECK,
 }  # fmt: skip
-"""What a line is, in words -> its origin; checks of any origin are apart."""
+"""Kind of a line, in words -> its origin; checks of any origin are apart."""
 BROKEN: Final = " failed: "
 """Stands in the reason of a claim that was not judged because a learner failed."""
 
@@ -85,7 +85,7 @@ class ClaimView:
 
     @property
     def response(self) -> str:
-        """What is measured, in words."""
+        """The measured quantity, in words."""
         return response_words(self.record)
 
 
@@ -113,7 +113,7 @@ def claim_view(
 
 
 def response_words(record: Record) -> str:
-    """What is measured, in words."""
+    """The measured quantity, in words."""
     return RESPONSE_AXES[record["response"]].split(",")[0].removeprefix("total ")
 
 

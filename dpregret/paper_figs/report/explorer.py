@@ -19,10 +19,10 @@ from dpregret.paper_figs.text.formats import DASH, significant
 SILENT: Final = " without noise"
 SERIES: Final = ("learner", "variant")
 VARIABLES: Final = ("stream", "set", "checkpoint", "dimension", "window", "epsilon", "delta", *OPTIONS)
-"""What may be on the horizontal axis or held fixed; `checkpoint` is T (or n)."""
+"""Variables for the horizontal axis or to hold fixed; `checkpoint` is T (or n)."""
 NUMBERS: Final = ("mean", "low", "high", "bound", "trivial", "runs")
 READ: Final = ("anytime", "regret", "trivial_regret", "bound")
-"""What it needs of the columns of runs, besides those that tell rows apart."""
+"""The columns of runs that it reads, besides those that identify rows."""
 LABELS: Final = {
     "stream": "losses", "set": "set", "dimension": "dimension", "window": "window W", "epsilon": "eps",
     "delta": "delta", "best_loss": "loss of the best expert L*", "length": "rounds that tell the experts apart",

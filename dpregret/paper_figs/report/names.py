@@ -1,4 +1,4 @@
-"""What people write for learners: names come as a plain mapping, identifiers stand in where there is none."""
+"""Displayed names of learners: names come as a plain mapping, identifiers stand in where there is none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOBODY: Final[Names] = MappingProxyType({})
 
 
 def learner_name(names: Names, learner: str, variant: str) -> str:
-    """What people write for a learner in a variant, or in all that a pattern with `*` names."""
+    """The displayed name of a learner in a variant, or in all variants that match a pattern with `*`."""
     plain = names.get(learner, learner)
     if "*" in variant:
         return plain

@@ -62,7 +62,8 @@ class ReportError(ValueError):
 
 @dataclass(frozen=True)
 class Run:
-    """Whose report it is. profile: its name; option: what `--config profile=` takes, empty for the full profile.
+    """The run that the report shows. profile: its name; option: what `--config profile=` takes, empty for the full
+    profile.
 
     config: hash of the configuration. names: what people write for identifiers.
     """
@@ -150,7 +151,7 @@ def _find(**filters: str) -> str:
 
 
 def _labels(views: Sequence[PaperView], names: Names) -> dict[str, Mapping[str, Any]]:
-    """What the filters call what they filter by."""
+    """The labels of the filters."""
     learners = {view.record["learner"] for paper in views for view in paper.claims}
     return {
         "synonyms": SYNONYMS, "what": WHAT,

@@ -24,7 +24,7 @@ NUMBERS: Final = ("s", "cpu_time", "max_rss")
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the first screen tells about a run. Times are those of its jobs, as each recorded them."""
+    """The facts of a run on the first screen. Times are those of its jobs, as each recorded them."""
 
     profile: str
     config: str
@@ -75,7 +75,7 @@ def job_times(folder: Path) -> pd.DataFrame:
 
 
 def write_resources(folders: Sequence[Path], out: Path) -> None:
-    """What finished runs took, as CSV: one row a profile (the name of its folder) and part of it."""
+    """The cost of finished runs, as CSV: one row per profile (the name of its folder) and part of it."""
     tables = [job_times(folder / "benchmark").assign(profile=folder.name) for folder in folders]
     jobs = pd.concat(tables).replace({"profile": {"results": "full"}}).groupby(["profile", "part"], sort=False)
     columns = {"CPU seconds": jobs["cpu_time"].sum(), "longest job, CPU seconds": jobs["cpu_time"].max()}
@@ -90,7 +90,7 @@ def commit(repository: Path) -> str:
 
 
 def git(folder: Path, *words: str) -> str | None:
-    """What git answers in a folder; None where it is no repository, or there is no git."""
+    """The output of git in a folder; None where it is no repository, or there is no git."""
     try:
         done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):

@@ -35,7 +35,7 @@ class Vendored:
 
 
 def vendored() -> tuple[Vendored, ...]:
-    """What vendor.yaml lists, in the order in which it must be loaded."""
+    """The files of vendor.yaml, in the order in which they must be loaded."""
     return tuple(
         Vendored(
             entry["name"], entry["version"], entry["licence"], (VENDOR / entry["file"]).read_bytes(),

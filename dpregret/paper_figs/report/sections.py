@@ -1,4 +1,4 @@
-"""What the page shows of one paper, put together from its tables, its claims file and its figures."""
+"""The view of one paper, built from its tables, its claims file and its figures."""
 
 from __future__ import annotations
 

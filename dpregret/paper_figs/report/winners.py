@@ -62,7 +62,7 @@ class WinnersView:
 
 
 def winners_view(results: Path, names: Names) -> WinnersView | None:
-    """What is known of who wins below a folder of results; None where there is no table of winners.
+    """The winners of a folder of results; None where there is no table of winners.
 
     `names`: identifier -> what people write, which stands before the identifiers.
     """

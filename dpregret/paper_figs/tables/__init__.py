@@ -1,1 +1,1 @@
-"""What is printed: the tables of a paper, as CSV, Markdown, LaTeX and HTML."""
+"""The tables of a paper, as CSV, Markdown, LaTeX and HTML."""

@@ -1,4 +1,4 @@
-"""What a round costs: operations claimed and counted, and microseconds. The only table with timings."""
+"""The cost of a round: operations claimed and counted, and microseconds. The only table with timings."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
 LINES: Final = ("claim", "verdict", "origin", "learner", "variant", "rate", *NUMBER, "reason")
-"""What is shown of lines."""
+"""The columns of lines."""
 COMMITTED: Final = "REFERENCE (committed), not your run: "
 """Heads what is shown of the reference."""
 _RESOLVED: Final = ("resolution", "resolution_log")
@@ -74,7 +74,7 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
 
 
 def _as_json(folder: Path, options: argparse.Namespace) -> str:
-    """What is asked for, every column of it: paper, file and rows."""
+    """The requested table, with every column: paper, file and rows."""
     if options.lines:
         file = folder / FILES[options.lines]
         rows = read_table(file, replace(FORMS[options.lines], needed=LINES))
@@ -86,7 +86,7 @@ def _as_json(folder: Path, options: argparse.Namespace) -> str:
 
 
 def _shown(folder: Path, options: argparse.Namespace) -> str:
-    """What is asked for, below the name of the file that it stands in."""
+    """The requested table, below the name of its file."""
     if options.json:
         return _as_json(folder, options)
     committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""

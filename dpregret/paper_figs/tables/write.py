@@ -170,7 +170,7 @@ def _row(
 
 
 def _delivered(ledger: float, epsilon: float) -> str:
-    """What the ledger proves; above the promise it says no more than that."""
+    """The epsilon that the ledger proves; above the promise it says no more than that."""
     return f"{'at most ' if ledger > epsilon * (1 + ROUNDING) else ''}{formats.significant(ledger)}"
 
 

@@ -27,7 +27,7 @@ def shielded(text: str) -> str:
 
 
 def unshielded(text: str) -> str:
-    """What `shielded` made its text from."""
+    """The text before `shielded`."""
     return _SHIELDED.sub("", text, count=1) if _SHIELDED.match(text) else text
 
 
@@ -46,7 +46,7 @@ def from_plain(line: str) -> str:
 
 
 def in_html(value: object) -> object:
-    """What a template of HTML prints: `printable` text, which the template escapes; markup as it is."""
+    """A value as a template of HTML prints it: `printable` text, which the template escapes; markup as it is."""
     return printable(value) if type(value) is str else value
 
 

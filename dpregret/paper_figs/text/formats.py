@@ -75,7 +75,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def read_csv(path: Path | str, **options: Any) -> pd.DataFrame:
-    """What `write_csv` wrote; options as of `pandas.read_csv`."""
+    """A table from `write_csv`; options as of `pandas.read_csv`."""
     with opened(path) as file:
         return _mapped(pd.read_csv(file, **options), unshielded)
 

@@ -31,7 +31,7 @@ _SIGN: Final = {"/": {"lspace": "0", "rspace": "0"}, **{bar: {"stretchy": "false
 """Signs as TeX sets them."""
 _PARTS: Final = {"mfrac": 2, "mover": 2, "msup": 2, "msub": 2, "msubsup": 3, "mroot": 2}
 EMPTY: Final = frozenset(["", *"()[]{}/"])
-"""What no half of a fraction may be: LaTeX takes the next sign where a half is missing."""
+"""Invalid halves of a fraction: LaTeX takes the next sign where a half is missing."""
 _UP, _DOWN = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _GLYPHS: Final = str.maketrans("-ϵϕ", "−εφ")
 """One glyph a letter: that of the sentences."""
@@ -131,7 +131,7 @@ def _set_apart(row: Element) -> None:
 
 
 def _last(element: Element) -> Kind:
-    """What an element is to its neighbours; a space counts as text."""
+    """The kind of an element to its neighbours; a space counts as text."""
     pieces = _pieces(element)
     return pieces[-1].kind if len(pieces) == 1 else "letter" if pieces else "text"
 

@@ -25,7 +25,7 @@ class DamageError(ValueError):
 
 @dataclass(frozen=True)
 class Form:
-    """What a table has to look like.
+    """The required form of a table.
 
     needed: columns that must be there. key: columns that no two rows share. numbers: columns of finite numbers, where
     they are there; an empty cell is NaN, except in `filled`. words: column -> what it may say. intervals: names of
@@ -99,7 +99,7 @@ def _line(before: bytes) -> int:
 
 
 def _fault(record: Mapping[str, str], form: Form, numbers: Sequence[str]) -> str:
-    """What is wrong with a row, nothing where it is sound."""
+    """The fault of a row; empty for a sound row."""
     for name in form.key:
         if not record[name]:
             return f"column {name}: empty"

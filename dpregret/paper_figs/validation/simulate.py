@@ -104,7 +104,7 @@ CASES: Final[Mapping[str, Case]] = MappingProxyType(
         "too few runs for the noise": Case(_power(0.5), INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
     }
 )
-"""What a validation must not be fooled by."""
+"""Curves that must not mislead a verdict."""
 
 
 def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:

@@ -1,1 +1,1 @@
-"""Who wins: cells that can be compared, the table of winners, performance profiles, and laws that predict regret."""
+"""Winners: cells that can be compared, the table of winners, performance profiles, and laws that predict regret."""

@@ -57,7 +57,7 @@ class StreamFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """What rows do not say. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
+    """Facts that rows do not hold. Keys: (paper, experiment); (feedback, stream); learner.variant -> why it is refuted.
 
     stochastic_only: learners (without variant) whose bounds hold for stochastic losses alone.
     """

@@ -75,7 +75,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Fit:
-    """What a grid point gives: factor of the covariance, weights of the residuals, log likelihood."""
+    """The fit at a grid point: factor of the covariance, weights of the residuals, log likelihood."""
 
     length: float
     spread: float

@@ -41,7 +41,7 @@ COLUMNS: Final = (
     "ratio", "ratio_low", "ratio_high", "p", "least_bound", "bound_of", "bound_over_regret", "bound_gap",
     "bound_gap_low", "bound_gap_high", "reference", "price", "barred",
 )  # fmt: skip
-"""What a row says of its setting; `p_holm` and `verdict` follow."""
+"""The columns of a setting; `p_holm` and `verdict` follow."""
 _NEAR: Final = 0.01
 Cell = dict[str, Any]
 """A row of `Measured.cells`, with its `sample`."""

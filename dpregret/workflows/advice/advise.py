@@ -63,7 +63,7 @@ class Request:
 
     @property
     def row(self) -> pd.DataFrame:
-        """What is predicted."""
+        """The predicted quantity."""
         return setting(self.rounds, self.dimension, self.epsilon, self.served)
 
 

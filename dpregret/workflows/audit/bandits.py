@@ -150,7 +150,8 @@ class AuditedBandit:
 
 
 def directions_of(learner: NoisyLeader) -> list[Array]:
-    """What the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it plays."""
+    """The points that the learner will try from now on, piece by piece, (runs, rounds, n); the list fills while it
+    plays."""
     tried: list[Array] = []
     made = learner.directions
 

@@ -1,4 +1,4 @@
-"""What noisy-min Frank-Wolfe with Laplace noise loses, exactly, on one pair of neighbouring data sets.
+"""The exact loss of noisy-min Frank-Wolfe with Laplace noise on one pair of neighbouring data sets.
 
 The theorem is in docs/proofs/frank_wolfe_privacy.md. The set is the l1 ball in the plane with corners +-e1 and +-e2;
 all losses are linear. All scores are 0 in the one data set; replacing a record moves the scores of e1 and e2 up by the
@@ -33,7 +33,7 @@ def raised_pair(gap: float) -> float:
 
 
 def attained_epsilon(scale: float, rounds: int, delta: float) -> float:
-    """What the released point of T = `rounds` rounds loses at delta on the pair above, exactly."""
+    """The exact loss of the released point of T = `rounds` rounds at delta on the pair above."""
     return binomial_epsilon(rounds - 1, 0.5, raised_pair(2 / scale), delta)
 
 
@@ -54,13 +54,13 @@ def proved_scale(budget: Budget, rounds: int) -> float:
 
 
 def ranged_scale(budget: Budget, rounds: int, spread: float) -> float:
-    """What would be valid if the loss of a choice had a range of `spread` s / b: by zCDP, or pure composition."""
+    """The valid scale if the loss of a choice had a range of `spread` s / b: by zCDP, or pure composition."""
     ranged = spread / 2 * math.sqrt((rounds - 1) / (2 * largest_rho(budget)))
     return min(ranged, purely_proved_scale(budget, rounds))
 
 
 def purely_proved_scale(budget: Budget, rounds: int) -> float:
-    """What is proved of choices that are 2 s / b - DP, were nothing known of their range."""
+    """The proved scale for choices that are 2 s / b - DP, without a bound on their range."""
     return 2 / largest_call_epsilon(budget.epsilon, budget.delta, rounds - 1)
 
 

@@ -38,7 +38,7 @@ def exact_losses() -> dict[str, ExactLoss]:
 
 
 def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> ExactLoss:
-    """What is lost at a budget, and from which epsilon on at the same delta: by bisection between LEAST and there."""
+    """The loss at a budget, and the least refuted epsilon at the same delta: by bisection between LEAST and there."""
 
     def fails(epsilon: float) -> bool:
         return attained(Budget(epsilon, budget.delta)) > epsilon * (1 + ROUNDING)
@@ -79,7 +79,7 @@ def of_audit(learner: type[Learner], variant: str, budget: Budget, losses: str, 
 
 
 def statements() -> dict[str, Statement]:
-    """What the modules beside this one state under the name STATEMENTS."""
+    """The STATEMENTS of the modules beside this one."""
     found: dict[str, Statement] = {}
     for each in iter_modules(dpregret.workflows.audit.__path__):
         if each.name.startswith("exact_") and each.name != __name__.rpartition(".")[2]:

@@ -1,4 +1,4 @@
-"""What objective perturbation in one dimension loses, exactly, on one pair of neighbouring data sets.
+"""The exact loss of objective perturbation in one dimension on one pair of neighbouring data sets.
 
 One record is replaced, all others are zero. On the one data set its loss has slope -L up to a point c, then curvature
 lambda until its slope is +L; on the other its slope is +L everywhere. The released theta tells the noise b of either

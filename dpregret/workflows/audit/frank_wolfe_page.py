@@ -21,7 +21,7 @@ DELTAS = (1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-15)
 
 
 def losses() -> str:
-    """What the printed scale loses on the pair of the proof, for T = 100, 10^4, 10^6 and as T grows."""
+    """The loss of the printed scale on the pair of the proof, for T = 100, 10^4, 10^6 and as T grows."""
     rows = []
     for delta, epsilons in ((DELTA, (1, 2, 3, 4, 8, 16)), (1e-10, (1, 2, 4)), (1e-15, (0.25, 1))):
         for epsilon in epsilons:

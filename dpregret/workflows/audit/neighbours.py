@@ -1,4 +1,4 @@
-"""What every family of learners is audited on: pairs of neighbouring inputs, and the transcripts of both."""
+"""The inputs of the audit of each family: pairs of neighbouring inputs, and the transcripts of both."""
 
 from __future__ import annotations
 

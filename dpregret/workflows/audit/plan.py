@@ -91,7 +91,7 @@ def findings(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def finding(claimed: float, accounted: float, exact: float, audited: float, reached: float = math.nan) -> str:
-    """What the numbers say. "keeps its claim": by its ledger, half of which at least is seen to be lost.
+    """The finding from the numbers. "keeps its claim": by its ledger, half of which at least is seen to be lost.
 
     What is shown to be lost is at most the exact loss, and that is at most what the ledger says: anything else is a
     contradiction, as is another noise in what is played than that of the plan.

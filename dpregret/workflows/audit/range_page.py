@@ -27,7 +27,7 @@ def of_equal_pair(others: int, offset: float) -> float:
 
 
 def prices() -> str:
-    """What a range costs in zCDP, and the scale that private Frank-Wolfe then needs, in units of the printed one."""
+    """The cost of a range in zCDP, and the scale that private Frank-Wolfe then needs, in units of the printed one."""
     top = equal_pair_range(WIDEST)
     kinds = {
         "trivial": 4.0, "Theorem A, by hand": 3.0, "Theorem B, by boxes": RANGES["laplace"], "conjecture": top,

@@ -1,4 +1,4 @@
-"""What the audit asks of learners beyond the defaults of their families: the file settings.yaml."""
+"""Settings of the audit per learner, beyond the defaults of its family: the file settings.yaml."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Runs = Annotated[int, Field(ge=100)]
 
 
 class Special(BaseModel):
-    """What one learner needs; see settings.yaml."""
+    """The settings of one learner; see settings.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -48,7 +48,7 @@ def write_audit(families: Sequence[Path], planted: Path, out: Path) -> None:
 
 
 def _audit_text(found: pd.DataFrame) -> pd.DataFrame:
-    """What a reader needs of audit.csv, as text; first what keeps no claim."""
+    """The columns of audit.csv for readers, as text; first what keeps no claim."""
     found = found.sort_values("finding", key=lambda words: words.map(_rank), kind="stable")
     numbers = {
         title: [formats.significant(value) for value in found[column]]
@@ -71,7 +71,7 @@ def _rank(finding: str) -> int:
 
 @dataclass(frozen=True)
 class Tables:
-    """What an audit found: audit.csv, planted.csv and exact_losses.csv."""
+    """The result of an audit: audit.csv, planted.csv and exact_losses.csv."""
 
     audit: pd.DataFrame
     planted: pd.DataFrame
@@ -86,7 +86,7 @@ class Tables:
 
 
 def faults(now: Tables, before: Tables) -> list[str]:
-    """What must not be: a ledger that is wrong, a blind or unjust audit, an accounting that left its reference.
+    """Faults of an audit: a ledger that is wrong, a blind or unjust audit, an accounting that left its reference.
 
     What is audited may differ from the reference (another number of runs); what is computed, and which learners, bugs
     and losses there are, not.
@@ -104,7 +104,7 @@ def faults(now: Tables, before: Tables) -> list[str]:
 
 
 def _changed(now: pd.DataFrame, before: pd.DataFrame, key: Sequence[str], numbers: Sequence[str]) -> list[str]:
-    """What only one side has, and computed numbers that are not those of the reference."""
+    """Rows of one side only, and computed numbers that differ from the reference."""
     found = []
     both = before.merge(now, on=list(key), how="outer", suffixes=("_reference", ""), indicator=True)
     for row in both.to_dict("records"):

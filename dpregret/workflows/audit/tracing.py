@@ -48,7 +48,8 @@ class Code:
         return cls(biases, _words(biases, words, generator))
 
     def scores(self, words: Array, points: Array) -> Array:
-        """What the tracer says of words (users, p) after released points (runs, p): (runs, users), of variance 1."""
+        """The verdict of the tracer on words (users, p) after released points (runs, p): (runs, users), of variance
+        1."""
         odds = np.sqrt((1 - self.biases) / self.biases)
         weights = np.where(words > 0, odds, -1 / odds)
         signs = np.sign(points)

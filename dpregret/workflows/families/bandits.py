@@ -53,7 +53,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """What tells the losses of this cell from others, for their random numbers."""
+        """The key of the losses of this cell, for their random numbers."""
         return f"bandit {self.stream} {self.set_name} {self.dimension}"
 
 

@@ -1,4 +1,4 @@
-"""What a kind of problem is to everything else: its experiments, cells, problems, learners, plays and audit.
+"""The interface of a kind of problem: its experiments, cells, problems, learners, plays and audit.
 
 Every job of a run reads the configuration, and with it the modules of this folder. So these import the learners, the
 sets and the streams where they need them, not at their tops.
@@ -37,7 +37,7 @@ MEGABYTE = 2**20 / 8
 
 
 class HasTraits(Protocol):
-    """What cells and settings ask of a card."""
+    """The fields of a card that cells and settings use."""
 
     @property
     def private(self) -> bool:
@@ -106,7 +106,7 @@ class Family(ABC, Generic[E, C, P]):
 
     @abstractmethod
     def source(self) -> type[Source]:
-        """What all streams of this family derive from."""
+        """The base class of all streams of this family."""
 
     @abstractmethod
     def cells(self, experiment: E, card: Card) -> Iterator[C]:
@@ -114,7 +114,7 @@ class Family(ABC, Generic[E, C, P]):
 
     @abstractmethod
     def problem(self, cell: C, experiment: E, draws: Draws) -> P:
-        """What a cell is about, the same for all learners. ValueError says what does not fit."""
+        """The problem of a cell, the same for all learners. ValueError says what does not fit."""
 
     @abstractmethod
     def learner(self, learner_class: type[Any], problem: P, cell: C, experiment: E, variant: str) -> BaseLearner:
@@ -145,7 +145,7 @@ class Family(ABC, Generic[E, C, P]):
         return needs
 
     def steps(self, cell: C) -> int:
-        """What `play` tells its `advance` in all."""
+        """The total that `play` reports to `advance`."""
         return 1
 
     def trial(self, experiment: E) -> E:

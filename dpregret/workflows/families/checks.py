@@ -1,4 +1,4 @@
-"""What a learner says of itself and of its play, checked before it becomes a row. All raise LearnerFault."""
+"""Checks of a learner and of its play, before a row is written. All raise LearnerFault."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Accounts(NamedTuple):
 
 
 def accounts(learner: BaseLearner, summed: bool = False) -> Accounts:
-    """What a learner says of its privacy; NaN for scales and mu where it has no ledger.
+    """The privacy that a learner states; NaN for scales and mu where it has no ledger.
 
     summed: what is released are sums with noise, so that it costs at least what the lines say (sampling of records,
     which makes a release cheaper, is not known there).

@@ -126,7 +126,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """What tells the data of this cell from others, for its random numbers."""
+        """The key of the data of this cell, for its random numbers."""
         return f"records {self.risk} {self.set_name} {self.dimension} {self.samples} {dict(self.options)}"
 
 

@@ -68,7 +68,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """What tells the losses of this cell from others, for their random numbers."""
+        """The key of the losses of this cell, for their random numbers."""
         return f"experts {self.stream} {self.experts} {self.shape}"
 
     @property
@@ -79,7 +79,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class StreamOfExperts:
-    """What learners are told, and the stream itself; None where its data have not been read."""
+    """The input of learners, and the stream itself; None where its data have not been read."""
 
     visible: ExpertProblem
     stream: ExpertStream | None

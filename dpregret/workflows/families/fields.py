@@ -148,7 +148,7 @@ class Experiment(Settings):
 
     @classmethod
     def key(cls, field: str) -> str:
-        """What a field is called in a file."""
+        """The name of a field in a file."""
         return cls.model_fields[field].alias or field
 
     def choices(self) -> list[list[tuple[str, Any]]]:
@@ -159,7 +159,7 @@ class Experiment(Settings):
         ]
 
     def all_options(self) -> list[Any]:
-        """What options are set to, whatever they are options of."""
+        """The values of options, whatever they belong to."""
         return [*self.options.values()]
 
     def places(self) -> Iterator[tuple[KeyPath, str, int]]:
@@ -167,7 +167,7 @@ class Experiment(Settings):
         yield from ()
 
     def mistakes(self) -> Iterator[Mistake]:
-        """What the types of the fields cannot see."""
+        """Checks that the types of the fields cannot express."""
         several = {"set": "sets", "stream": "streams", "risk": "streams"}
         if self.sweep in several and len(getattr(self, several[self.sweep])) < 2:
             key = self.key(several[self.sweep])

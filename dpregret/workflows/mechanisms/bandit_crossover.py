@@ -90,7 +90,7 @@ def _rows() -> Iterator[dict[str, float | str]]:
 
 
 def leading(dimension: int, epsilon: float) -> float:
-    """What the bound of noise on every value tends to, in units of L D T^(3/4); trees tend to that of eps = inf."""
+    """The limit of the bound of noise on every value, in units of L D T^(3/4); trees tend to that of eps = inf."""
     growth, root = 1 + 2 / epsilon**2, math.sqrt(dimension)
     far = max(1.0, growth**0.25 / math.sqrt(2))
     step, kappa = far / math.sqrt(growth), math.sqrt(dimension * growth / far**2 + 1)

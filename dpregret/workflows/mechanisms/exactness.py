@@ -1,4 +1,4 @@
-"""What exactness costs WDP-COCOP: `python -m dpregret.workflows.mechanisms.exactness` (a minute or two).
+"""The cost of exact noise for WDP-COCOP: `python -m dpregret.workflows.mechanisms.exactness` (a minute or two).
 
 The learner is played with noise in floating point and with sums released from whole numbers (`integer_sums.py`), on the
 same losses, for the window tree and the window root. Written to results/reference/exactness.csv, which

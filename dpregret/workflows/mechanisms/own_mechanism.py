@@ -50,12 +50,12 @@ ROUNDING, SINGLE_ROUNDING = 1e-7, 1e-4
 
 
 class OwnNoiseError(ValueError):
-    """What is wrong with the user's file, in one line."""
+    """The fault of the user's file, in one line."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What the mechanism is said to deliver. window: of the protected items; rounds or more: the whole sequence.
+    """The claimed privacy of the mechanism. window: of the protected items; rounds or more: the whole sequence.
 
     participations: rounds that one record takes part in, `separation` rounds apart; more than one for whole sequences.
     """

@@ -1,4 +1,4 @@
-"""What the exact audit says of somebody's mechanism, as a page of text; the command is `dpregret audit`.
+"""The exact audit of a user's mechanism, as a page of text; the command is `dpregret audit`.
 
 Released is A v + B z: A the lower triangular ones, B the noise. Exit code 0: the claim is kept; 1: it is not; 2: bad
 input.
@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a mechanism loses, exactly; printed as a page.
+    """The exact loss of a mechanism; printed as a page.
 
     claim: what it is said to deliver. noise: the matrix B, (rounds, draws). item_mu: Gaussian-DP parameter of every
     item while it is protected, (rounds,); age_mu: of the worst item by age, (rounds,). singular: the first round whose
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def epsilon(self) -> float:
-        """What is delivered at the claimed delta: the exact loss of the worst item."""
+        """The delivered epsilon at the claimed delta: the exact loss of the worst item."""
         return float(gaussian_epsilon(self.mu, self.claim.delta))
 
     @property

@@ -1,4 +1,4 @@
-"""What a well-formed configuration can still get wrong: names, combinations, and sweeps too short for a fit.
+"""Faults of a well-formed configuration: names, combinations, and sweeps too short for a fit.
 
 Names first; where these are right, the problems and learners of every experiment are built as its jobs build them.
 """
@@ -104,7 +104,7 @@ def _sets() -> dict[str, bool]:
 
 
 def _refused_set(name: str, dimension: int) -> str | None:
-    """What a set says against a dimension."""
+    """The objection of a set to a dimension."""
     from dpregret.algorithms.geometry import make_set
 
     try:
@@ -151,7 +151,7 @@ def _names(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mi
 
 
 def _constructor(stream: type[Any], leading: Sequence[str]) -> str | None:
-    """What is wrong with the parameters of a stream's class."""
+    """The fault in the parameters of a stream's class."""
     found = [name for name in inspect.signature(stream).parameters if name not in ("args", "kwargs")]
     if tuple(found[: len(leading)]) == tuple(leading):
         return None
@@ -221,7 +221,7 @@ def _combinations(experiment: Experiment, family: Family[Any, Any, Any]) -> Iter
 
 
 def _refusals(experiment: Experiment, family: Family[Any, Any, Any]) -> Iterator[Mistake]:
-    """What problems and learners say that cannot be made; each refusal once, at the first cell."""
+    """The refusals of problems and learners that cannot be built; each refusal once, at the first cell."""
     reported: set[Mistake] = set()
     for path, where, refusal in _tried(family.trial(experiment), experiment, family):
         if (path, refusal) not in reported:
@@ -268,5 +268,6 @@ def _tried(
 
 
 def _said(error: Exception | SystemExit) -> str:
-    """What an error of making a problem or a learner says; a TypeError is mostly about an option that is none."""
+    """The message of an error in building a problem or a learner; a TypeError is mostly about an option that is
+    none."""
     return one_line(error) if isinstance(error, TypeError) else raised(error)

@@ -38,7 +38,7 @@ class ValidationSize(Settings):
 
 
 class Job(NamedTuple):
-    """What one process computes: one learner variant over the whole grid of one experiment."""
+    """The work of one process: one learner variant over the whole grid of one experiment."""
 
     paper: str
     experiment: str

@@ -1,4 +1,4 @@
-"""What claims, tables, figures and errata name must be somewhere: a misspelt name would be 'not run' for ever.
+"""Names in claims, tables, figures and errata must exist: a misspelt name would be 'not run' for ever.
 
 A name is right where the experiment has it, in this configuration or in the whole one (`full`): what a small profile
 leaves out is not run, and that is no mistake.
@@ -29,7 +29,8 @@ Problem = tuple[KeyPath, str]
 
 
 class Mention(NamedTuple):
-    """What an entry at `path` names of an experiment; `learners` by their key, each name.variant, or a name alone."""
+    """The names in an entry at `path` that belong to an experiment; `learners` by their key, each name.variant, or a
+    name alone."""
 
     path: KeyPath
     experiment: str
@@ -84,7 +85,7 @@ def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
 
 
 def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
-    """What is wrong with the paper's table as printed."""
+    """The faults of the paper's table as printed."""
     from dpregret.paper_figs.tables.printed.models import load_printed
 
     try:
@@ -166,7 +167,7 @@ def _rows(texts: PaperTexts) -> Iterator[Problem]:
 
 
 def _faults(mention: Mention, known: Known) -> list[Problem]:
-    """What is wrong with a mention wherever its experiment is known; nothing where it is right somewhere."""
+    """The fault of a mention wherever its experiment is known; nothing where it is right somewhere."""
     if mention.experiment not in known:
         key = "experiment"
         path = mention.path[:-1] if mention.path[0] == "errata" else mention.path
@@ -226,7 +227,7 @@ def _same(value: str | float, other: object) -> bool:
 
 
 def _values(column: str, experiment: Experiment, learners: Sequence[str]) -> list[object] | None:
-    """What a column holds in the rows of an experiment, as far as it follows from the settings."""
+    """The values of a column in the rows of an experiment, as far as they follow from the settings."""
     private = [_private(experiment, learner) for learner in learners]
     found: list[object]
     if column == "epsilon":

@@ -87,7 +87,7 @@ class Limits(Settings):
 
     @property
     def file_bounds(self) -> Bounds:
-        """What is read of a file."""
+        """The part of a file that is read."""
         return Bounds(self.file_mb, self.nodes)
 
 

@@ -27,7 +27,7 @@ RENAMED = {
 }  # fmt: skip
 """Keys of configurations that had another name, or are easily misspelt -> the right one."""
 OPTIONS = ("profile", "limits")
-"""What ``--config`` may name."""
+"""The keys of ``--config``."""
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "store", "made", "papers", "winners", "check"})
 """Other folders of results/, and a base."""
 
@@ -39,7 +39,7 @@ def declared_sources() -> list[str]:
 
 
 def declaration(name: str) -> Any:
-    """What is declared of a data set that can be downloaded, or of records of the study; None of any other."""
+    """The declaration of a data set that can be downloaded, or of records of the study; None of any other."""
     if (own := records.declaration(name)) is not None:
         return own
     declared = read_source(PROFILES / "sources.yaml").data

@@ -1,4 +1,4 @@
-"""What a run needs of the machine, asked before anything starts."""
+"""Requirements of a run on the machine, checked before anything starts."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ FORMS: Final = ("csv", "md", "tex", "html")
 PAGES: Final = ("csv", "md", "html")
 VALIDATIONS: Final = ("intervals", "verdicts", "resolution")
 COMPARED: Final = ("claims.csv", "checks.csv", "jobs.csv", "audit.csv", "planted.csv", "exact_losses.csv")
-"""What a gate reads of a folder of the reference."""
+"""The files of the reference that a gate reads."""
 
 
 def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def data_of(experiment: Experiment) -> list[str]:
 
 @cache
 def data_key(name: str) -> str:
-    """What decides a prepared data set: code, versions, and its declaration where it is a download."""
+    """The inputs of a prepared data set: code, versions, and its declaration where it is a download."""
     declared = load.declaration(name)
     return short([name, fingerprint.fingerprint(fingerprint.data_files()), versions(), declared])
 
@@ -226,7 +226,7 @@ class _Maker:
         self.shown[f"{paper}/report.html"] = (report, "")
 
     def _whole(self, audited: bool, validation: ValidationSize | None) -> None:
-        """What is made of all papers."""
+        """The outputs for all papers together."""
         papers, page = list(self.config.papers), fingerprint.page_files
         settings = [self.config.fingerprint(paper) for paper in papers]
         runs = [f"runs/{paper}" for paper in papers]

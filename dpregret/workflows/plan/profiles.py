@@ -105,7 +105,7 @@ def _at(node: object, *path: str) -> dict[str, Any]:
 
 
 def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> Iterator[str]:
-    """What is wrong with how a file changes the one below."""
+    """The faults in how a profile changes the one below it."""
     known = _at(base, "papers")
     parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
     parts = [((), layer, known, _at(layer, "papers"))]

@@ -51,7 +51,7 @@ class Play(NamedTuple):
 
 @dataclass(frozen=True)
 class Part:
-    """What one job plays: an experiment, or some of its plays.
+    """The plays of one job: an experiment, or some of its plays.
 
     settings: hash of the experiment's settings and the seed. data: name of a data set -> its prepared file.
     """
@@ -165,7 +165,7 @@ def key_in(file: Path) -> str | None:
 
 @cache
 def versions() -> dict[str, str]:
-    """What is installed of what decides numbers."""
+    """The installed versions that decide numbers."""
     found = {name: importlib.metadata.version(name) for name in VERSIONS}
     return {"python": ".".join(platform.python_version_tuple()[:2]), **found}
 
@@ -210,7 +210,7 @@ def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
 
 
 def _asked(words: str) -> dict[str, Any]:
-    """What a fresh interpreter answers (`__main__.py`)."""
+    """The answer of a fresh interpreter (`__main__.py`)."""
     # this package last: what else lies beside it, say a numpy.py, hides no library
     start = f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}', None, '__main__')"
     done = subprocess.run([sys.executable, "-Pc", start, words], stdout=subprocess.PIPE, check=False)

@@ -1,4 +1,4 @@
-"""What a configuration asks for, before any of it is made: rounds, cells, memory, hours."""
+"""The size of a configuration, before any of it is computed: rounds, cells, memory, hours."""
 
 from __future__ import annotations
 

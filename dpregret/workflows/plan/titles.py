@@ -1,4 +1,4 @@
-"""What people write for the identifiers of learners, variants, streams and sets.
+"""Displayed names of learners, variants, streams and sets.
 
 Titles stand on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
 learners, so these stand here; whatever is not listed is its identifier without hyphens.

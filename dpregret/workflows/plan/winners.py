@@ -1,4 +1,4 @@
-"""What the table of winners has to know of experiments and streams, from the configuration and the classes."""
+"""The facts of experiments and streams for the table of winners, from the configuration and the classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable",
 
 
 def feedback_of(family: str, stream: Any) -> str:
-    """What learners of a family see of a stream (a class)."""
+    """The part of a stream (a class) that learners of a family see."""
     return POPULATION if FRESH in stream.traits else FEEDBACK.get(family, family)
 
 

@@ -44,15 +44,15 @@ from dpregret.workflows.run.job import play_experiment
 FIGURES: Final = Path("results") / "check"
 """Where figures of single claims go: PAPER/CLAIM.png below it."""
 EXACT, PLAYS = "exact computation", "plays"
-"""What decides a claim."""
+"""The method that decides a claim."""
 POWER, SHARE, LOST = "power of {symbol}", "{response} / bound, worst cell", "eps lost / eps claimed"
 DELIVERED: Final = "eps that the ledger delivers / eps claimed"
-"""What the number of a claim is."""
+"""The quantity of a claim's number."""
 
 
 @dataclass(frozen=True, repr=False)
 class Measured:
-    """What was found for one claim.
+    """The judgement of one claim.
 
     statement: what the claim says, in words; source: its place in the paper; stated: the rate, or what else is stated.
     measured, low, high: the number `quantity` says, with its 95 % interval; for a claim of a rate the power that was
@@ -146,7 +146,7 @@ class ClaimOf:
 
     @property
     def statement(self) -> str:
-        """What is claimed, in words."""
+        """The claim in words."""
         return self.entry.statement
 
     @property
@@ -279,7 +279,7 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
 
 
 def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -> tuple[str, float, float, float]:
-    """What the number of a claim is, and the number with its interval."""
+    """The quantity of a claim's number, and the number with its interval."""
     if claim.type == "private":
         rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
         ratio = float((_delivered(rows)["mean"] / _delivered(rows)["value"]).max())

@@ -32,7 +32,7 @@ except ImportError:  # Windows
 LOOK = 0.2  # seconds between looks at a child that says nothing
 LONGEST = 300  # characters of a reason
 Say = Callable[[str], None]
-"""What a call tells of where it is, for the sentence on how it ended."""
+"""The last reported place of a call, for the message on its end."""
 
 
 class Bounds(NamedTuple):
@@ -81,7 +81,7 @@ def in_words(fault: BaseException) -> str:
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
-    """What `function(say)`, called in a child of this process, came to; its answer is made of what JSON knows.
+    """The result of `function(say)`, called in a child of this process; its answer is made of what JSON knows.
 
     log: where its standard output goes, and the place where it crashed. What it leaves running is ended.
     """

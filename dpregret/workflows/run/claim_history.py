@@ -49,7 +49,7 @@ Facts = dict[str, Any]
 
 
 def git(*arguments: str) -> str:
-    """What git prints; the empty text where a file or a repository is not there."""
+    """The output of git; the empty text where a file or a repository is not there."""
     found = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     return found.stdout if found.returncode == 0 else ""
 
@@ -188,7 +188,7 @@ def _experiments(text: str, paper: str) -> dict[str, Facts]:
 
 
 def _differences(before: Facts, now: Facts) -> list[str]:
-    """What differs, in words.
+    """The differences, in words.
 
     An experiment of another name with the same grid is the same. What `where` fixes belongs to the claim: other values
     beside it in the grid do not.

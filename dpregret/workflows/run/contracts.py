@@ -229,7 +229,7 @@ def own(kind: Any) -> bool:
 
 
 def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """What was tested, with the contracts that it breaks, in the order of experiments.yaml."""
+    """The tested classes, with the contracts that they break, in the order of experiments.yaml."""
     config = load_config(PROFILES / f"{study.PROFILE}.yaml")
     seen: set[object] = set()
     for settings in config.papers.values():

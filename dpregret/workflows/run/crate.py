@@ -28,7 +28,7 @@ PROFILES: Final = {
     "https://w3id.org/ro/wfrun/workflow/0.5": ("Workflow Run Crate", "0.5"),
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": ("Workflow RO-Crate", "1.0"),
 }
-"""What the crate conforms to -> name and version."""
+"""Profile of the crate -> name and version."""
 
 
 def metadata(listed: Mapping[str, str], origin: Mapping[str, Any], finished: datetime.datetime) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dpregret.workflows.plan.read import Plan
 from dpregret.workflows.run.publish import remove
 
 FAILED = ".failed"
-"""What follows the name of a file of runs in which a play failed."""
+"""The suffix of a file of runs in which a play failed."""
 
 
 def failures(plan: Plan) -> list[str]:

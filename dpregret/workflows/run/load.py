@@ -21,7 +21,7 @@ from dpregret.workflows.run import sums
 from dpregret.workflows.run.unpack import UnreadableError
 
 REFERENCE: Final = "reference"
-"""What the committed reference is called; `reference/ci` is that of the profile ci."""
+"""The name of the committed reference; `reference/ci` is that of the profile ci."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""What one call of each oracle costs: linear and local oracle, gauge, projection in closed form and by a solver."""
+"""The cost of one call of each oracle: linear and local oracle, gauge, projection in closed form and by a solver."""
 
 import time
 from collections.abc import Callable

@@ -31,7 +31,7 @@ WIDE: Final = tuple(unit for unit in EVERY if unit not in {"X86_V3", "AVX2", "FM
 
 
 class Processor(NamedTuple):
-    """What is forced, and what this machine must have for it."""
+    """The forced kernels, and the features that this machine needs for them."""
 
     blas: str  # OpenBLAS's kernel
     disabled: tuple[str, ...]  # NumPy's vector units that are switched off

@@ -112,7 +112,7 @@ def remove(path: Path) -> None:
 
 
 def summary(plan: Plan, seconds: float) -> str:
-    """What a run found, and where to look: of a run of one paper its table, counts of verdicts, and the reports."""
+    """The results of a run, and their places: of a run of one paper its table, counts of verdicts, and the reports."""
     results = Path(plan.results)
     lines = [f"dpregret: done in {seconds / 60:.1f} minutes"]
     made = [paper for paper in plan.parts if (results / paper / "table_1.csv").exists()]

@@ -1,4 +1,4 @@
-"""What every script of a rule does around its work: a log, the plan, and an output that appears whole or not at all."""
+"""The frame of every script of a rule: a log, the plan, and an output that appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["PAPERS", "Script", "running"]
 
 @dataclass(frozen=True)
 class Script:
-    """What a script works on. name: of what it makes, in the plan; out: where it writes that; folder: for scratch."""
+    """The input of a script. name: of what it makes, in the plan; out: where it writes that; folder: for scratch."""
 
     plan: Plan
     name: str
@@ -43,7 +43,7 @@ class Script:
 
     @property
     def stamp(self) -> Stamp:
-        """What a Parquet file that it makes says of itself."""
+        """The stamp of its Parquet files."""
         return Stamp(self.plan.key(self.name), self.plan.made[self.name].code)
 
     def file(self, name: str) -> Path:

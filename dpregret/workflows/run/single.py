@@ -33,12 +33,12 @@ ARGUMENTS: Final = {
 """Key of an experiment -> what it is called in a call."""
 PLAY: Final = "play"
 BASES: Final = {"Learner": "online", "ExpertLearner": "experts", "BanditLearner": "bandits", "ErmLearner": "erm"}
-"""What learners derive from -> their family."""
+"""Base class of learners -> their family."""
 
 
 @dataclass(frozen=True, repr=False)
 class Played:
-    """What one learner did on one stream: `runs` independent runs at one setting.
+    """The play of one learner on one stream: `runs` independent runs at one setting.
 
     learner: name.variant. stream, set: names. rounds T (records n), dimension d (experts: their number), window W (0:
     none), epsilon (inf: not private), delta: the setting. rows: one row a run and checkpoint; columns as in the files
@@ -75,12 +75,12 @@ class Played:
 
     @property
     def bound(self) -> float:
-        """What the learner's own theorem allows, with its constants; NaN where it has none."""
+        """The bound of the learner's own theorem, with its constants; NaN where it has none."""
         return float(self.last["bound"].mean())
 
     @property
     def delivered_epsilon(self) -> float:
-        """What the privacy ledger delivers at `delta`; inf without privacy."""
+        """The epsilon that the privacy ledger proves at `delta`; inf without privacy."""
         return float(self.last["delivered_epsilon"].max())
 
     @property
@@ -184,7 +184,7 @@ def experiment_of(
 
 @dataclass(frozen=True)
 class _Call:
-    """What a call says, for messages."""
+    """The text of a call, for messages."""
 
     data: object
 

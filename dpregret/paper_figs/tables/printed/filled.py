@@ -73,7 +73,7 @@ class FilledTable:
         return (part for row in self.rows for cell in row for part in cell)
 
     def notes(self) -> list[str]:
-        """What has to be said once: how to read it, the paper's own conditions, and what was not run."""
+        """Notes of the table: how to read it, the paper's own conditions, and what was not run."""
         missing = sum(len(part.missing) for part in self.parts())
         run = sum(len(side.lines) for part in self.parts() for side in part.sides)
         notes = [HOW_TO_READ] if run else []

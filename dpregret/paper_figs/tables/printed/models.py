@@ -24,7 +24,7 @@ Sentence = Annotated[str, AfterValidator(checked)]
 
 
 class Part(Strict):
-    """What a paper prints in a cell or in a part of it, and the claims that measure it, by side."""
+    """The print of a paper in a cell or in a part of it, and the claims that measure it, by side."""
 
     rate: Sentence
     measured: dict[Sentence, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)

@@ -16,7 +16,7 @@ INDENT = 2
 
 
 def terminal(lines: pd.DataFrame, title: str) -> str:
-    """What `text.frame` made, in lines of the terminal's width; no identifier is broken."""
+    """The table of `text.frame`, in lines of the terminal's width; no identifier is broken."""
     heads = list(dict.fromkeys(lines["column"]))
     rows = [row for _, row in lines.groupby("row", sort=False)]
     cells = [["; ".join(filter(None, dict.fromkeys(_of(row, head)["printed"]))) for head in heads] for row in rows]
@@ -51,7 +51,7 @@ def _of(row: pd.DataFrame, head: str) -> pd.DataFrame:
 
 
 def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
-    """What was measured in a row: a line a claim, below the name of its rate where a row has several."""
+    """The measurements of a row: a line a claim, below the name of its rate where a row has several."""
     rates = [
         (head, own)
         for head in heads for _, own in _of(row, head).groupby("part", sort=False) if len(text.measured(own))
