@@ -158,7 +158,7 @@ def compare(first: Played | Run | str | Path, second: Played | Run | str | Path)
     Two runs (a `Run`, a folder, an archive, an https address, or the word `reference`): one row a claim that differs,
     with both verdicts and exponents; `what` says whether an exponent moved beyond its interval.
 
-    Raises ConfigError for plays without a common checkpoint or run, CompareError for what is no run.
+    Raises ConfigError for plays without a common checkpoint or run, CompareError for what is not a run.
 
     >>> import dpregret as dp
     >>> setting = dict(stream="norm-kink", rounds=1024, dimension=4, window=64, epsilon=8.0)

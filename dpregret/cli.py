@@ -1,7 +1,7 @@
 """The command `dpregret`: one word for everything that is done, in a clone or in a folder of results.
 
 It drives the same workflow as `snakemake`, whose command it prints, and hands the other words to the modules that know
-them: an option stands in one place. Only what a command needs is imported, so that completion and help are instant.
+them: an option is in one place. Only what a command needs is imported, so that completion and help are instant.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ PROFILED: Final = ("run", "table", "claims", "report", "check")
 
 
 def is_study(word: str) -> bool:
-    """Whether a word is a folder that somebody means to be a study."""
+    """Whether a word is a folder that a user means to be a study."""
     path = Path(word)
     if not word:
         return False

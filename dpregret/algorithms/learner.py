@@ -33,7 +33,7 @@ HELD_FIRST, HELD_OF = 4, 4  # all of the first blocks, then of every fourth
 class Problem:
     """The problem that a learner receives before the first round.
 
-    horizon: number of rounds; only learners whose card says `anytime = False` may use it.
+    horizon: number of rounds; only learners whose card declares `anytime = False` may use it.
     lipschitz, strong_convexity, smoothness: of every loss on the domain, l2 norm (smoothness inf at kinks).
     best_loss: public bound L* on the total loss of the best point, where losses are non-negative; None: not declared.
     """
@@ -59,7 +59,7 @@ class Card:
     """The description of a learner in tables.
 
     name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs: what it
-    asks of the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (to be told L*), and
+    asks of the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*), and
     'solver' where it projects by a general solver. anytime: one run serves every shorter horizon. convex: strong
     convexity is not needed.
     """
@@ -99,8 +99,8 @@ class Spent(Protocol):
 class BaseLearner(ABC):
     """Base of the learners of all families. Lists have one entry a setting, that is, a privacy budget.
 
-    budgets: one a setting; Budget(inf) is no privacy. Raises ValueError for an unknown variant, or for a problem that
-    the learner cannot serve, with one line that says why.
+    budgets: one a setting; Budget(inf) means no privacy. Raises ValueError for an unknown variant, or for a problem
+    that the learner cannot serve, with one line that says why.
     """
 
     card: ClassVar[Card]
@@ -133,7 +133,7 @@ class Learner(BaseLearner):
     """Plays `point`, then learns from the round's loss. All settings and runs advance together.
 
     A round is written in one of two ways. Either as plain loops: `state` gives what the learner keeps of some runs of a
-    setting as a NamedTuple, whose class has a `step` (core/oracles.py); it is compiled, and asks the set `calls` times
+    setting as a NamedTuple, whose class has a `step` (core/oracles.py); it is compiled, and calls the set `calls` times
     for its `oracle`, 'project', 'vertex' or 'local'. Or as `observe`, on whole batches: state arrays have shape
     (settings, runs, d). `solves` counts linear systems or eigenvalue problems, of all settings and runs together;
     `regularisation` is the lambda that a learner was tuned to, one a setting.
@@ -245,7 +245,7 @@ def play(
     """Play the learner for max(checkpoints) rounds.
 
     losses: one per round. noise_generators: one per run. checkpoints: increasing rounds after which the cumulative
-    loss of the released points is recorded. advance: told the number of rounds done since it was last called.
+    loss of the released points is recorded. advance: receives the number of rounds done since it was last called.
     Raises FloatingPointError when a cumulative loss is not finite, LearnerFault when a point is of another type or
     shape than it has to be, or lies outside the set (looked at where a checkpoint or a 1024th round is; in `_plain`,
     in the first 256 rounds and a quarter of the others, for whether it is no farther than the set is wide).

@@ -48,7 +48,7 @@ def fault(error: Exception, kept: Path = KEPT) -> str:
 
 
 def raised(error: BaseException) -> str:
-    """The message of an error in one line; with its kind and `place`, if it is no plain refusal."""
+    """The message of an error in one line; with its kind and `place`, if it is not a plain refusal."""
     said, frames = one_line(error), traceback.extract_tb(error.__traceback__)
     refused = isinstance(error, ValueError) and (not frames or (frames[-1].line or "").startswith("raise"))
     return said if refused else f"{type(error).__name__}: {said}{place(error)}"

@@ -215,7 +215,7 @@ def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
 
 
 class Losses(Sequence[Loss]):
-    """Losses of consecutive rounds, `kind(*own[t], *shared)` in round t, none of which is made before it is asked for.
+    """Losses of consecutive rounds, `kind(*own[t], *shared)` in round t, none of which is made before it is requested.
 
     own: arrays (rounds, ...), or of one round if all are alike, one for each field that is a run's own. shared: the
     others, the same in all rounds.
@@ -296,7 +296,7 @@ class Rounds(Iterator[Loss]):
 
 
 def one_by_one(losses: Iterable[Loss]) -> Rounds:
-    """Losses that come one by one, of which no more are asked for than are taken."""
+    """Losses that come one by one, of which no more are requested than are taken."""
     return Rounds([each] for each in losses)
 
 
@@ -320,7 +320,7 @@ def together(losses: Sequence[Loss]) -> Losses | None:
 
 
 class LossBatch(Protocol):
-    """Losses of consecutive rounds that a bandit may ask for at points, of all runs.
+    """Losses of consecutive rounds that a bandit may request at points, of all runs.
 
     They are `Losses` of a kind that has a `value_at`, for compiled rounds, or anything that answers `value`.
     """
@@ -334,7 +334,7 @@ class LossBatch(Protocol):
 
 
 class LossSource(Protocol):
-    """Where a bandit asks for the next rounds: successive calls continue where the last one ended."""
+    """Where a bandit requests the next rounds: successive calls continue where the last one ended."""
 
     def __call__(self, rounds: int) -> LossBatch:
         """The next `rounds` losses."""

@@ -104,7 +104,7 @@ _OBJECTS: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 
 def asked(thing: Any) -> Asked:
-    """The number of a Python object, good as long as somebody holds the object."""
+    """The number of a Python object, valid as long as the object is referenced."""
     _OBJECTS[id(thing)] = thing
     return Asked(id(thing))
 

@@ -19,7 +19,7 @@ Oracle = Callable[[Array], Array]
 
 
 class UnsupportedSet(ValueError):  # noqa: N818  (a set is unsupported; the name is part of the interface)
-    """The set has no oracle of the kind that was asked for; the message says which set and why."""
+    """The set has no oracle of the kind that was requested; the message says which set and why."""
 
 
 class LocalOracle(ABC):

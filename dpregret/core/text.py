@@ -1,4 +1,4 @@
-"""Text that came from a file, as it may stand on a terminal or in one line."""
+"""Text that came from a file, as it may appear on a terminal or in one line."""
 
 from __future__ import annotations
 

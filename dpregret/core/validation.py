@@ -126,7 +126,7 @@ def keys(shape: Any) -> list[str]:
 
 
 def _follow(model: Any, location: Sequence[str | int]) -> tuple[KeyPath, Any]:
-    """A pydantic location as a path of the data, without the tags of unions, and the model that stands there."""
+    """A pydantic location as a path of the data, without the tags of unions, and the model that is there."""
     shape, path = _bare(model), []
     for part in location:
         shape, shown = _step(shape, part)
@@ -135,7 +135,7 @@ def _follow(model: Any, location: Sequence[str | int]) -> tuple[KeyPath, Any]:
 
 
 def _step(shape: Any, part: str | int) -> tuple[Any, bool]:
-    """One part further: what stands there, and whether the part is one of the data."""
+    """One part further: what is there, and whether the part is one of the data."""
     if part == "[key]":
         return shape, False
     if get_origin(shape) in (Union, UnionType):

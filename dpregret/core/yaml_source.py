@@ -40,7 +40,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Raises ConstructorError for what is no number, and for one too large to be a float."""
+        """Raises ConstructorError for what is not a number, and for one too large to be a float."""
         try:
             made = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, ArithmeticError):

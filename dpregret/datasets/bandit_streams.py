@@ -96,7 +96,7 @@ class Cone(BanditStream):
         return 0.1 * self.domain.center() + 0.9 * vertex
 
     def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
-        """The same loss for ever."""
+        """The same loss in every round."""
         return lambda rounds: Losses(NormKink, [self.anchor[None]], (1.0, 0.0, 0.0), rounds)
 
     def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:

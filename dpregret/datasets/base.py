@@ -32,7 +32,7 @@ class Comparator:
     gaps: Array
     """Certified relative duality gap of ``losses``: 0 for closed forms, at most 1e-8 otherwise."""
     stay: Array
-    """Cumulative loss of playing the set's center for ever."""
+    """Cumulative loss of playing the set's center in every round."""
     pieces: Array | None = None
     """Sum over pieces of the stream up to the checkpoint, each with its own minimum."""
     last: Array | None = None
@@ -73,9 +73,9 @@ class Stream(Source, ABC):
 
     ``lipschitz`` bounds |gradient| over the set for every loss the stream admits, ``smoothness`` is inf where the
     loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where nobody
-    declares one. Traits: ``smooth``, ``strongly-convex`` (learners are told so), ``quadratic`` (squared losses of a
+    declares one. Traits: ``smooth``, ``strongly-convex`` (learners are informed), ``quadratic`` (squared losses of a
     linear prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms).
-    ``apart``: a run's comparator is the same to the last bit whichever runs are asked for with it.
+    ``apart``: a run's comparator is the same to the last bit whichever runs are requested with it.
     ``clip``: learners see gradients clipped to ``lipschitz``, so that their epsilon needs no trust in it.
     """
 

@@ -21,7 +21,7 @@ class Gap(ExpertStream):
     """Independent losses 0 and 1: one expert loses with probability (1 - gap)/2, all others with (1 + gap)/2.
 
     Sums over epochs are drawn, binomials; the rounds of an epoch follow by drawing without replacement, with the same
-    law as if every round had been drawn. So 2^22 rounds of 1024 experts cost 23,000 numbers where nobody asks for the
+    law as if every round had been drawn. So 2^22 rounds of 1024 experts cost 23,000 numbers where nobody requests the
     rounds, and whoever does meets the same sums. The best expert is the first. best_loss is a declaration only.
     """
 

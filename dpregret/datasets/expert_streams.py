@@ -101,7 +101,7 @@ class ExpertStream(Source, ABC):
 class NestedHalving(ExpertStream):
     """Nested halving: T is cut into phases, and at the beginning of each a group of the living experts dies.
 
-    Death is for ever (`transient`: for the phase of the death only). In a round the dead lose 1 and the living L*/T:
+    Death is permanent (`transient`: for the phase of the death only). In a round the dead lose 1 and the living L*/T:
     that is 0 or 1 plus L*/T, clipped to 1. So the last group, which never dies, loses exactly L*. A player of a random
     living expert switches sum_j (dead of phase j) / (living before it) times in the mean: (log2 d)/2 where halves die,
     near ln d where the dead are few. The instance makes the learners of Asi et al. 2023 pay for each of these switches.

@@ -139,7 +139,7 @@ def read_flights() -> dict[str, np.ndarray]:
     month, hour = (table[column].to_numpy() for column in ("month", "sched_dep_time"))
     day, (hour, minute) = _STARTS[month - 1] + table["day"].to_numpy() - 1, np.divmod(hour, 100)
     found = (day, hour, origin, destination, carrier, distance, late)
-    # within a minute by carrier, number and airport, which are public too; names stand in the order of the alphabet
+    # within a minute by carrier, number and airport, which are public too; names are in the order of the alphabet
     order = np.lexsort((late, distance, destination, origin, number, carrier, minute, hour, day))
     return {name: column[order].astype(np.uint16) for name, column in zip(_COLUMNS, found, strict=True)}
 

@@ -31,7 +31,7 @@ class PoolStream(Stream):
     R = reach(0) is max |phi'| over scores in [-R, R], plus mu R. Smoothness mu + bend.
 
     The comparator is computed by a batched first-order method to a certified relative gap of 1e-8. It is what regret is
-    measured against and no learner sees it; what learners are told (constants, no L*) holds for all such examples.
+    measured against and no learner sees it; what learners receive (constants, no L*) holds for all such examples.
     """
 
     apart = False

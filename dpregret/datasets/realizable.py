@@ -3,7 +3,7 @@
 Losses are built around x0 = ``domain.target()`` and are non-negative on the whole space, not only on the set: only
 then does |gradient|^2 <= 2 smoothness * value hold, on which small-loss bounds rest (f(x) = x on [0, 1] is
 non-negative there and flat, yet its gradient is 1 where its value is 0). Their strong convexity, where they have any,
-is not told to learners: ``strong_convexity`` is 0.
+is not passed to learners: ``strong_convexity`` is 0.
 """
 
 from __future__ import annotations

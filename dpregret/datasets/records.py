@@ -24,7 +24,7 @@ from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
 FIRST = 2
-"""Line of a CSV file that the first record stands on."""
+"""Line of a CSV file that the first record is on."""
 
 
 class RecordFile(BaseModel):

@@ -38,7 +38,7 @@ class PopulationRisk(RiskSource):
     """E loss(theta; z), z independent from record to record; points (..., settings, runs, p).
 
     Records are not stored: each pass draws them again from the seeds of the runs, so memory does not grow with n, and
-    the same ones whatever the counts in which they are asked for. Setting: a privacy budget. Where the distribution
+    the same ones whatever the counts in which they are requested. Setting: a privacy budget. Where the distribution
     depends on it (`facing`), settings share the random numbers behind their records.
     """
 

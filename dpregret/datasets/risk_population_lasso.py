@@ -91,7 +91,7 @@ class LassoPopulation(PopulationRisk):
         return self._moments()[0].columns(coordinates)
 
     def _moments(self) -> tuple[DenseGram, Array]:
-        """Means of x x', one matrix a run, and of y x, (runs, p), made when they are first asked for."""
+        """Means of x x', one matrix a run, and of y x, (runs, p), made when they are first requested."""
         if self._known is None:
             from dpregret.datasets.sign_kernels import add_moments, gram_of
 

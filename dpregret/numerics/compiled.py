@@ -1,8 +1,8 @@
 """Compiled loops: IEEE arithmetic in the order written, so that a kernel gives the same bits on every processor.
 
-numba keeps compiled code on disk and asks for the age of one file alone: an edited helper in another would go unseen.
+numba keeps compiled code on disk and checks the age of one file alone: an edited helper in another would go unseen.
 So the folder of a module's code is named after the text of all that the module imports, and code that is compiled for
-certain classes after the text of these, too: stale code is never found, and an edit compiles anew only what uses it.
+certain classes after the text of these, too: stale code is never found, and an edit compiles again only what uses it.
 Copies of one tree that are given one folder compile once.
 """
 
@@ -75,7 +75,7 @@ def _cache() -> Path:
 
 
 def _open_to_others(folder: Path) -> bool:
-    """Whether somebody may write to a folder of kernels who may not write to the code: to read one is to run it."""
+    """Whether a user may write to a folder of kernels who may not write to the code: to read one is to run it."""
     if not hasattr(os, "geteuid"):
         return False
     with contextlib.suppress(OSError):  # not to be made: numba looks elsewhere
@@ -188,7 +188,7 @@ class Uncompilable(TypeError):  # noqa: N818  (what a text is; the message is on
 
 
 class _Explained:
-    """A kernel whose texts may be anybody's: that one cannot be compiled is told in one line."""
+    """A kernel whose texts may be anybody's: a failed compilation is reported in one line."""
 
     def __init__(self, kernel: Any, texts: Sequence[Any]):
         self.kernel, self.texts = kernel, texts

@@ -25,7 +25,7 @@ INVERSE, LN2_HIGH, LN2_LOW = (
 """1 / ln 2, and ln 2 in two parts: the first has 11 zeros at its end, so that a multiple of it is exact."""
 
 LEAST = 2.0**-1022  # of the numbers with a full mantissa
-WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which stands in its last bits
+WHOLE = 1.5 * 2.0**52  # added and taken away, it rounds to an integer, which is in its last bits
 
 EXP = tuple(1.0 / math.factorial(k) for k in range(13, 1, -1))  # Taylor, |r| <= ln(2) / 2: the next term is 4e-18
 LOG = tuple(2.0 / (2 * k + 3) for k in range(10, -1, -1))  # 2 atanh(s) = 2 s + s^3 (2/3 + 2/5 s^2 + ...), |s| <= 0.172

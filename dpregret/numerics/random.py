@@ -168,7 +168,7 @@ class Normals:
         drawn = np.empty((len(self.generators), rounds, dimension))
         if self._addresses is not None:
             fill_normals(self._addresses, drawn)
-        else:  # somebody's own kind of generators
+        else:  # a user's own kind of generators
             for own, generator in zip(drawn, self.generators, strict=True):
                 generator.standard_normal(out=own)
         return drawn

@@ -29,7 +29,7 @@ class Uniforms:
 
     def draw(self, rounds: int) -> Array:
         """Fresh numbers (runs, rounds): those of `random(rounds)` of each."""
-        if self._addresses is None:  # somebody's own kind of generators
+        if self._addresses is None:  # a user's own kind of generators
             return np.stack([generator.random(rounds) for generator in self.generators])
         drawn = np.empty((len(self.generators), rounds))
         _fill_uniforms(self._addresses, drawn)
@@ -63,5 +63,5 @@ class Coins:
             drawn = np.empty((len(chances), runs, math.prod(shape)))
             _fill_coins(self._addresses, chances, heads, tails, drawn)
             return drawn.reshape(len(chances), runs, *shape)
-        uniform = np.stack([each.random(shape) for each in self.generators])  # somebody's own kind of generators
+        uniform = np.stack([each.random(shape) for each in self.generators])  # a user's own kind of generators
         return np.stack([np.where(uniform < chance, heads, tails) for chance in chances])

@@ -16,7 +16,7 @@ from dpregret.workflows.mechanisms import window_figure
 
 
 class ProofPage(NamedTuple):
-    """A page, what stands between its marks, and what draws its figure."""
+    """A page, what is between its marks, and what draws its figure."""
 
     path: Path
     parts: Mapping[str, Callable[[], str]]

@@ -7,7 +7,7 @@ proves nothing and ends. Statements are chosen by rule: claims of papers about g
 or only seen here, by the size of the gap, then by name, twelve of them.
 
 What is found goes as parameters into the papers' experiments, where other seeds and other T judge it. That nothing
-worse was found in N trials is no verdict.
+worse was found in N trials is not a verdict.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Search:
     def growth(self, stream: str, options: dict[str, Any]) -> float:
         """Sum over both T of ln R(T) / R(T / 8); minus infinity where regret is not positive, or saturated.
 
-        A kink beside the center makes everything trivial, and trivial regret is linear: that is no finding.
+        A kink beside the center makes everything trivial, and trivial regret is linear: that is not a finding.
         """
         horizons = tuple(sorted(each for pair in self.ends for each in pair))
         changes = {"streams": (stream,), "options": options, "horizon": horizons}

@@ -45,8 +45,8 @@ class BanditProblem:
 class Given(NamedTuple):
     """The inputs of a play.
 
-    directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: told the
-    number of rounds done since it was last called.
+    directions, noise: one generator a run each; directions drive perturbations, noise the mechanism. advance: receives
+    the number of rounds done since it was last called.
     """
 
     losses: LossSource
@@ -96,9 +96,9 @@ class BanditLearner(BaseLearner):
 
     plan: NoisePlan | None = None
     apart: float = 0.0
-    """CPU seconds of its play that were no part of the rounds: for compiling, and for the price of an oracle."""
+    """CPU seconds of its play that were not part of the rounds: for compiling, and for the price of an oracle."""
     exploration: float = 0.0
-    """Distance from the set at which it asks for losses, by its definition."""
+    """Distance from the set at which it requests losses, by its definition."""
 
     def __init__(self, problem: BanditProblem, budgets: Sequence[Budget], runs: int, variant: str):
         super().__init__(problem, budgets, runs, variant)

@@ -1,6 +1,6 @@
 """EXP3 on batches: a private bandit for K arms that looks at each loss once.
 
-Algorithm   After Asi, Raman & Talwar 2025: a bandit algorithm is told the noisy mean loss of a batch. Beneath it EXP3
+Algorithm   After Asi, Raman & Talwar 2025: a bandit algorithm receives the noisy mean loss of a batch. Beneath it EXP3
             (Auer, Cesa-Bianchi, Freund & Schapire 2002) with exploration gamma.
             line 1  tau = ceil(1/eps), M = ceil(T/tau) batches, b = 1/(tau eps); eta and gamma as below; S = 0
             line 2  for every batch
@@ -94,7 +94,7 @@ class BatchedArms(BanditLearner):
     """Pure eps-DP. State: `sums` S (settings, runs, K), `arms` and their `chances` p_A (settings, runs)."""
 
     ahead: int = BLOCK
-    """Rounds that it asks for together; no result depends on it."""
+    """Rounds that it requests together; no result depends on it."""
 
     card = Card(
         name="batched-arms",

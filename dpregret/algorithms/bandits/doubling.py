@@ -1,4 +1,4 @@
-"""PrivateBandit that is not told the horizon: it starts afresh in phases of 4, 16, 64, ... rounds.
+"""PrivateBandit that does not receive the horizon: it starts afresh in phases of 4, 16, 64, ... rounds.
 
 Algorithm   The doubling trick, which Ene, Nguyen & Vladu 2021 name; a phase is four times as long as the one before,
             since the number of its rounds must be a square.
@@ -23,7 +23,7 @@ from dpregret.algorithms.privacy import Budget, Release
 
 
 class PrivateBanditDoubling(BanditLearner):
-    """(eps, delta)-DP without being told the horizon."""
+    """(eps, delta)-DP without the horizon."""
 
     card = Card(
         name="private-bandit-doubling",

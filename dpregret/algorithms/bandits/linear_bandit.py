@@ -1,4 +1,4 @@
-"""Private linear bandits on a ball: a bandit algorithm that is told each loss with noise of its own.
+"""Private linear bandits on a ball: a bandit algorithm that receives each loss with noise of its own.
 
 Algorithm   SCRiBLe (Abernethy, Hazan & Rakhlin 2008) with the barrier -ln(1 - |x|^2) of the unit ball, in lines of our
             own; s is the sum of estimates.
@@ -98,7 +98,7 @@ class PrivateLinearBandit(BanditLearner):
     """Pure eps-DP, for linear losses on a ball. State: `sums` s and the last points `played`, (settings, runs, n)."""
 
     ahead: int = BLOCK
-    """Rounds that it asks for together; no result depends on it."""
+    """Rounds that it requests together; no result depends on it."""
 
     card = Card(
         name="private-linear-bandit",

@@ -51,7 +51,7 @@ def _(solver: ByProjection, domain, goal, x, s):
 
 @nearest.add
 def _(solver: ByVertices, domain, goal, x, s):
-    """From x on; columns that are there ask for no more."""
+    """From x on; columns that exist need no more."""
     d, left = x.shape
     about(solver.center, 1.0, solver.shrink, x, x)
     about(solver.center, 1.0, solver.shrink, goal, goal)

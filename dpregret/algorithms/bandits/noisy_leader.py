@@ -199,7 +199,7 @@ class NoisyLeader(BanditLearner):
                     block[at : at + len(points)], self.units(rounds), self.batch, horizon, done, x, estimate, points,
                     sums,
                 )  # fmt: skip
-                if type(loss) not in ready:  # no rounds: what it takes to compile is no part of what a round costs
+                if type(loss) not in ready:  # no rounds: what it takes to compile is not part of what a round costs
                     started = process_time()
                     loops(*before, without_gaps(drawn[:, :0]), *after)
                     ready.add(type(loss))
@@ -244,7 +244,7 @@ class NoisyLeader(BanditLearner):
         return Leader(sums, sums.copy(), self.embedding, self.columns(self.sign * self.etas), self.lag, self.solver())
 
     def trials(self) -> Trials:
-        """How it asks for losses."""
+        """How it requests losses."""
         own = self.zetas, self.low, self.high, self.value_scales()
         return Trials(self.embedding, *own)
 

@@ -3,7 +3,7 @@
 Algorithm   PrivateBandit (private_bandit.py) with the noise elsewhere:
             line 1  zeta of PrivateBandit times a = max(1, r^(1/4)/sqrt(2)), at most D, and eta times a/sqrt(r), where
                     r = 1 + 2/eps^2: the best of the bound's leading terms 2 a + 1/(2 b) + b r/(2 a^2) with a >= 1
-            line 10 F_t = (n/zeta) (f_t(x + zeta u_t) + Laplace(range/eps)), once for ever
+            line 10 F_t = (n/zeta) (f_t(x + zeta u_t) + Laplace(range/eps)), once and for all
             line 13 s_R = g_1 + ... + g_R, without noise
 Privacy     Unit: one round; neighbours: its loss is replaced by any other admissible one. f_t + Laplace(range/eps) is
             all that is ever used of a round, so all that is played is eps-DP, whatever the number of rounds, without

@@ -16,7 +16,7 @@ TOGETHER = 64  # columns that are played together
 
 
 class Trials(NamedTuple):
-    """How losses are asked for, (settings,) each. basis: see `into_set`.
+    """How losses are requested, (settings,) each. basis: see `into_set`.
 
     zetas: the distance from x. lows, highs: what is seen is clipped to. scales: of the noise on what is seen.
     """
@@ -78,7 +78,7 @@ def play_rounds(
                 for later in range(some):
                     for run in range(runs):
                         at = later * runs + run
-                        estimate[k, first + run] += seen[at] * u[k, at]  # line 11, but for n/zeta
+                        estimate[k, first + run] += seen[at] * u[k, at]  # line 11, except for n/zeta
         now += some
         if (done + now) % batch == 0 or done + now == horizon:
             for c in range(columns):

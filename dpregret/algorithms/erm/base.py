@@ -107,7 +107,7 @@ class ErmLearner(BaseLearner):
         return [0] * len(self.budgets)
 
     def uncapped_iterations(self) -> list[float]:
-        """Rounds that a formula asks for, before rounding and any cap (below 1: n is too small); NaN without one."""
+        """Rounds that a formula requires, before rounding and any cap (below 1: n is too small); NaN without one."""
         return [math.nan] * len(self.budgets)
 
     @property

@@ -70,7 +70,7 @@ class Descent:
     def follow(self, steps: Array, noise: Array, units: Array) -> float:
         """Take steps of lengths (T, settings); noise: its standard deviations (settings,), units (T or 0, runs, d).
 
-        Returns the CPU seconds that it took to compile the loop, which are no part of what steps cost.
+        Returns the CPU seconds that it took to compile the loop, which are not part of what steps cost.
         """
         started, apart, units = process_time(), 0.0, without_gaps(units)
         loop = specialised(descend, *kinds_of(self.tiles[0].risk[0]), *kinds_of(self.step))

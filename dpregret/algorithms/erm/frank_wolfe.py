@@ -10,7 +10,7 @@ Algorithm   Jaggi 2013, written as Talwar, Thakurta & Zhang 2015, Alg. 3:
             line 5  return theta_T
 Privacy     None here. Line 3 is made private in polytope_frank_wolfe.py (Alg. 4) and general_frank_wolfe.py (Alg. 5).
 Guarantee   With steps mu_t = 2/(t+2): h_T <= 2 Gamma/(T+1) + 2 h_1/(T(T+1)) + e, e the expected excess of a choice.
-            Printed steps of private learners, 1/(T+2), keep (1-1/(T+2))^(T-1) -> 1/e of h_1 for ever.
+            Printed steps of private learners, 1/(T+2), keep (1-1/(T+2))^(T-1) -> 1/e of h_1 permanently.
 Deviations  The step 2/(t+2), as in the authors' conference version; Theorem 5.2 prints 1/T.
 """
 

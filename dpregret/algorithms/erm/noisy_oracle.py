@@ -55,7 +55,7 @@ class NoisyOracle(MirrorDescent):
         return Normals(generators, self.domain.dimension, fading)
 
     def uncapped_iterations(self) -> list[float]:
-        """No formula asks for a number."""
+        """No formula prescribes a number."""
         return [math.nan] * len(self.budgets)
 
     @property

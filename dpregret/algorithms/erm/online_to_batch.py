@@ -18,10 +18,11 @@ Guarantee   E F(x_n) - F* <= (2/(n (n+1))) (E regret on the g_t + R sum_{t<=n} (
             largest distance to the center c: for weights t, (n (n+1)/2) (F(x_n) - F*) <= sum_t t <grad F(x_t),
             w_t - x*>; S_t = delta_1 + .. + delta_t - t grad F(x_t) is a martingale of steps |.| <= M, w_t knows S_{t-1}
             only, and x* - c is fixed, so E<S_t, x* - w_t> = E<S_{t-1}, c - w_t> <= R M sqrt(t-1).
-            Regret: the learner is told the root mean square over t of G_t >= sqrt(E|g_t|^2), G_t = min(t L + M sqrt(t),
-            t M) + sqrt(E|noise_t|^2), as its Lipschitz constant. That is enough where its bound adds up a_t |g_t|^2
-            and a_t |g_t| with a_t that do not grow (Chebyshev's sum inequality, G_t grows): `proved`. Others: NaN.
-Deviations  Losses are divided by that constant, so that one learner serves all budgets. One that asks for
+            Regret: the learner receives the root mean square over t of G_t >= sqrt(E|g_t|^2), G_t = min(t L + M
+            sqrt(t), t M) + sqrt(E|noise_t|^2), as its Lipschitz constant. That is enough where its bound adds up a_t
+            |g_t|^2 and a_t |g_t| with a_t that do not grow (Chebyshev's sum inequality, G_t grows): `proved`. Others:
+            NaN.
+Deviations  Losses are divided by that constant, so that one learner serves all budgets. One that requires
             curvature is charged <g_t, w> + (lambda/2) |w - c|^2 in these units, lambda = sqrt((1 + ln n)/n)/R, at the
             price of n lambda R^2/2. The mechanism is for n rounds, and record n is never used.
 """

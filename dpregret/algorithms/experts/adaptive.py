@@ -8,7 +8,7 @@ Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*, which is do
             line 4    whenever it draws x:
             line 5      hat C = C(x) + Laplace(K / e), C the losses so far
             line 6      if hat C exceeds the guess by more than the slack, and this is not the last phase:
-            line 7        double the guess; open Algorithm 1 anew
+            line 7        double the guess; open Algorithm 1 again
 Privacy     Unit: the losses of one round; neighbours: they are replaced by any others; pure eps-DP. cold, warm: all N
             phases may look at all losses, so each gets e = eps/(2 N) for Algorithm 1 and as much for its K releases.
             restart: a phase looks at its own rounds only; phases see different rounds, so each may spend eps/2 and
@@ -114,7 +114,7 @@ class AdaptiveExperts(ExpertLearner):
         return replace(play, phases=np.array([float(player.phase) for player in players]))
 
     def bound(self) -> list[float]:
-        """Sum of Switching.bound over the phases that the true L* allows; NaN where nobody declared one."""
+        """Sum of Switching.bound over the phases that the true L* allows; NaN where none is declared."""
         if self.problem.best_loss is None or math.isinf(self.phases.epsilon):
             return [math.nan]
         needed = max(0, math.ceil(math.log2(max(self.problem.best_loss, 1.0) / self.phases.first_guess)))

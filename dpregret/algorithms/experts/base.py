@@ -44,7 +44,7 @@ class ExpertProblem:
     """The problem that a learner receives before the first round.
 
     sizes: number of experts of each group, (groups,); they add up to d. horizon: T. best_loss: public upper bound L* on
-    the total loss of the best expert, None where nobody declared one. failure: the beta of high-probability statements.
+    the total loss of the best expert, None where none is declared. failure: the beta of high-probability statements.
     gap: declared publicly where rounds are independent draws of one law: the mean loss of every other expert is at
     least so far above that of the best one (0: nothing is known); None where rounds may be anything.
     Raises ValueError for fewer than two experts, an empty group or horizon, a best_loss that is negative or above T, or
@@ -156,7 +156,7 @@ class Play:
 class ExpertLearner(BaseLearner):
     """Plays all runs of one setting together: streams may be aimed at an epsilon, so settings cannot share one.
 
-    budget: what the released sequence may cost; Budget(inf) is no privacy.
+    budget: what the released sequence may cost; Budget(inf) means no privacy.
     """
 
     exact: ClassVar[bool] = False

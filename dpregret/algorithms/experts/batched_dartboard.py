@@ -20,7 +20,7 @@ Guarantee   While the K draws last, x has exactly the law of Hedge on batches: i
             P(y) (1 - p) e^(-eta L(y)) + (1 - (1 - p) Z) P'(y) = P'(y), since P(y) e^(-eta L(y)) = Z P'(y). So the
             expected regret is at most ln(d)/eta + eta T B/8. A decision draws with probability at most
             q = p + (1 - p)(1 - e^(-eta B)), whatever came before; K is the 1 - 1/T^2 quantile of a
-            binomial(ceil(T/B), q). Running out is no loss of privacy and no part of delta: it costs regret, at
+            binomial(ceil(T/B), q). Running out is not a loss of privacy and no part of delta: it costs regret, at
             most 1/T in expectation (T/2^52 beyond 2^26 rounds), which `bound` adds.
             Balanced: T^(2/5) ln(d)^(4/5) / eps^(3/5) up to powers of ln(1/delta), for ln(d)^3/eps < T < ln(d)^3/eps^6.
 Deviations  (B, p, eta) minimise the guarantee over powers of sqrt(2) and a grid of p.
@@ -185,7 +185,7 @@ class BatchedDartboard(ExactHedge):
 
     @cached_property
     def tuning(self) -> Tuning:
-        """B, p and eta, found when they are first asked for."""
+        """B, p and eta, found when they are first requested."""
         found = tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
         assert found is not None, "affordable"
         return found

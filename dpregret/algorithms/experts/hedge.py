@@ -23,7 +23,7 @@ from dpregret.numerics.elementary import log, softmax
 
 
 def hedge_losses(blocks: Iterable[Block], sizes: Array, eta: float, batch: int = 1) -> Array:
-    """Expected total loss (runs | 1,) of P ~ exp(-eta C), drawn anew every `batch` rounds from the first one on.
+    """Expected total loss (runs | 1,) of P ~ exp(-eta C), drawn again every `batch` rounds from the first one on.
 
     eta = inf plays the experts of smallest loss so far. sizes: (groups,).
     """

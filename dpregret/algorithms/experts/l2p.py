@@ -25,7 +25,7 @@ Privacy     Unit: the losses of one round; neighbours: they are replaced by any 
             the batch of the changed round sees k move by at most e^(2 eta): purely, it costs the larger of 2 eta and
             ln(1 + K (1 - e^(-2 eta))/(1 - K)), K = (1 - p) e^(-B eta) the largest k. All others are alike, given what
             was released before. Draws after it, of x and of y, are of range 2 eta, hence eta^2/2-zCDP each. Whether
-            one happens is no secret by then, and has at most the probability q = 1 - (1 - p) e^(-3 B eta) for x, p for
+            one happens is not secret by then, and has at most the probability q = 1 - (1 - p) e^(-3 B eta) for x, p for
             y: at order a a step costs ln(1 - q + q exp((a - 1) a eta^2/2))/(a - 1), and T/B - 1 of them add up.
             Converted at delta (Canonne, Kamath & Steinke 2020), and the price of the decision added.
 Guarantee   Given the path of y, which does not look at x, x has exactly the law nu_s normalised: its constant cancels
@@ -34,7 +34,7 @@ Guarantee   Given the path of y, which does not look at x, x has exactly the law
 Deviations  The paper proves T B^2 eta^2 in place of eta T B/8, which is refuted (Proposition 3.3; the errata). Its
             Theorem 3.10 names no p: `printed` takes eta/eps, that of the theorem on convex losses, and B is 1/eps
             rounded, at least 1. `theorem` pays the price of Theorem 3.2, delta_0 = 0, delta_1 = delta/(2 T), where its
-            conditions hold. `still` is ours: y is never drawn anew, which costs nothing, and e^(-B eta) suffices.
+            conditions hold. `still` is ours: y is never drawn again, which costs nothing, and e^(-B eta) suffices.
 """
 
 import math
@@ -68,7 +68,7 @@ class Copied(Tuning):
 
     @property
     def renew(self) -> float:
-        """Probability that y is drawn anew."""
+        """Probability that y is drawn again."""
         return self.keep_away
 
     @property
@@ -104,7 +104,7 @@ class Copied(Tuning):
 
 
 class Still(Copied):
-    """y is the first one for ever."""
+    """y stays the first one."""
 
     spare = 1
 
@@ -201,7 +201,7 @@ class LazyToPrivate(ExactHedge):
 
     @cached_property
     def tuning(self) -> Copied:
-        """B, p and eta, found when they are first asked for."""
+        """B, p and eta, found when they are first requested."""
         stated = self.variant == "printed"
         found = printed(self.horizon, self.experts, self.budget.epsilon) if stated else tuned(*self._asked)
         assert isinstance(found, Copied), "affordable"

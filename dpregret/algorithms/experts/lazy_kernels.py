@@ -27,8 +27,8 @@ def lazy_block(
     """Play a block, `played` rounds after the first one; decisions are due every `batch` rounds, the last one is not.
 
     losses (rounds | 1, runs | 1, groups). keep: the chance to keep x is keep exp(-eta (lost by x - lost by y)), renew:
-    that to draw y anew. Changed in place: seen, lost (runs, groups), losses up to the batch and in it; law, copy (runs,
-    groups), the laws of x and of y; total, draws (runs,), expected loss and number of draws of x.
+    that to draw y again. Changed in place: seen, lost (runs, groups), losses up to the batch and in it; law, copy
+    (runs, groups), the laws of x and of y; total, draws (runs,), expected loss and number of draws of x.
     """
     alike = len(losses) == 1
     for run in range(len(seen)):

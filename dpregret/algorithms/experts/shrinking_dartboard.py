@@ -64,7 +64,7 @@ def most_draws(horizon: int, keep_away: float, eta: float) -> int:
 
 
 def running_out(horizon: int) -> float:
-    """Probability, at most, that more than K draws are asked for: 1/T^2, or the smallest that is asked for."""
+    """Probability, at most, that more than K draws are requested: 1/T^2, or the smallest that is requested."""
     return max(1 / horizon**2, 2.0**-52)
 
 
@@ -152,7 +152,7 @@ class ShrinkingDartboard(ExactHedge):
 
     @cached_property
     def tuning(self) -> tuple[float, float]:
-        """(p, eta), found when it is first asked for: the check of a configuration has no use for it."""
+        """(p, eta), found when it is first requested: the check of a configuration has no use for it."""
         return tuned(self.horizon, self.experts, self.budget.epsilon, self.budget.delta)
 
     @cached_property

@@ -167,9 +167,9 @@ def _weigh(state, weights, s):
 class EntropyPotential(Potential):
     """sum_i w_i ln(k w_i) over weights w of k vertices: exponentiated gradient; modulus 1 in |w|_1, maximum ln k.
 
-    The state is the logarithms of the weights up to one constant: no weight is lost to rounding for ever. A difference
-    of weights has an image of no larger gauge in the body, the symmetric hull of the vertices, and the dual norm of a
-    lifted gradient is its largest value on the body.
+    The state is the logarithms of the weights up to one constant: no weight is lost to rounding permanently. A
+    difference of weights has an image of no larger gauge in the body, the symmetric hull of the vertices, and the dual
+    norm of a lifted gradient is its largest value on the body.
     """
 
     name = "entropy"

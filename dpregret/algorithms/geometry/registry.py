@@ -82,7 +82,7 @@ def make_set(name: str, dimension: int, **options: Any) -> ConstraintSet:
 def make_potential(constraint_set: ConstraintSet, name: str | None = None) -> Potential:
     """Build a potential on the set; without a name the one made for its geometry, Euclidean where there is none.
 
-    A Euclidean step on a CountedSet counts as a projection; other steps are no calls of the set. Raises
+    A Euclidean step on a CountedSet counts as a projection; other steps are not calls of the set. Raises
     ValueError for an unknown name and UnsupportedSet where the set has no such potential.
     """
     inner = constraint_set.inner if isinstance(constraint_set, CountedSet) else constraint_set

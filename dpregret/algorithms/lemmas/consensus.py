@@ -1,7 +1,7 @@
 """How many consensus signs a point of little loss must have.
 
 Problem     Talwar, Thakurta & Zhang 2015, proof of Theorem 5.8: |theta|_1 <= 1, w records with label 1 whose columns
-            agree in sign but for a share tau of the p columns, and k = tau w p orthogonal ones with label 0.
+            agree in sign except for a share tau of the p columns, and k = tau w p orthogonal ones with label 0.
 Algorithm   Computed in closed form.
 Privacy     None: nothing of anybody is released.
 Guarantee   Lemma 5.10: where the loss is below 1.1 tau w, theta has the sign of at least 3/4 p consensus columns.

@@ -144,7 +144,7 @@ class SmoothLeader(FollowTheRegularisedLeader):
         return 32 * beta + math.cbrt(beta * steep**2 * self.horizon * self.domain.dimension * logs / budget.epsilon**2)
 
     def bound(self, rounds: int) -> Array:
-        """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not told."""
+        """L* + lambda D^2 + 4 beta sum_t V_t / lambda^2; NaN where lambda < 4 beta or L* is not given."""
         beta, best = self.problem.smoothness, self.problem.best_loss
         noise = 4 * beta * np.cumsum(self.variances(rounds), axis=1) / self.regularisation[:, None] ** 2
         fixed = self.regularisation * self.domain.diameter**2 + (np.nan if best is None else best)

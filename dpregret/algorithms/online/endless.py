@@ -1,4 +1,4 @@
-"""FTAL that protects every loss for ever and needs to know no horizon.
+"""FTAL that protects every loss permanently and needs no horizon.
 
 Algorithm   FTAL of ftal.py on gradient sums from the unbounded Toeplitz mechanism (Jacobsen & Fawaz 2025): trees, roots
             and buffers are scaled for the rounds there will be, this one has one scale for all rounds.

@@ -44,7 +44,7 @@ def _(learner: FixedSteps, loss, domain, t, x, gradient, noise, s):
 
 
 class ExplicitFrankWolfe(Learner):
-    """One linear oracle a round; knows the horizon."""
+    """One linear oracle a round; uses the horizon."""
 
     card = Card(
         name="ofw-explicit",

@@ -5,7 +5,7 @@ Algorithm   Gradient descent: x_{t+1} = Proj(x_t - g_t / (mu t)) (Hazan, Agarwal
             F_t(x) = eta <G_t, x> + |x - x_1|^2, then x_{t+1} = x_t + min(1, 2 / sqrt(t)) (v_t - x_t).
 Privacy     None.
 Guarantee   Gradient descent: regret <= (L^2 / (2 mu)) (1 + ln T). Frank-Wolfe: O(L D T^(3/4)) for convex losses; it
-            knows the horizon, not mu: eta = D / (2 L T^(3/4)).
+            uses the horizon, not mu: eta = D / (2 L T^(3/4)).
 """
 
 from typing import Any, NamedTuple

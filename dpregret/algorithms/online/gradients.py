@@ -12,7 +12,8 @@ from dpregret.numerics.arrays import Array
 
 
 class GradientDescent(Learner):
-    """Subclasses descend on what is released, and play a point of the set; private ones are those whose card says so.
+    """Subclasses descend on what is released, and play a point of the set; private ones are those whose card declares
+    it.
 
     center, reach: the set lies within `reach` of its center. variance (settings,): E|xi|^2 of one round's noise within
     the hull, 0 without noise. Descents know the horizon, start at the center, and need no strong convexity.

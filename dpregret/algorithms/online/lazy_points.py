@@ -21,7 +21,7 @@ Algorithm   Asi, Koren, Liu & Talwar 2024, Alg. 1 (dpregret.algorithms.experts.l
             line 16   observe its losses
 Privacy     Unit: one loss; neighbours: it is replaced by another; (eps, delta)-DP. A loss counts as its difference from
             its value at the center c, divided by L D, which is in [-1/2, 1/2] where it is L-Lipschitz on a set of
-            radius D/2. The measure is that of weighted experts, and lambda is no secret: the ledger of `l2p` holds
+            radius D/2. The measure is that of weighted experts, and lambda is not secret: the ledger of `l2p` holds
             with beta L D in place of its eta.
 Guarantee   Line 5 is never above 1 while beta L D <= 2 eta, so x has the law nu_s; see the learners.
 Deviations  `printed`: Theorem 3.12 claims O(L D (T^(1/2) + T^(1/3) (d ln T)^(1/2) ln(T/delta) / eps^(2/3))). Its B is

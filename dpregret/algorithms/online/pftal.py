@@ -1,4 +1,4 @@
-"""Private follow the approximate leader (PFTAL): every loss is protected for ever.
+"""Private follow the approximate leader (PFTAL): every loss is protected permanently.
 
 Algorithm   Thakurta & Smith 2013: FTAL on gradient sums from the binary tree mechanism with norm-Gamma noise,
             which is WDP-COCOP with a window that covers the horizon.

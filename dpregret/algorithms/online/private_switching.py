@@ -9,7 +9,7 @@ Algorithm   Asi et al. 2023, Section 4.1: Algorithm 1 with the points of the set
             line 5      draw x with density exp(-eta max(C(x), L*) / 2), C the losses so far
             line 6      open a new test; the loss of the new x begins at 0
             line 7    play x; add the loss to C and to what x has lost
-            `observe` ends a round and asks the test of the next one: lines 7, 4, 6, 5.
+            `observe` ends a round and calls the test of the next one: lines 7, 4, 6, 5.
 Privacy     Unit: one loss; neighbours: it is replaced by another. Losses are divided by L D, the largest value of an
             L-Lipschitz loss that vanishes somewhere on the set, and clipped to [0, 1]; then that of
             dpregret.algorithms.privacy.switching. Pure up to delta = 1e-14 (above_threshold.py).
@@ -61,7 +61,7 @@ class SwitchingLearner(Learner):
         return [plan.delivered_epsilon() for plan in self.plans]
 
     def observe(self, loss: Loss, gradient: Array, noise: Array | None) -> None:  # line 3
-        """Count the loss, ask the tests of the next round, and move where they halt."""
+        """Count the loss, call the tests of the next round, and move where they halt."""
         self.queries += self.count(loss)  # line 7
         for setting, watch in enumerate(self.watches):
             halted = watch.step(self.queries[setting])  # line 4

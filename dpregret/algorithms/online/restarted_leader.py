@@ -1,4 +1,4 @@
-"""FTAL that forgets: it starts anew every B rounds, and each block's tree protects its losses for ever.
+"""FTAL that forgets: it restarts every B rounds, and each block's tree protects its losses permanently.
 
 Problem     As in ftal.py; B is the `window` of the setting.
 Algorithm   line 1  for t = 1..T
@@ -8,7 +8,7 @@ Algorithm   line 1  for t = 1..T
             line 5    else x_{t+1} = Proj( (sum_{b<s<=t} x_s - (hat g_t - hat g_b) / mu) / (t - b) )
 Privacy     Unit: one loss, whole sequence; neighbours: it is replaced by another, which moves one summand by at most
             2 L. It lies in log2 B + 1 nodes, all of its own block, and later points are functions of later sums: what
-            is forgotten needs no expiry. (epsilon, delta)-DP for ever, at what WDP-COCOP pays for a window W = B.
+            is forgotten needs no expiry. (epsilon, delta)-DP for all rounds, at what WDP-COCOP pays for a window W = B.
 Guarantee   In each block that of ftal.py, against the best point of the block, with the noise of hat g_t - hat g_b; so
             the sum over blocks bounds the regret against points that change at block ends, and against fixed ones.
 Deviations  None: ours. Restarts against drift are folklore (Besbes, Gur & Zeevi 2015 tune B to a known variation).
@@ -55,7 +55,7 @@ def _(leader: Restarted, loss, domain, t, x, gradient, noise, s):  # line 1
 
 
 class RestartedLeader(FollowTheApproximateLeader):
-    """FTAL that starts anew."""
+    """FTAL that restarts."""
 
     card = Card(
         name="restarted-ftal",

@@ -61,7 +61,7 @@ class _Part:
 
 
 class CompiledRounds:
-    """The rounds of one learner. apart: CPU seconds that were no part of them, for compiling and for prices."""
+    """The rounds of one learner. apart: CPU seconds that were not part of them, for compiling and for prices."""
 
     played = staticmethod(kernel.play_rounds)
 
@@ -104,7 +104,7 @@ class CompiledRounds:
 
             before = tile.state, loss, self.domain, held, rows, units[tile.setting], float(scales[tile.setting])
             play = partial(loops, *before, begun, tile.first, done)
-            if losses.kind not in self.ready:  # no rounds: what it takes to compile is no part of what a round costs
+            if losses.kind not in self.ready:  # no rounds: what it takes to compile is not part of what a round costs
                 started = process_time()
                 play(0, tile.x, *tile.sums)
                 self.ready.add(losses.kind)

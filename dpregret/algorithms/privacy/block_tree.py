@@ -1,8 +1,8 @@
-"""Running sums from one binary tree a block of rounds, for ever: what a learner needs that forgets at block ends.
+"""Running sums from one binary tree a block of rounds, for all rounds: what a learner needs that forgets at block ends.
 
 Blocks of `window` rounds carry a complete tree each, as in `WindowTree`, and nothing enters clean: the sum of rounds
 1..t has the roots of the blocks that ended and the nodes of the prefix of this one. An item lies in log2(window) + 1
-nodes, all of its own block, and is protected for ever. The noise of the whole sum grows with the number of blocks;
+nodes, all of its own block, and is protected permanently. The noise of the whole sum grows with the number of blocks;
 that of the sum since a block's end, a difference of two outputs, is that of a tree of `window` rounds.
 """
 

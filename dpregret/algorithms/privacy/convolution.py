@@ -36,7 +36,7 @@ def convolution(coefficients: Coefficients, length: int | None, rounds: int, wid
 
 
 def root_convolution(length: int, rounds: int, width: int, lasting: bool = False) -> "Direct | Halving | RootSums":
-    """With f_0..f_{length-1}; lasting: no round after the first `length` is asked for, so nothing ends."""
+    """With f_0..f_{length-1}; lasting: no round after the first `length` is requested, so nothing ends."""
     if max(DIRECT, FIRST) < length <= longest():
         return RootSums(length, lasting, rounds, width)
     return convolution(root_coefficients, length, rounds, width)

@@ -20,7 +20,7 @@ from dpregret.algorithms.privacy.budget import Budget, largest_within
 
 Bits = Callable[[int], int]  # count -> that many random bits, as a number
 Whole = np.ndarray[Any, np.dtype[np.int64]]
-LARGEST = 2**25  # scale up to which products of the compiled sampler stay below 2^63, but for events below 2^-128
+LARGEST = 2**25  # scale up to which products of the compiled sampler stay below 2^63, except for events below 2^-128
 
 
 def below(number: int, bits: Bits) -> int:
@@ -69,8 +69,8 @@ def words(generator: np.random.Generator) -> Bits:
 
 
 def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimension: int) -> Whole:
-    """Independent numbers (rounds, runs, dimension), run by run. Raises ValueError for a scale that is no whole number
-    from 1 to `LARGEST`."""
+    """Independent numbers (rounds, runs, dimension), run by run. Raises ValueError for a scale that is not a whole
+    number from 1 to `LARGEST`."""
     from dpregret.algorithms.privacy.discrete_kernels import fill_discrete
     from dpregret.numerics.random import addresses
 

@@ -31,7 +31,7 @@ DIGITS = 9
 class Evidence:
     """Lower bounds proved by one pair of neighbouring inputs, and the operating points that prove them.
 
-    epsilon: at the delta that was asked for. mu: for mechanisms that are Gaussian. event, mu_event: frequencies of the
+    epsilon: at the delta that was requested. mu: for mechanisms that are Gaussian. event, mu_event: frequencies of the
     event of each in the input where it is likelier, and in the other:
     power and false-positive rate. samples: held-out runs an input.
     """
@@ -165,7 +165,7 @@ def _table(bound: Bound, samples: int, error: float) -> Array:
 
 
 def _looked_up(bound: Bound, hits: Array, samples: int, error: float) -> Array:
-    """Bounds at whole numbers of hits; each is computed once, since audits of one size ask for the same again."""
+    """Bounds at whole numbers of hits; each is computed once, since audits of one size request the same again."""
     table, hits = _table(bound, samples, error), np.asarray(hits)
     found = np.asarray(table[hits])
     if np.isnan(found).any():

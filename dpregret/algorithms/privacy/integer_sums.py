@@ -138,7 +138,7 @@ class WholeWindowTree(WholeSums):
                     self.this[:, self.window - begun] = ended[:, 0]
         tree_prefixes(ended, self.window, self.done, self.reached)  # the longest node that ends now
         total = self.expired + ended[:, 0] + self.last[:, self.window - position]
-        if position == self.window:  # read backwards it is a tree, too, but for its root
+        if position == self.window:  # read backwards it is a tree, too, except for its root
             self.this, self.last = self.last, self.this
             tree_prefixes(self.last, self.window, self.window - 1, np.zeros_like(self.last[:, :1]))
         return np.asarray(total.astype(float))

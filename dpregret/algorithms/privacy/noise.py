@@ -22,7 +22,7 @@ NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
 class Joint(list[np.random.Generator]):
-    """One generator for all runs, in the place of one a run: for many runs at once, of which nobody asks for a single.
+    """One generator for all runs, in the place of one a run: for many runs at once, of which nobody requests a single.
 
     A list with the same generator at every place, so code that draws run by run runs as it is. All draws are
     independent, but what a run draws depends on the number of runs.
@@ -54,7 +54,7 @@ class UnitNoise:
         drawn = np.empty((len(self.generators), rounds, self.dimension)) if into is None else into
         if self._addresses is not None:
             _FILL[self.distribution](self._addresses, drawn)
-        else:  # somebody's own kind of generators
+        else:  # a user's own kind of generators
             for own, generator in zip(drawn, self.generators, strict=True):
                 own[...] = plain_noise(self.distribution, generator, rounds, self.dimension)
         return drawn.swapaxes(0, 1)

@@ -24,7 +24,7 @@ from dpregret.algorithms.privacy.prefix_tree import add_rest, tree_prefixes
 from dpregret.numerics.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
-KEPT = 2**24  # bytes of a block, where its length is no part of that
+KEPT = 2**24  # bytes of a block, where its length is not part of that
 
 Fresh = Callable[[int], Array]  # count -> unit noises (count, runs, d), never handed out before
 
@@ -332,7 +332,7 @@ class NoisePlan:
             yield [noise[mechanism] for mechanism in self.mechanisms]
 
     def _further(self, generators: Sequence[np.random.Generator], key: int) -> Fresh:
-        """Draws from keyed generators, which are made when the first one is asked for: plain trees never do."""
+        """Draws from keyed generators, which are made when the first one is requested: plain trees never do."""
         own = cache(lambda: UnitNoise(self.distribution, keyed_generators(generators, key), self.dimension))
         return lambda count: own()(count)
 

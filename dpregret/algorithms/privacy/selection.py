@@ -44,7 +44,7 @@ RANGES: Final[Mapping[SelectionNoise, float]] = {"laplace": 2.46, "gumbel": 2.0}
 
 @dataclass(frozen=True)
 class Selection:
-    """One line of the privacy ledger: `calls` choices among scores of this sensitivity; scale 0 is no noise."""
+    """One line of the privacy ledger: `calls` choices among scores of this sensitivity; scale 0 means no noise."""
 
     distribution: SelectionNoise
     scale: float
@@ -131,7 +131,7 @@ def selection_noise(
     where = addresses(generators)
     if where is not None:
         fill_exponentials(where, draws)
-    else:  # somebody's own kind of generators
+    else:  # a user's own kind of generators
         for own, generator in zip(draws, generators, strict=True):
             generator.standard_exponential(out=own)
     if distribution == "laplace":

@@ -13,7 +13,7 @@ sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
   WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
   Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
   BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
-  UnboundedToeplitz    no horizon, one scale for ever (Jacobsen & Fawaz 2025; `unbounded.py`)
+  UnboundedToeplitz    no horizon, one scale for all rounds (Jacobsen & Fawaz 2025; `unbounded.py`)
 
 Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
 a tree.
@@ -46,7 +46,7 @@ class LinearGaussian(PrefixSums):
 
     @property
     def key(self) -> int:
-        """Of the mechanism's name and parameters: the nodes are no whole number."""
+        """Of the mechanism's name and parameters: the number of nodes is not whole."""
         return zlib.crc32(repr(self).encode())
 
     def refusal(self, distribution: NoiseDistribution) -> str:

@@ -102,7 +102,7 @@ def main(
 ) -> int:
     """Print what differs; exit code 2 when the two cannot be compared.
 
-    read: the lines of what stands at a place, which `where` describes. The command that reads archives and addresses
+    read: the lines of what is at a place, which `where` describes. The command that reads archives and addresses
     too is `workflows/run/compare.py`.
     """
     parser = boundary.Parser(prog="dpregret compare", description=__doc__)

@@ -160,7 +160,7 @@ def _line(now: Row, before: Row) -> Iterator[str]:
 
 
 def crossed(now: Row, before: Row) -> bool:
-    """Whether a number that decides a verdict has changed sides. Where it stands in no table, which is how near a mean
+    """Whether a number that decides a verdict has changed sides. Where it is in no table, which is how near a mean
     is to its explicit bound, whether the level has moved: equal runs have equal verdicts."""
     sides = [
         [row[name] > border for name in DECIDE for border in (-row["tolerance"], row["tolerance"])]

@@ -159,7 +159,7 @@ def _overhead(rows: pd.DataFrame, budget: float) -> pd.DataFrame:
 
 
 def _lengths(axis: Axes, windows: pd.Series) -> None:
-    """Powers of two, the longest of which is for ever."""
+    """Powers of two, the longest of which never ends."""
     ticks: Array = np.array(sorted(set(windows)), dtype=float)
     style.log_axis(axis, "x", ticks, base=2)
     labels: list[Any] = [*(count(float(each)) for each in ticks[:-1]), "never"]

@@ -32,7 +32,7 @@ MOST: Final = 6
 COLUMNS: Final = ("panel", "series", "x", "y", "low", "high", "what")
 TITLE_SIZE: Final = 9.0
 FULL: Final = 8
-"""Entries of a legend; more of them stand below their panels."""
+"""Entries of a legend; more of them are below their panels."""
 LABELS: Final = 27
 """Points below a panel for the numbers and the label of its axis."""
 MARGIN: Final = 0.06
@@ -266,7 +266,7 @@ class Plate:
         return re.sub(r"[$\\{}]", "", ". ".join(text.rstrip(".") for text in said))
 
     def save(self, stem: Path, forms: Sequence[str] = ("pdf", "png", "svg"), data: str = "") -> list[Path]:
-        """Write the figure, and where a PNG is asked for its data as `stem`.csv, or `data`.csv; return the paths."""
+        """Write the figure, and where a PNG is requested its data as `stem`.csv, or `data`.csv; return the paths."""
         with style.look():
             paths = style.save(self.finish(), stem, forms, self.about())
         if "png" in forms:

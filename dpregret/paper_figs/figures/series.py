@@ -114,7 +114,7 @@ def means_of(responses: Array) -> tuple[Array, Array]:
 
 
 def interval_of(sample: Iterable[float]) -> tuple[float, float]:
-    """Ends of the 95 % interval of a mean over runs, as seaborn asks for them."""
+    """Ends of the 95 % interval of a mean over runs, as seaborn requests them."""
     found = fits.mean_interval(np.asarray(list(sample), dtype=float))
     return found.low, found.high
 

@@ -96,7 +96,7 @@ def _halves(value: float, low: float, high: float) -> str:
 
 
 def readable_log(axis: Axes, which: str = "y") -> None:
-    """Label a logarithmic axis so that at least two numbers stand at it, whatever its range."""
+    """Label a logarithmic axis so that it has at least two numbers, whatever its range."""
     side: Axis = getattr(axis, f"{which}axis")
     low, high = sorted(side.get_view_interval())
     decades = np.log10(high / max(low, 1e-300))

@@ -20,7 +20,7 @@ OF_ITS_SIZE: Final = 0.5
 """A response of at least this share of the bound is of the bound's size."""
 FACTOR_STATED: Final = "factor of the stated bound"
 ROUNDING: Final = 1e-9
-"""Relative slack of quantities that are equal but for rounding."""
+"""Relative slack of quantities that are equal except for rounding."""
 NO_BOUND: Final = "none: a bound is held or it is not"
 
 

@@ -172,7 +172,7 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
 
 
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
-    """Rows at the end of a run, or, in a T sweep of a learner that is not told T, at all its checkpoints."""
+    """Rows at the end of a run, or, in a T sweep of a learner that does not receive T, at all its checkpoints."""
     if parameter == "best_loss":
         series = series.loc[series["best_loss"] > 0]  # zero has no logarithm
     if parameter in ("epsilon", "mu", "delta"):

@@ -28,7 +28,7 @@ def write_jobs(runs: pd.DataFrame, out: Path, profile: str) -> None:
 
     status: `ok`, or what failed. level: the mean over the ends of plays of regret / trivial regret (of excess risk
     likewise), with its interval over runs; largest_run: the share of one run in its spread. violation: the largest.
-    delivered: the largest delivered eps over the eps that was asked for; none where nothing is promised. noise_scale:
+    delivered: the largest delivered eps over the eps that was requested; none where nothing is promised. noise_scale:
     its geometric mean over cells.
     """
     rows = [

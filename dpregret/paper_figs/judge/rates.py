@@ -1,6 +1,6 @@
 """The rate of a claim, in the notation of claims files and tables: `T^0.5 ln(T)^1.5`, `ln T`, `eps^-1`, `1`.
 
-A rate is symbol^power times log^log_power. The logarithm is ln of T, n or of what stands in brackets, log2 of a
+A rate is symbol^power times log^log_power. The logarithm is ln of T, n or of what is in brackets, log2 of a
 dimension. A power of one is left out, as is a factor of power zero; thirds are written `T^(2/3)`. A last factor `A_W`,
 as in `(log2 W + 1) A_W`, is the mean root of the number of noisy nodes in a sum of the window tree (`tails.mean_root`).
 """

@@ -1,4 +1,4 @@
-"""The words that a verdict may be, in the order in which readers are told of them, and what each means."""
+"""The words that a verdict may be, in the order of their explanation, and what each means."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ MARKS: Final = {
     STEEPER: ("⇑", r"$\Uparrow$"), INCONCLUSIVE: ("?", "?"), VIOLATED: ("✗", r"$\times$"), NOT_RUN: ("–", "--"),
     HOLDS: ("✓", r"$\surd$"), FAILS: ("✗", r"$\times$"),
 }  # fmt: skip
-"""Verdict -> its sign, and the same in LaTeX; the word always stands beside it, or in a legend."""
+"""Verdict -> its sign, and the same in LaTeX; the word is always beside it, or in a legend."""
 ORDER: Final = tuple(dict.fromkeys((*CLAIMS, *CHECKS)))
 """All verdicts."""

@@ -1,6 +1,6 @@
 """The findings of a run: one list, in one order, with the same numbers in README and report.
 
-The sentences stand in `workflows/papers/findings.yaml`; every number in them is read from the tables of the run. A
+The sentences are in `workflows/papers/findings.yaml`; every number in them is read from the tables of the run. A
 finding is left out when a claim that it rests on was not run or came out otherwise. Statements whose text was
 reconstructed, and those that no paper makes, are never among the refuted ones.
 """

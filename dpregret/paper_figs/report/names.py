@@ -1,4 +1,4 @@
-"""Displayed names of learners: names come as a plain mapping, identifiers stand in where there is none."""
+"""Displayed names of learners: names come as a plain mapping, identifiers replace missing names."""
 
 from __future__ import annotations
 

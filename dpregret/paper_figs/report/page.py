@@ -146,7 +146,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _find(**filters: str) -> str:
-    """The filters of the page `find` as they stand in an address."""
+    """The filters of the page `find` as they are in an address."""
     return urlencode({name: text for name, text in filters.items() if text}, quote_via=quote)
 
 

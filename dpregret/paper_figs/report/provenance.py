@@ -85,7 +85,7 @@ def write_resources(folders: Sequence[Path], out: Path) -> None:
 
 
 def commit(repository: Path) -> str:
-    """The commit that the code stands at, with a mark where files differ from it; empty outside of git."""
+    """The commit that the code is at, with a mark where files differ from it; empty outside of git."""
     return git(repository, "describe", "--always", "--dirty=, with changes", "--abbrev=12") or ""
 
 

@@ -133,7 +133,7 @@ PARTS: Final[dict[str, Callable[[Path, Path], str]]] = {
     "verdicts": verdicts,
     "meanings": lambda *_: meanings(),
 }
-"""Mark -> what stands there, of the reference and the folder of the papers."""
+"""Mark -> what is there, of the reference and the folder of the papers."""
 
 
 def _with_tables(reference: Path, papers: Path) -> list[str]:

@@ -14,7 +14,7 @@ import yaml
 TEMPLATES: Final = Path(__file__).with_name("templates")
 VENDOR: Final = TEMPLATES / "vendor"
 OWN: Final = ("helpers.js", "explorer.js", "find.js", "winners.js", "report.js")
-"""Our scripts in the order in which they run; what one offers the next stands in `window.dpregret`."""
+"""Our scripts in the order in which they run; what one offers the next is in `window.dpregret`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def page_scripts() -> list[str]:
 def policy(scripts: Iterable[str]) -> str:
     """A Content-Security-Policy: nothing from outside, and of scripts only these, by their hashes.
 
-    Styles may stand in the page: a chart brings its own. Pictures are data of the page, or what a chart is saved from.
+    Styles may be in the page: a chart brings its own. Pictures are data of the page, or what a chart is saved from.
     """
     rules = {
         "default-src": "'none'", "base-uri": "'none'", "form-action": "'none'", "img-src": "data: blob:",

@@ -64,7 +64,7 @@ class ComparisonTable:
 
 @dataclass(frozen=True)
 class FigureView:
-    """A static figure as a data address; `files` stand beside it in the folder of results, its data among them.
+    """A static figure as a data address; `files` are beside it in the folder of results, its data among them.
 
     title: what is seen, in words. small: the same picture, a few hundred pixels wide.
     """
@@ -177,7 +177,7 @@ def _records(frame: pd.DataFrame) -> tuple[Record, ...]:
 
 
 def _table(folder: Path, claims: ClaimsFile, number: int, tested: set[str]) -> ComparisonTable:
-    """Rows of the file stand in the order of the claims file: exponents then know their claims."""
+    """Rows of the file are in the order of the claims file: exponents then know their claims."""
     table = claims.tables[number - 1]
     whole, name = folder / f"table_{number}_all.csv", f"table_{number}"
     printed = folder / f"{name}.html"

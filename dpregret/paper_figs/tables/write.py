@@ -37,7 +37,7 @@ EXPONENTS: Final = (
     "horizon", "samples", "dimension", "experts", "window", "landau", "items", "width", "epsilon", "best_loss",
     "corners", "curvature", "smoothness",
 )  # fmt: skip
-"""Parameters with a column of exponents, where some row names one; mu stands in the column of epsilon."""
+"""Parameters with a column of exponents, where some row names one; mu is in the column of epsilon."""
 ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
 """Symbols that are shorter in tables than in laws."""
 IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")

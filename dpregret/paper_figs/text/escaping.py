@@ -1,6 +1,6 @@
 """Text of strangers, shown as it is: neither a formula of a spreadsheet nor markup, and no sign that a terminal obeys.
 
-Names, claims, errata and the last words of a learner that failed stand in every table. All writers pass them through
+Names, claims, errata and the last words of a learner that failed are in every table. All writers pass them through
 here (formats.py); HTML is escaped by its templates.
 """
 
@@ -31,7 +31,7 @@ def unshielded(text: str) -> str:
     return _SHIELDED.sub("", text, count=1) if _SHIELDED.match(text) else text
 
 
-# what begins code, emphasis, a tag, an entity, a link or an address, wherever it stands in a line
+# what begins code, emphasis, a tag, an entity, a link or an address, wherever it is in a line
 _MARKUP = re.compile(r"[\\`*~$]|<(?=[A-Za-z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|\](?=[(\[:])|:(?=//)|(?<=www)\.")
 
 

@@ -43,7 +43,7 @@ _SIGNS: Final[dict[str, Kind]] = {
 
 
 class FormulaError(ValueError):
-    """LaTeX that is no formula, or holds what no formula here needs; the message is one line."""
+    """LaTeX that is not a formula, or holds what no formula here needs; the message is one line."""
 
 
 def mathml(latex: str) -> str:
@@ -57,7 +57,7 @@ def text(latex: str) -> str:
 
 
 def in_html(sentence: str) -> str:
-    """HTML of a sentence whose formulas stand between dollars. Raises FormulaError."""
+    """HTML of a sentence whose formulas are between dollars. Raises FormulaError."""
     return "".join(mathml(part) if odd else marked_up(part) for odd, part in _parts(sentence))
 
 
@@ -176,7 +176,7 @@ def _atom(element: Element) -> Piece:
 
 
 def _scripted(tag: str, inner: list[list[Piece]]) -> list[Piece]:
-    """A base with what stands below and above it; bases of several pieces get brackets."""
+    """A base with what is below and above it; bases of several pieces get brackets."""
     if not inner[0]:
         return []
     base, kind = _bracketed(inner[0]), inner[0][-1].kind

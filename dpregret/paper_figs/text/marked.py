@@ -30,7 +30,7 @@ def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> boo
 
 
 def filled(page: str, parts: Mapping[str, Callable[[], str]]) -> str:
-    """`page` with every part, by the name of its mark, made anew; raises ReadmeError where a mark is missing."""
+    """`page` with every part, by the name of its mark, made again; raises ReadmeError where a mark is missing."""
     for mark, make in parts.items():
         page = marked(page, mark, f"{make().strip()}\n")
     return page

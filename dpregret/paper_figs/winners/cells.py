@@ -3,7 +3,7 @@
 A **problem** is feedback, stream (with its options), set, dimension and number of rounds T (or of records); learners
 meet the same losses in run number i. A **guarantee** is the window, eps, and pure or approximate privacy (delta).
 
-* T is the end of a play, or a power of four that the play of a learner which is not told T passes.
+* T is the end of a play, or a power of four that the play of a learner which does not receive T passes.
 * A window of at least T protects everything ("all"). A learner that protects everything takes part where its mechanism
   was made for T rounds, not at earlier checkpoints of a longer play, whose noise pays for more.
 * A private learner takes part unless its ledger delivers more than eps, or the audit refutes it: then it is barred.
@@ -34,7 +34,7 @@ LEAST_ROUNDS: Final = 64
 SLACK: Final = 1e-6
 """Relative error of a ledger."""
 SAME: Final = 1e-9
-"""Relative difference of numbers that are equal but for rounding."""
+"""Relative difference of numbers that are equal except for rounding."""
 _READ: Final = (
     "learner", "variant", "stream", "set", "horizon", "anytime", "dimension", "window", "run", "checkpoint", "epsilon",
     "delta", "regret", "trivial_regret", "bound", "delivered_epsilon", "status", "seconds", *CALLS, *OPTIONS,
@@ -174,7 +174,7 @@ def _worded(name: object, value: object) -> str:
 def measure(rows: pd.DataFrame, facts: Facts) -> Measured:
     """Cells of comparable rows: mean regret, its standard error over runs, explicit bound, calls, and whether barred.
 
-    The constant point is none of them: its regret stands beside every cell as `trivial`. Where a learner has
+    The constant point is none of them: its regret is beside every cell as `trivial`. Where a learner has
     played the same cell in several experiments the rows agree, and one of each run is kept.
     """
     key = [*PROBLEM, *GUARANTEE, "learner"]

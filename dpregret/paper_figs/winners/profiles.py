@@ -2,9 +2,9 @@
 
     rho_s(tau) = share of the problems on which s competed with regret_s <= tau min over learners of the regret.
 
-A problem here is a setting of the table of winners with at least two algorithms (variants of one are no rivals) that
+A problem here is a setting of the table of winners with at least two algorithms (variants of one are not rivals) that
 keep the same guarantee, at its largest T: shorter horizons are mostly the same plays. A learner that was not measured
-on a problem has not failed on it, so shares are of its own problems, whose number stands beside them; two learners are
+on a problem has not failed on it, so shares are of its own problems, whose number is beside them; two learners are
 compared on the problems that both have, by Wilcoxon's signed-rank test on ln(regret_a / regret_b), with Holm's
 correction over the pairs of a class. The problems were chosen by us and share losses, so neither shares nor tests speak
 of problems in general.

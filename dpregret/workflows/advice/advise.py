@@ -4,7 +4,7 @@ A request names T, d, eps, and what is known besides. What fits is looked for on
 that learners are compared on the same losses: that on which most algorithms were measured, those within the measured
 ranges first. Regret and its interval are `paper_figs.winners.laws`; the bound is that of the learner itself, made for
 the request; where it lies below, it ends the interval. Learners that were measured at one value only of a parameter
-stand behind the others, since their power in it is a guess. A learner fits unless
+are behind the others, since their power in it is a guess. A learner fits unless
 
 * its ledger or the audit denies it the privacy it claims, or it needs delta > 0 and the request says 0;
 * it promises nothing against an adversary (`stochastic_only`), and the request does not say stochastic;

@@ -28,7 +28,7 @@ def choice_scores(scores: Array, moves: Array) -> tuple[Array, Array]:
     apart = place[:, None] - scores
     density = 0.5 * np.exp(-np.abs(apart))
     tail = np.where(apart > 0, density, 1 - density)
-    chosen = density / tail * tail.prod(axis=1, keepdims=True)  # i stands here and all others higher
+    chosen = density / tail * tail.prod(axis=1, keepdims=True)  # i is here and all others higher
     beyond = moves * density / tail  # E sgn of the noise of a score that stands higher
     slope = moves * np.sign(apart) + beyond.sum(axis=1, keepdims=True) - beyond
     probability = weight @ chosen

@@ -59,7 +59,7 @@ class Neighbours:
 
 
 def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
-    """One expert loses in every round, but for one; or both lose in turn.
+    """One expert loses in every round, except for one; or both lose in turn.
 
     decodable: quarters in the changed round, so that a total loss tells what was played there.
     """
@@ -172,7 +172,8 @@ def _make_restless(learner: ExpertLearner) -> None:
 def chain(learner: ExpertLearner, losses: Array) -> tuple[Array, Array, Any]:
     """Law of the first state (states,), transitions (rounds - 1, from, to), and the expert that each state plays.
 
-    States are the experts, but for a learner with a `chain` of its own. Raises TypeError for one whose plays are none.
+    States are the experts, except for a learner with a `chain` of its own. Raises TypeError for one whose plays are
+    none.
     """
     own: Callable[[Array], tuple[Array, Array, Any]] | None = getattr(learner, "chain", None)
     return own(losses) if own else (*_chain_of_experts(learner, losses), np.arange(2))

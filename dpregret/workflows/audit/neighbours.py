@@ -27,7 +27,7 @@ class Pair:
 class Audited(Protocol):
     """One learner and variant on its adversarial inputs.
 
-    claimed: the epsilon that it was asked for. delta: 0 where the guarantee is pure. accounted: what its ledger
+    claimed: the requested epsilon. delta: 0 where the guarantee is pure. accounted: what its ledger
     delivers. exact: the loss of the whole transcript of its mechanism on neighbours like those of the audit, for the
     worst protected item; NaN where no closed form is known. gaussian: everything released is post-processing of
     Gaussian noise, so that the audited mu may be turned into an epsilon.

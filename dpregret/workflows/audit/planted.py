@@ -136,7 +136,7 @@ def expired(generator: Generator, runs: int, item: float, planted: bool) -> Arra
 
 
 def shared(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Data are public but for one item; their generator and that of the noise start from one seed."""
+    """Data are public except for one item; their generator and that of the noise start from one seed."""
     seed = int(generator.integers(2**63))
     public = np.random.default_rng(seed).standard_normal((4, runs))
     drawn = np.random.default_rng(seed if planted else seed + 1).standard_normal((4, runs))
@@ -211,7 +211,7 @@ def cumulated(generator: Generator, runs: int, item: float, planted: bool) -> Ar
 
 
 def restarted(generator: Generator, runs: int, item: float, planted: bool) -> Array:
-    """Buffers begin anew with every block of 4 rounds; the changed item is the last one of the first block."""
+    """Buffers restart with every block of 4 rounds; the changed item is the last one of the first block."""
     window, units = WindowBuffers(8, 1), unit_noise("gaussian", [generator], 11, runs)
     state = window.init(4, 1, runs)
     drawn = window.next(state, units[:4], _nothing)

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
 SETTINGS = Path(__file__).with_name("settings.yaml")
 ROUNDS = 11
-"""Rounds where nothing else is asked for: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
+"""Rounds where nothing else is requested: odd, and log2 of it is rounded up to 4, down and to the nearest to 3."""
 Runs = Annotated[int, Field(ge=100)]
 
 
@@ -26,7 +26,7 @@ class Special(BaseModel):
     skip: str = ""
 
     def runs(self, variant: str, usual: int) -> int:
-        """Runs of an input of a variant, where `usual` are asked for."""
+        """Runs of an input of a variant, where `usual` are requested."""
         most = self.most_runs if isinstance(self.most_runs, int) else self.most_runs.get(variant, usual)
         return min(usual, most)
 

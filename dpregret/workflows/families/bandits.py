@@ -78,7 +78,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         return BanditStream
 
     def cells(self, experiment: BanditExperiment, card: Card) -> Iterator[Cell]:
-        """Every combination; all learners are told the horizon, and a stream that is aimed makes a cell an epsilon."""
+        """Every combination; all learners receive the horizon, and a stream that is aimed makes a cell an epsilon."""
         budgets = experiment.epsilon if card.private else (math.inf,)
         for set_name, stream in itertools.product(experiment.sets, experiment.streams):
             aims = budgets if self.streams[stream].aimed else (None,)  # type: ignore[attr-defined]
@@ -194,7 +194,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         return f"on {cell.stream!r}, set {cell.set_name!r}, dimension {cell.dimension}, T = {cell.horizon}{aim}"
 
     def blame_learner(self, error: BaseException, cell: Cell, experiment: BanditExperiment) -> KeyPath | None:
-        """Learners refuse horizons: too short ones, or those that are no squares."""
+        """Learners refuse horizons: too short ones, or those that are not squares."""
         return ("horizon", experiment.horizon.index(cell.horizon))
 
     def neighbours(

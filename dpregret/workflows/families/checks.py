@@ -79,7 +79,7 @@ def _content(item: Any) -> Mapping[str, Any]:
 
 
 class CheckedSource:
-    """Where a bandit asks for losses: counts its rounds, and looks at points now and then.
+    """Where a bandit requests losses: counts its rounds, and looks at points now and then.
 
     domain, beyond: the set, and by how much points may leave it. Losses that have a
     text are played in compiled code, whose learners are looked at where they report.

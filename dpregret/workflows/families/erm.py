@@ -272,7 +272,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
         return f"on {cell.risk!r}, set {cell.set_name!r}, dimension {cell.dimension}, n = {cell.samples}"
 
     def doubt(self, learner: ErmLearner) -> str | None:
-        """A formula that asks for less than one iteration."""
+        """A formula that requires less than one iteration."""
         wanted = learner.uncapped_iterations()[0]
         return f"n is too small, the number of iterations would be {wanted:.2g} < 1" if wanted < 1 else None
 

@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def shape(self) -> dict[str, Any]:
-        """Options that make other losses: clipping keeps them, but for those out of range."""
+        """Options that make other losses: clipping keeps them, except for those out of range."""
         return {name: value for name, value in self.options if name != "clip"}
 
 

@@ -124,7 +124,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
     def cells(self, experiment: OnlineExperiment, card: HasTraits) -> Iterator[Cell]:
         """Every set, stream, dimension and horizon.
 
-        An anytime learner plays the longest horizon once and is recorded on the way; any other starts anew for every
+        An anytime learner plays the longest horizon once and is recorded on the way; any other restarts for every
         horizon.
         """
         horizons = [max(experiment.horizon)] if card.anytime else sorted(experiment.horizon)

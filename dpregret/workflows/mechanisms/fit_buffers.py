@@ -1,4 +1,4 @@
-"""Derive the parameters of `buffers.json` anew: `python -m dpregret.workflows.mechanisms.fit_buffers [--check]`.
+"""Derive the parameters of `buffers.json` again: `python -m dpregret.workflows.mechanisms.fit_buffers [--check]`.
 
 Windows minimise (sum over all j of h_j^2)(sum_{j<W} c_j^2), horizons (sum_{j<n} h_j^2)(sum_{j<n} c_j^2) with
 n = T - 1. Both are smooth in ln(-ln decay) of the interlacing decays and zeros, all sums are geometric. A fit starts

@@ -1,4 +1,4 @@
-"""Derive `root_decays.json` anew: `python -m dpregret.workflows.mechanisms.fit_root` (minutes).
+"""Derive `root_decays.json` again: `python -m dpregret.workflows.mechanisms.fit_root` (minutes).
 
 f_j is the integral of e^(-s j) over a positive measure, here summed with s = e^(u - e^(-u)) / length at even steps of
 u; some 70 rates are as good as all. A symmetric system of that many states is cut down to k (balanced truncation over

@@ -99,7 +99,7 @@ def windowed(mechanism: PrefixSums, window: int) -> dict[str, Any]:
     """One window mechanism, after its first windows."""
     variances = mechanism.noisy_nodes(2 * window)[window:]
     most, mean = float(variances.max()), float(variances.mean())
-    if isinstance(mechanism, WindowBuffers):  # fading, so they creep up for ever
+    if isinstance(mechanism, WindowBuffers):  # fading, so they keep creeping up
         most = mean = mechanism.symbol().square_sum()
     entry = {"mechanism": type(mechanism).__name__, "window": window, **_errors(mechanism, most, mean)}
     if isinstance(mechanism, Toeplitz):

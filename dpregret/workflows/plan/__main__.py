@@ -11,7 +11,7 @@ from dpregret.workflows.run import child
 
 def answer(say: child.Say) -> dict[str, Any]:
     """In the child: everything of ours is imported here."""
-    sys.stdout = sys.stderr  # what a learner prints when it is imported is no part of the answer
+    sys.stdout = sys.stderr  # what a learner prints when it is imported is not part of the answer
     from dpregret.core import discovery
 
     discovery.announce.append(lambda module: say(f"while {module} was imported"))

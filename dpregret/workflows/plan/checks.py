@@ -34,7 +34,7 @@ def semantic_problems(
 ) -> Iterator[Mistake]:
     """Yield (key path, message) for everything that the models alone cannot see.
 
-    known: experiments that need no second look. say: told what is looked at next.
+    known: experiments that need no second look. say: receives what is looked at next.
     """
     for paper, settings in config.papers.items():
         parts: list[tuple[KeyPath, Callable[[], Iterator[Mistake]]]]

@@ -1,7 +1,7 @@
-"""Names in claims, tables, figures and errata must exist: a misspelt name would be 'not run' for ever.
+"""Names in claims, tables, figures and errata must exist: a misspelt name would be always 'not run'.
 
 A name is right where the experiment has it, in this configuration or in the whole one (`full`): what a small profile
-leaves out is not run, and that is no mistake.
+leaves out is not run, and that is not a mistake.
 """
 
 from __future__ import annotations

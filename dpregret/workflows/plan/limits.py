@@ -35,7 +35,7 @@ Most = Annotated[float, Field(gt=0)]
 
 
 class Limits(Settings):
-    """The most that a run may ask for; ``.inf`` lifts a bound.
+    """The most that a run may request; ``.inf`` lifts a bound.
 
     memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
     dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.

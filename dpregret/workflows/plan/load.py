@@ -75,7 +75,8 @@ def load_config(
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
-    those of the file. read: the files that are read, each with its SHA-256, are added. say: told what is checked next.
+    those of the file. read: the files that are read, each with its SHA-256, are added. say: receives what is checked
+    next.
     """
     source = read_profile(Path(path), limits=limits, read=read)
     config = validate(Config, source, RENAMED, {0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())

@@ -52,7 +52,7 @@ def known(config: Config, experiment: Experiment) -> bool:
 
 
 def short(content: object) -> str:
-    """A key as it stands in a file's name."""
+    """A key as it is in a file's name."""
     return store.key_of(content)[:DIGITS]
 
 
@@ -66,7 +66,7 @@ class _Found:
 
 
 def decided(config: Config, experiment: Experiment) -> dict[str, Any]:
-    """Everything that decides the plays of an experiment, but for learner and code."""
+    """Everything that decides the plays of an experiment, except for learner and code."""
     settings = experiment.model_dump(mode="json", exclude={"title", "learners"})
     data = {name: data_key(name) for name in data_of(experiment)}
     return {"settings": settings, "seed": config.seed, "data": data, "versions": versions()}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 POWER = re.compile(r"([0-9]+)\^(-?[0-9]+)")
 RANGE = re.compile(rf"{POWER.pattern}\.\.{POWER.pattern}")
 MEANT = frozenset("-^. 0123456789")
-LARGEST = 1023  # exponents beyond are no numbers
+LARGEST = 1023  # exponents beyond are not numbers
 LONGEST = 40  # characters
 
 

@@ -15,7 +15,7 @@ from dpregret.core.errors import ConfigError, not_allowed
 
 PAPERS = study.PAPERS
 PROFILES = Path(__file__).parents[1] / "config"
-NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs ask for, in the same folder
+NOT_PROFILES = {"sources", "resources"}  # declared downloads and what jobs request, in the same folder
 
 
 def papers(folder: Path = PAPERS) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Profiles, put together from what they extend.
 
 A profile is one YAML file, complete or on top of another one (docs/settings.md, "Profiles"). What `full` runs of a
-paper stands in the paper's `experiments.yaml`.
+paper is in the paper's `experiments.yaml`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read_profile(
 
 
 def _layers(path: Path, folder: Path, bounds: Bounds, read: dict[str, str]) -> list[Source]:
-    """The files of a profile, the one that all stand on first."""
+    """The files of a profile, the base of all first."""
     layers: list[Source] = []
     while True:
         source = read_source(path, shown(path), bounds)

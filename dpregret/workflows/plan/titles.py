@@ -1,7 +1,7 @@
 """Displayed names of learners, variants, streams and sets.
 
-Titles stand on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
-learners, so these stand here; whatever is not listed is its identifier without hyphens.
+Titles are on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
+learners, so these are here; whatever is not listed is its identifier without hyphens.
 """
 
 from __future__ import annotations

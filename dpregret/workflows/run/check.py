@@ -61,7 +61,7 @@ class Measured:
     docs/method.md; reason: why. decided_by: `exact computation` or `plays`. setting: of these. cells: one row a
     cell with its value, mean, low, high (95 %), bound, law (as stated, scaled to the fitted cells) and
     status. errata: entries of the paper's list that bear on it.
-    figure: the PNG that was drawn, None where none was asked for.
+    figure: the PNG that was drawn, None where none was requested.
     """
 
     paper: str

@@ -1,7 +1,7 @@
 """A call in a process of its own: what a stranger's code does there ends nobody else, and says so in one sentence.
 
 The child says where it is and, as its last word, what it came to. Only that word counts: a process that ends without
-it, with whatever exit code, has failed. This is no sandbox: the code has the rights of who runs it.
+it, with whatever exit code, has failed. This is not a sandbox: the code has the rights of who runs it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def judged(work: Callable[[], tuple[int, Sequence[str]]], what: str, bounds: Bou
     """
 
     def quiet(say: Say) -> dict[str, Any]:
-        sys.stdout = sys.stderr  # what the stranger's code prints is no part of the answer
+        sys.stdout = sys.stderr  # what the stranger's code prints is not part of the answer
         code, lines = work()
         return {"code": code, "lines": list(lines)}
 

@@ -33,7 +33,7 @@ CLAIM_KEYS: Final = {
 }  # fmt: skip
 """Key of a claim -> what a change of it is called."""
 BESIDES: Final = ("title", "learners", "like", "sweep", "tight", "family", "streams", "risks")
-"""Keys of an experiment that do not decide what a claim is judged by; its stream stands in the claim."""
+"""Keys of an experiment that do not decide what a claim is judged by; its stream is in the claim."""
 REFORMAT: Final = 0.5
 """A commit that changes more than this share of a paper's claims rewrites the file, or an experiment's defaults."""
 REFERENCE: Final = ("claims", "checks")

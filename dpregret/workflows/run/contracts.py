@@ -48,7 +48,7 @@ Check = Callable[["Played"], str | None]
 
 
 class Played:
-    """The plays of one learner variant on the smallest cell of an experiment; made when they are asked for."""
+    """The plays of one learner variant on the smallest cell of an experiment; made when they are requested."""
 
     def __init__(self, family: Family[Any, Any, Any], experiment: Experiment, kind: Any, variant: str, data: Path):
         self.family, self.kind, self.variant, self.data = family, kind, variant, data
@@ -114,7 +114,7 @@ def serves_shorter(played: Played) -> str | None:
 
 
 def keeps_budget(played: Played) -> str | None:
-    """The ledger delivers at most the epsilon that was asked for."""
+    """The ledger delivers at most the epsilon that was requested."""
     over = played.usual.loc[played.usual["delivered_epsilon"] > played.usual["epsilon"] * (1 + 1e-6)]
     if over.empty or not played.kind.card.private:
         return None

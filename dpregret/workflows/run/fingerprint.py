@@ -83,7 +83,7 @@ def imported_files(modules: Iterable[str]) -> set[Path]:
 
 
 def forget() -> None:
-    """Read every file anew: for processes that see files change."""
+    """Read every file again: for processes that see files change."""
     for cached in (module_file, content, imports_of, code_fingerprint, _play_files):
         cached.cache_clear()
 

@@ -33,7 +33,7 @@ def write_page(script: Script, papers: Sequence[str]) -> None:
 
 
 def shown_run(config: Config, settings: str) -> Run:
-    """The facts of a run in the report; a profile that is no built-in one is named by its file."""
+    """The facts of a run in the report; a profile that is not built in is named by its file."""
     built_in = (PROFILES / f"{config.profile}.yaml").exists()
     option = "" if config.profile == "full" else config.profile if built_in else f"{config.profile}.yaml"
     return Run(profile=config.profile, option=option, config=settings, names=display_names())

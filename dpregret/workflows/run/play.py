@@ -23,7 +23,7 @@ MACHINE = {
     for name in ("ENOSPC", "EDQUOT", "EROFS", "EIO", "EMFILE", "ENFILE", "ESTALE", "ENOMEM", "ETIMEDOUT", "ENOLCK")
     if hasattr(errno, name)
 }
-"""Faults of files that are the machine's, whatever asked for the file."""
+"""Faults of files that are the machine's, whatever requested the file."""
 PLAIN: dict[str, Any] = {
     "window": 0, "noise_distribution": "none",
     **dict.fromkeys(("noise_scale", "mu_gdp", "bound"), math.nan),
@@ -63,8 +63,8 @@ def play(
 ) -> pd.DataFrame:
     """Rows of every run and cell; columns as in docs/architecture.md, without the labels of an experiment.
 
-    say: told the cell that comes next. Raises LearnerFault for whatever a learner does, MemoryError and OSError where
-    it is the machine's.
+    say: receives the cell that comes next. Raises LearnerFault for whatever a learner does, MemoryError and OSError
+    where it is the machine's.
     """
     frames = []
     for cell in family.cells(experiment, learner_class.card):

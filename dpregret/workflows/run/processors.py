@@ -3,9 +3,9 @@
 ``python -m dpregret.workflows.run.processors [PROFILE]`` (ci by default; or a file) runs it as on each of four
 processors: OpenBLAS's kernel, NumPy's vector units, numba's target and the C library's are all made those of that
 machine, or of an older one. Two machines without fused multiply-add play the smoke profile, since the C library then
-does every such product in software, a hundred times slower. What differs is told by file and column, with the largest
+does every such product in software, a hundred times slower. Differences are listed by file and column, with the largest
 relative difference; the exit status is 1 where anything does. Timings are left out. A processor that needs what this
-one has not is left out and told; at least two must be left.
+one has not is left out and reported; at least two must be left.
 """
 
 import os
@@ -85,7 +85,7 @@ def play(profile: Path, out: Path, environment: Mapping[str, str]) -> dict[str, 
 
 
 def differences(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, float]:
-    """Column -> largest relative difference, of the columns whose bytes differ; inf where they are no numbers."""
+    """Column -> largest relative difference, of the columns whose bytes differ; inf where they are not numbers."""
     found: dict[str, float] = {}
     for column in first.columns:
         if column.startswith("seconds") or first[column].equals(second[column]):

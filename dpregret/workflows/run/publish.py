@@ -1,7 +1,8 @@
 """The names that people read: copies of what the plan names, or nothing.
 
 What is made lies under names that hold a key (results/made). Here each gets the name that it is known by: a file that
-was edited by hand is copied anew, one whose original is not made yet is removed, so that nothing stale passes as fresh.
+was edited by hand is copied again, one whose original is not made yet is removed, so that nothing stale passes as
+fresh.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ class Script:
 
 @contextlib.contextmanager
 def running(snakemake: Any) -> Iterator[Script]:
-    """The work of the script that Snakemake calls; its failure stands in its log and ends the process with code 1.
+    """The work of the script that Snakemake calls; its failure is in its log and ends the process with code 1.
 
     Refuses to work with other code than that in the name of its output.
     """

@@ -1,6 +1,6 @@
 """Is a run what it was when it was finished? `SHA256SUMS` lists its files, `origin.json` says where they were made.
 
-Checksums tell damage, edits and files of another run; they are no signature: who can write the files can write their
+Checksums tell damage, edits and files of another run; they are not a signature: who can write the files can write their
 list too.
 """
 
@@ -25,7 +25,7 @@ from dpregret.workflows.run.unpack import INSIDE, LOCK, UnreadableError, plain_n
 
 SUMS, ORIGIN = "SHA256SUMS", "origin.json"
 BESIDE: Final = ("log", "benchmark", "store", "made", "reference", "check")
-"""Folders in one of results that are no part of the finished run."""
+"""Folders in one of results that are not part of the finished run."""
 MARK: Final = ".snakemake_timestamp"
 CELLS: Final = 3 * 10**7  # of a Parquet file: what is larger is not decoded
 TEXT: Final = 32 << 20  # bytes of the list, and of the origin
@@ -66,7 +66,7 @@ def _text(folder: Path, name: str) -> str:
 
 
 def listed(folder: Path) -> dict[str, str]:
-    """File -> SHA-256, as the list says. Raises UnreadableError for a list that is not as `write_sums` writes it."""
+    """File -> SHA-256, as listed. Raises UnreadableError for a list that is not as `write_sums` writes it."""
     text = _text(folder, SUMS)
     sums = {found[2]: found[1] for line in text.split("\n") if (found := _LINE.fullmatch(line))}
     if ORIGIN not in sums or _written(sums) != text or not all(map(plain_name, sums)):

@@ -43,7 +43,7 @@ class Cell(Strict):
 
 
 class Column(Strict):
-    """A column: its head, what stands above it where columns are grouped, and its share of the width."""
+    """A column: its head, what is above it where columns are grouped, and its share of the width."""
 
     head: Sentence
     above: Sentence = ""

@@ -61,7 +61,7 @@ def fragment(table: FilledTable) -> str:
 
 
 def _above(table: FilledTable) -> str:
-    """The row of heads that stand above several columns, where there is one."""
+    """The row of heads that are above several columns, where there is one."""
     if not any(column.above for column in table.printed.columns):
         return ""
     cells = []
