@@ -58,9 +58,9 @@ class Setting:
 class Card:
     """The description of a learner in tables.
 
-    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs: what it
-    asks of the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*), and
-    'solver' where it projects by a general solver. anytime: one run serves every shorter horizon. convex: strong
+    name: permanent identifier. title: short, as legends and tables show it. variants: name -> one line. needs:
+    requirements on the problem beyond convexity, of 'local-oracle', 'smooth', 'quadratic', 'best-loss' (an input L*),
+    and 'solver' where it projects by a general solver. anytime: one run serves every shorter horizon. convex: strong
     convexity is not needed.
     """
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 
 def plain(value: Any) -> Any:
-    """The same in what JSON knows: infinite and unknown numbers are null, a frame is a list of its rows."""
+    """The same in types of JSON: infinite and unknown numbers are null, a frame is a list of its rows."""
     if isinstance(value, pd.DataFrame):
         return [plain(row) for row in value.to_dict("records")]
     if isinstance(value, Mapping):

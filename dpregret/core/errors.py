@@ -37,7 +37,7 @@ def shown(line: str) -> str:
 
 
 def fault(error: Exception, kept: Path = KEPT) -> str:
-    """Return one line on an error that nobody foresaw; where it was raised is written to a file that the line names."""
+    """Return one line on an unforeseen error; where it was raised is written to a file that the line names."""
     said = shown(f"{type(error).__name__}: {one_line(error)}")
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)

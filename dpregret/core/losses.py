@@ -200,7 +200,7 @@ def _proxes(loss, held, rows, step, points):
 
 
 def in_columns(one: Any, runs: NDArray[np.int64]) -> Any:
-    """A loss, or a sum of some, as its text knows it: what is a run's own laid out for columns of these runs."""
+    """A loss, or a sum of some, as its text defines it: what is a run's own laid out for columns of these runs."""
 
     def laid(name: str, value: Any) -> Any:
         if isinstance(value, tuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """Processor, cores and memory in one line, as far as the system tells."""
+    """Processor, cores and memory in one line, as far as the system reports them."""
     model = platform.processor() or platform.machine()
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -95,7 +95,7 @@ def by_corners(domain, cost, x, s):
 
 
 class Asked(NamedTuple):
-    """A loss, a set or a potential without a text of its own: loops ask the Python object of that number."""
+    """A loss, a set or a potential without a text of its own: loops call the Python object of that number."""
 
     number: int
 

@@ -1,4 +1,4 @@
-"""Parquet files that say what they are: their metadata hold hashes of what was asked and of every column."""
+"""Self-describing Parquet files: their metadata hold hashes of the request and of every column."""
 
 from __future__ import annotations
 

@@ -68,7 +68,8 @@ class ConstraintSet(ABC):
 
     @property
     def data(self) -> Any:
-        """The set as a NamedTuple, for compiled rounds (dpregret.core.oracles); None where these ask the methods."""
+        """The set as a NamedTuple, for compiled rounds (dpregret.core.oracles); None where compiled loops call the
+        methods."""
         return None
 
     @property

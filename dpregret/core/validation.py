@@ -49,7 +49,7 @@ def validate(
 ) -> Model:
     """Return the data as a model; raise `error` with a line per mistake, in the order of the files.
 
-    ``renamed`` tells of keys that have another name now, ``further`` of keys that the reader of the file took out
+    ``renamed`` names keys that have another name now, ``further`` of keys that the reader of the file took out
     before, by the depth at which they are allowed, ``elsewhere`` what to add where an unknown key is known elsewhere.
     """
     try:

@@ -104,7 +104,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Expanded:
-    """Data put together from parts of files: ``places`` knows of each part, and of the whole, where it stands."""
+    """Data put together from parts of files: ``places`` holds the place of each part, and of the whole."""
 
     data: object
     places: Mapping[KeyPath, tuple[Source, KeyPath]]

@@ -16,8 +16,8 @@ from dpregret.numerics.uniforms import Uniforms
 class Arms(BanditStream):
     """K arms that lose 0 or 1: one, drawn by each run, loses with probability 1/2 - gap, all others with 1/2.
 
-    All arms compare one uniform number a round with their probability: who sees one arm a round cannot tell that from
-    independent ones, and the best arm is exactly the best in hindsight.
+    All arms compare one uniform number a round with their probability: a learner that sees one arm per round cannot
+    distinguish this from independent ones, and the best arm is exactly the best in hindsight.
     """
 
     name = "arms"
@@ -61,8 +61,8 @@ class Arms(BanditStream):
 class HardArms(Arms):
     """The same with a gap of `gap` sqrt(K tau/T), tau = ceil(1/eps).
 
-    At gap = 1 nobody can tell the best arm in time, and who cannot loses (1 - 1/K) sqrt(K tau T) like one that plays
-    all arms alike.
+    At gap = 1 no learner can find the best arm in time, and such a learner loses (1 - 1/K) sqrt(K tau T) like one that
+    plays all arms alike.
     """
 
     name = "hard-arms"

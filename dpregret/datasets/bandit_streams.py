@@ -176,7 +176,7 @@ class LinearStream(BanditStream):
 
 
 class EntryStream(BanditStream):
-    """Matrix completion: f_t(x) = |x_i - m_i| for the entry i that round t asks about; i uniform, m in the set.
+    """Matrix completion: f_t(x) = |x_i - m_i| for the entry i of round t; i uniform, m in the set.
 
     L = 1. The truth lies in the set, so it is the comparator and has no loss.
     """

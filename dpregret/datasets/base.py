@@ -72,11 +72,11 @@ class Stream(Source, ABC):
     """A sequence of losses, one generator per run, with its constants on the constraint set.
 
     ``lipschitz`` bounds |gradient| over the set for every loss the stream admits, ``smoothness`` is inf where the
-    loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where nobody
-    declares one. Traits: ``smooth``, ``strongly-convex`` (learners are informed), ``quadratic`` (squared losses of a
-    linear prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms).
-    ``apart``: a run's comparator is the same to the last bit whichever runs are requested with it.
-    ``clip``: learners see gradients clipped to ``lipschitz``, so that their epsilon needs no trust in it.
+    loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where none is
+    declared. Traits: ``smooth``, ``strongly-convex`` (learners are informed), ``quadratic`` (squared losses of a linear
+    prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms). ``apart``: a run's
+    comparator is the same to the last bit whichever runs are requested with it. ``clip``: learners see gradients
+    clipped to ``lipschitz``, so that their epsilon needs no trust in it.
     """
 
     traits = frozenset({"smooth", "strongly-convex"})

@@ -1,4 +1,4 @@
-"""Streams of expert losses told in epochs, rounds [2^k, 2^(k+1)): independent losses, and a counter-example."""
+"""Streams of expert losses in epochs, rounds [2^k, 2^(k+1)): independent losses, and a counter-example."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Gap(ExpertStream):
     """Independent losses 0 and 1: one expert loses with probability (1 - gap)/2, all others with (1 + gap)/2.
 
     Sums over epochs are drawn, binomials; the rounds of an epoch follow by drawing without replacement, with the same
-    law as if every round had been drawn. So 2^22 rounds of 1024 experts cost 23,000 numbers where nobody requests the
-    rounds, and whoever does meets the same sums. The best expert is the first. best_loss is a declaration only.
+    law as if every round had been drawn. So 2^22 rounds of 1024 experts cost 23,000 numbers where the rounds are not
+    requested, with the same sums as where they are. The best expert is the first. best_loss is a declaration only.
     """
 
     name = "gap"
@@ -68,7 +68,7 @@ class Gap(ExpertStream):
 
 
 class HardGap(Gap):
-    """The gap is 4 sqrt(ln(d)/T), at most 1: it takes a constant share of the rounds to tell the best expert."""
+    """The gap is 4 sqrt(ln(d)/T), at most 1: a constant share of the rounds is needed to find the best expert."""
 
     name = "gap-hard"
     title = "hard gap"

@@ -1,6 +1,6 @@
 """Streams of expert losses by name: all fixed before the first round, none of them materialised round by round.
 
-Experts with equal losses form a group; a stream tells the size of every group and yields blocks of losses by group.
+Experts with equal losses form a group; a stream gives the size of every group and yields blocks of losses by group.
 Which expert is in which group is left out: learners treat experts alike, so a random labelling, which the adversary of
 the lower bounds draws, decides nothing about their loss.
 """
@@ -56,12 +56,12 @@ class ExpertStream(Source, ABC):
 
     A class is made from the number of experts, the horizon, the epsilon of the learner that the stream is aimed at and
     a best_loss; its other parameters are its options. sizes: number of experts of each group, (groups,), whole numbers
-    that add up to d. best_loss: public bound L* on the total loss of the best expert that learners are told, None where
-    nobody declared one. tight: the stream forces what the upper bounds pay for. lower_bound: least expected regret of
-    every eps-DP learner on streams like this one, NaN where none is known. most: as many experts as there are.
-    gap: declared where rounds are independent draws of one law: every other expert's mean loss is at least so far above
-    that of the best one; None elsewhere.
-    Traits: ``phases`` (rounds come in phases of equal losses), ``epochs`` (`epochs` costs less than `blocks`).
+    that add up to d. best_loss: public bound L* on the total loss of the best expert that learners receive, None where
+    none is declared. tight: the stream forces what the upper bounds pay for. lower_bound: least expected regret of
+    every eps-DP learner on streams like this one, NaN where none is known. most: as many experts as there are. gap:
+    declared where rounds are independent draws of one law: every other expert's mean loss is at least so far above that
+    of the best one; None elsewhere. Traits: ``phases`` (rounds come in phases of equal losses), ``epochs`` (`epochs`
+    costs less than `blocks`).
     """
 
     lower_bound = math.nan
@@ -203,7 +203,7 @@ class Bernoulli(ExpertStream):
 
 
 class LowerBound(ExpertStream):
-    """Asi et al. 2023, Thm 5: nobody loses for T - k rounds, then all but expert j lose 1 in each of k rounds.
+    """Asi et al. 2023, Thm 5: no expert loses for T - k rounds, then all but expert j lose 1 in each of k rounds.
 
     For k < ln(d - 1)/eps every eps-DP learner has expected regret of at least k/4 for some j. Let B_j be the event that
     fewer than k/2 of the last k plays differ from j: these are disjoint. Were the regret below k/4 for every j, B_j

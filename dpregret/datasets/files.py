@@ -1,4 +1,4 @@
-"""Reading prepared arrays, so that an error tells which file is damaged."""
+"""Reading prepared arrays, with errors that name the damaged file."""
 
 from __future__ import annotations
 

@@ -75,7 +75,8 @@ class Flights:
         return np.where(self.late, 1.0, -1.0)
 
     def distinct(self, labelled: bool) -> tuple[Flights, np.ndarray]:
-        """One of all flights with the same `dense_features`, and label if asked, and which of these each is, (n,)."""
+        """One of all flights with the same `dense_features`, and label if requested, and which of these each is,
+        (n,)."""
         kinds = ((self.carrier * 4 + self.origin) * 32 + self.hour) * 8192 + self.distance
         kinds = 2 * kinds + self.late if labelled else kinds
         _, where, place = np.unique(kinds, return_index=True, return_inverse=True)

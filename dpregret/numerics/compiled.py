@@ -143,7 +143,7 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]
         return f"{path.stem}-{_digest(path, *cls.beside)}"
 
     def get_source_stamp(self) -> Any:
-        """Nothing further: the folder's name tells the text."""
+        """Nothing further: the folder's name identifies the text."""
         return 0
 
 

@@ -1,11 +1,11 @@
 """Random numbers of NumPy's generators, drawn by compiled loops: the same bits, and the same state after them.
 
-A bit generator tells the address of its C functions (NumPy's `bitgen_t`: state, next_uint64, next_uint32, next_double),
+A bit generator gives the address of its C functions (NumPy's `bitgen_t`: state, next_uint64, next_uint32, next_double),
 so that whole blocks of all runs are drawn in one call. NumPy's loop branches on each number's random sign, which a
 processor cannot foresee; here the sign is a product.
 
 Laws: Marsaglia & Tsang 2000 (ziggurats, 256 layers) and 2000a (gamma), as NumPy has them. A number in some thousands
-asks libm for exp, log or log1p, which decides or gives its last bit.
+calls libm for exp, log or log1p, which decides or gives its last bit.
 """
 
 import ctypes

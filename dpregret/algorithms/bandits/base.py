@@ -72,12 +72,12 @@ class Record:
 
 
 def has_text(losses: LossBatch, oracle: Any = value_at) -> bool:
-    """Whether losses are of a kind that compiled rounds can ask by themselves."""
+    """Whether losses are of a kind that compiled rounds evaluate by themselves."""
     return getattr(losses, "kind", None) in oracle.kinds
 
 
 class OneRound:
-    """The losses of one round that have methods only, asked by columns: all runs of a setting, or of several."""
+    """The losses of one round that have methods only, evaluated by columns: all runs of a setting, or of several."""
 
     def __init__(self, losses: LossBatch, runs: int):
         self.losses, self.runs = losses, runs

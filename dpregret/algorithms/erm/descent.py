@@ -111,7 +111,7 @@ class _Rows:
         self.gradient, self.lead = gradient, lead
 
     def value_and_gradient(self, points: Array) -> tuple[Array, Array]:
-        """Values are nobody's business."""
+        """Values are not used."""
         slopes = self.gradient(points.reshape(*self.lead, points.shape[-1]))
         return np.zeros(points.shape[:-1]), np.broadcast_to(slopes, (*self.lead, points.shape[-1])).reshape(
             points.shape

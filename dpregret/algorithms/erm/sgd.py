@@ -37,7 +37,7 @@ CHUNK = 256
 
 @runtime_checkable
 class RecordLosses(Protocol):
-    """A risk that may tell its records' losses."""
+    """A risk that may offer its records' losses."""
 
     def record_losses(self, records: NDArray[np.int64]) -> Losses | None:
         """Those of records (rounds, runs)."""

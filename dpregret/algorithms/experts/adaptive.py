@@ -1,4 +1,4 @@
-"""Experts by private switching when nobody knows the loss of the best one.
+"""Experts by private switching when the loss of the best one is unknown.
 
 Algorithm   Asi et al. 2023, Alg. 2: Algorithm 1 with a guess of L*, which is doubled when a drawn expert contradicts
             it. The text of the box is lost: the lines below are reconstructed from the proof of Theorem 2.

@@ -4,7 +4,7 @@ In round t a learner plays one of d experts (or a distribution over them) and th
 The sequence of played experts is released. Neighbouring sequences differ in the losses of one round, replaced by any
 others in [0, 1]. Losses are fixed before the first round (oblivious adversary).
 
-Experts with equal losses in all rounds form a group; a stream tells the size of each group and one loss a group. All
+Experts with equal losses in all rounds form a group; a stream gives the size of each group and one loss per group. All
 learners treat experts alike, so which expert is in which group decides nothing, and a stream of 2^18 experts in 19
 groups costs 19 numbers a round.
 """

@@ -62,7 +62,7 @@ class Tuning(NamedTuple):
         return decision_price(self.keep_away, self.eta) + zcdp_epsilon(draws, delta)
 
     def too_dear(self, horizon: int, epsilon: float, delta: float) -> bool:
-        """Whether the price is above epsilon; mostly the decision alone tells."""
+        """Whether the price is above epsilon; the decision alone mostly decides."""
         return decision_price(self.keep_away, self.eta) > epsilon or self.price(horizon, delta) > epsilon
 
     def guarantee(self, horizon: int, experts: int) -> float:
@@ -91,7 +91,7 @@ def play_by_the_box(losses: Array, tuning: Tuning, most: int, generator: np.rand
 def affordable(
     horizon: int, experts: int, epsilon: float, delta: float, kind: type[Tuning] = Tuning, only: int | None = None
 ) -> bool:
-    """Whether `tuned` finds anything: the price grows with eta, so the smallest one tells."""
+    """Whether `tuned` finds anything: the price grows with eta, so the smallest one decides."""
     return math.isinf(epsilon) or any(
         not kind(batch, keep_away, SMALLEST * _best(horizon, experts, batch)).too_dear(horizon, epsilon, delta)
         for batch in _batches(horizon, only)

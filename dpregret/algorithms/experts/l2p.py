@@ -99,7 +99,7 @@ class Copied(Tuning):
         return self.decision + self.draws(horizon, delta)
 
     def too_dear(self, horizon: int, epsilon: float, delta: float) -> bool:
-        """Whether the price is above epsilon; mostly the decision alone tells."""
+        """Whether the price is above epsilon; the decision alone mostly decides."""
         return self.decision > epsilon or self.price(horizon, delta) > epsilon
 
 

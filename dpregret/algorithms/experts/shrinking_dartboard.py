@@ -85,12 +85,12 @@ def price(horizon: int, keep_away: float, eta: float, delta: float) -> float:
 
 
 def too_dear(horizon: int, keep_away: float, eta: float, epsilon: float, delta: float) -> bool:
-    """Whether the price is above epsilon; mostly the decision alone tells."""
+    """Whether the price is above epsilon; the decision alone mostly decides."""
     return decision_price(keep_away, eta) > epsilon or price(horizon, keep_away, eta, delta) > epsilon
 
 
 def affordable(horizon: int, experts: int, epsilon: float, delta: float) -> bool:
-    """Whether `tuned` finds an eta above 0: the price grows with eta, so the smallest one tells."""
+    """Whether `tuned` finds an eta above 0: the price grows with eta, so the smallest one decides."""
     smallest = SMALLEST * math.sqrt(8 * math.log(experts) / horizon)
     return math.isinf(epsilon) or any(not too_dear(horizon, p, smallest, epsilon, delta) for p in reversed(GRID))
 

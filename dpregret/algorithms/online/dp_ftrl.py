@@ -44,7 +44,7 @@ MULTIPLES = {
     "lambda-fourfold": 4.0,
     "lambda-eightfold": 8.0,
 }
-"""Variants that play a multiple of the corrected lambda: they tell whether it is the best one."""
+"""Variants that play a multiple of the corrected lambda: they test whether it is the best one."""
 
 
 class Regularised(NamedTuple):

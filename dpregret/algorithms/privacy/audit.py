@@ -1,4 +1,4 @@
-"""Exact audit of Gaussian prefix-sum mechanisms: what the whole transcript really tells about one item.
+"""Exact audit of Gaussian prefix-sum mechanisms: what the whole transcript reveals about one item.
 
 The outputs of rounds 1..T are A v + sigma B z: A the lower triangular matrix of ones, B which node noises enter which
 output. Replacing item i (moving it by `sensitivity`) is told apart from the transcript as one Gaussian from another

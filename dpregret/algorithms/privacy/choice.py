@@ -1,4 +1,4 @@
-"""Which mechanism a variant of a learner sums with: the one place that knows.
+"""The mechanism with which a variant of a learner sums: defined here alone.
 
 A learner that sums over a window or a horizon offers variants beside its own: those of `ALTERNATIVES` where its noise
 is Gaussian, those of `PURE_ALTERNATIVES` where it is pure; every other variant keeps the tree that the learner names.

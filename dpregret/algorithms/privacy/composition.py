@@ -1,7 +1,7 @@
 """Composition of many private calls, exactly: two Binomials told apart.
 
 Where every call answers yes or no, and k calls are independent, their number of yeses is Binomial(k, p) on one input
-and Binomial(k, q) on the other, and tells all. `binomial_epsilon` is the exact privacy loss of that pair.
+and Binomial(k, q) on the other, and is sufficient. `binomial_epsilon` is the exact privacy loss of that pair.
 
 Calls that are e-DP each, chosen adaptively, lose together at most what k randomised responses of e lose, which is such
 a pair with p = 1 - q = 1 / (1 + exp(-e)), and the bound is attained (Kairouz, Oh & Viswanath 2015, Theorem 3.3; Murtagh

@@ -1,4 +1,4 @@
-"""Empirical audit: from what is released, tell two neighbouring inputs apart, and say what that proves.
+"""Empirical audit: distinguish two neighbouring inputs by the released points, and state what that proves.
 
 Transcripts of two neighbouring inputs are given, one row a run. On one half a statistic, an event {statistic on one
 side of a threshold} and its direction are chosen, for each of the two bounds below; on the other half the event is

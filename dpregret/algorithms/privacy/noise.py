@@ -22,7 +22,8 @@ NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
 
 class Joint(list[np.random.Generator]):
-    """One generator for all runs, in the place of one a run: for many runs at once, of which nobody requests a single.
+    """One generator for all runs, in the place of one a run: for many runs at once, of which no single one is
+    requested.
 
     A list with the same generator at every place, so code that draws run by run runs as it is. All draws are
     independent, but what a run draws depends on the number of runs.

@@ -243,7 +243,7 @@ class NoisePlan:
     """The noise of several settings of one learner: what is noised, by how much, and what it costs.
 
     mechanisms, scales: one per setting. Settings share one stream of unit draws (common random numbers): equal
-    mechanisms are asked once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
+    mechanisms are called once and only rescaled, so a sweep of epsilon costs one stream of random numbers.
     A scale of 0 gives exactly zero noise.
     sensitivity: l2 distance by which replacing one item moves a node.
     dimension: of the summed vectors.

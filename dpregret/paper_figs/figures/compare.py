@@ -50,7 +50,7 @@ def stepped(number: int) -> Look:
 def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
     """Which private learner has the smallest mean regret, on a map of T and d, one panel a stream; raises NotRun.
 
-    A cell names its winner by colour and marker and tells its regret as a share of the trivial regret: 1.00 means that
+    A cell names its winner by colour and marker and shows its regret as a share of the trivial regret: 1.00 means that
     no private learner does better than a fixed expert.
     """
     rows = rows_of(runs, entry.experiment)

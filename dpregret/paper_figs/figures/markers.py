@@ -65,7 +65,7 @@ class Look:
 
 
 class Looks:
-    """The looks of all algorithms that `names` knows, and of others as they come."""
+    """The looks of all algorithms in `names`, and of others as they come."""
 
     def __init__(self, names: Mapping[str, str]):
         variants: dict[str, list[str]] = {}

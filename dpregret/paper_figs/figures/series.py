@@ -100,7 +100,8 @@ def curve(rows: pd.DataFrame, series: Series, column: str = "checkpoint") -> Cur
 
 
 def saturated(rows: pd.DataFrame, column: str, private: bool = True) -> Mask:
-    """Which cells tell nothing of a law, (cells,): regret near the trivial one, or noise larger than the set."""
+    """Which cells carry no information on a law, (cells,): regret near the trivial one, or noise larger than the
+    set."""
     means = rows.groupby(column, sort=True)[["regret", "trivial_regret", "displacement"]].mean()
     near = means["regret"] > SATURATED_SHARE * means["trivial_regret"]
     return np.asarray((near | (means["displacement"] > SATURATED_DISPLACEMENT)) & private)

@@ -152,8 +152,8 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = ()) -> str:
-    """The setting that all rows of a figure share: set, losses, sizes and budget; columns in `but` are told by the
-    figure."""
+    """The setting that all rows of a figure share: set, losses, sizes and budget; the figure itself shows columns in
+    `but`."""
     left = set(but)
     parts = []
     for column, key in (("stream", "stream"), ("set", "set")):

@@ -185,7 +185,7 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
 
 
 def _settings(rows: pd.DataFrame) -> list[str]:
-    """The settings that the rows tell of."""
+    """The settings in the rows."""
     return [column for column in SETTINGS if column in rows.columns]
 
 

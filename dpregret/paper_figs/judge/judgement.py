@@ -22,7 +22,7 @@ NO_EXPONENT: Final = "none: no exponent was fitted"
 class Judgement:
     """The judgement of one claim. Numbers are NaN where there is none.
 
-    `resolution` is the smallest change of the predicted law, in either direction, that would have been told,
+    `resolution` is the smallest change of the predicted law, in either direction, that would have been detected,
     `resolution_log` the same in powers of the logarithm; `resolution_of` says what of: `power`, `factor of eps`, or why
     there is none. `interval_over` says over what intervals are: `runs`, or the `sets` that cells are. `late` is the
     slope of response / bound over the half of the cells at the end that the theorem speaks of, `bend` that slope minus

@@ -47,7 +47,7 @@ OPTIONS: Final = (
     "active", "best_loss", "length", "kill", "probability", "strong_convexity", "strength", "corners", "curvature",
     "smoothness",
 )  # fmt: skip
-"""Numeric options of a stream, risk or set that an experiment may vary; they tell rows apart where there are any."""
+"""Numeric options of a stream, risk or set that an experiment may vary; they identify rows where there are any."""
 OPTIONAL: Final = (
     *COST_COLUMNS, *FURTHER_COSTS, *OPTIONS,
     "iterations", "width", "width_error", "capped", "draws", "lower_bound", "regularisation",
@@ -76,8 +76,8 @@ def read_runs(
     """Read all `*.parquet` files below `runs_dir` into one checked frame, sorted by `KEY`.
 
     experiments: those to read, by the folders that the files are in (None: all). columns: of `COLUMNS`, besides those
-    that tell rows apart (None: all, and `OPTIONAL`). Raises RunsError when there is no
-    file, when one is not what was written, or when `check_runs` refuses one.
+    that identify rows (None: all, and `OPTIONAL`). Raises RunsError when there is no file, when one is not what was
+    written, or when `check_runs` refuses one.
     """
     root = Path(runs_dir)
     files = sorted(root.rglob("*.parquet"))

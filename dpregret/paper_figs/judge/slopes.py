@@ -157,8 +157,8 @@ def _matched(claim: Claim, rate: Rate, tight: bool, resolved: Resolution, reason
 
 
 def about_this_stream(claim: Claim) -> bool:
-    """Whether a match is a proof on any stream: the noise knows no stream, linear regret on one stream is linear
-    regret, and a sentence of ours may be about this very stream. A theorem of a paper is about all streams."""
+    """Whether a match is a proof on any stream: the noise does not depend on the stream, linear regret on one stream is
+    linear regret, and a sentence of ours may be about this very stream. A theorem of a paper is about all streams."""
     ours = claim.scope == "instance" and claim.origin != "paper"
     return ours or claim.response == "noise" or claim.type == "linear"
 

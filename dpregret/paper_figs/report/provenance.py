@@ -41,7 +41,7 @@ class Provenance:
 
 
 def gather(results: Path, profile: str, config: str) -> Provenance:
-    """Read the times of all jobs below `results`/benchmark and ask git and the machine for the rest."""
+    """Read the times of all jobs below `results`/benchmark and take the rest from git and the machine."""
     times = job_times(results / "benchmark")
     longest = times.sort_values("s").to_dict("records")[-1] if len(times) else None
     versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]

@@ -43,7 +43,7 @@ def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> pd.DataFra
 
 
 def per_unit(rows: pd.DataFrame, column: str) -> Array:
-    """Calls or seconds per round; rows that tell their iterations hold totals, which are divided by them."""
+    """Calls or seconds per round; rows with a number of iterations hold totals, which are divided by them."""
     values = rows[column].to_numpy(dtype=float)
     if "iterations" not in rows.columns:
         return values

@@ -1,7 +1,7 @@
 """Are the fits right? Planted rates and planted failures, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
-that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is told.
+that they deserve, `resolution` (resolution_power.py) how often a law that is off by the stated resolution is detected.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ _READ: Final = (
 
 
 class ExperimentFacts(NamedTuple):
-    """feedback: stream -> what learners see. options: of the stream, as far as rows do not tell them."""
+    """feedback: stream -> what learners see. options: of the stream, as far as they are not in the rows."""
 
     feedback: Mapping[str, str]
     options: Mapping[str, object]

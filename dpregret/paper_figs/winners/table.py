@@ -72,7 +72,8 @@ def quantile(free: float) -> float:
 
 
 def paired(one: Sample, other: Sample) -> tuple[Array, Array] | None:
-    """Regrets on the runs that both have, if the losses were the same (the constant point's regret tells); or None."""
+    """Regrets on the runs that both have, if the losses were the same (decided by the constant point's regret); or
+    None."""
     if np.array_equal(one.runs, other.runs):
         first = second = np.arange(len(one.runs))
     else:

@@ -4,7 +4,7 @@ The theorem is in docs/proofs/frank_wolfe_privacy.md. The set is the l1 ball in 
 all losses are linear. All scores are 0 in the one data set; replacing a record moves the scores of e1 and e2 up by the
 sensitivity s = 2 L1 |C|_1 / n, and those of -e1 and -e2 down. Every choice falls into the raised pair with probability
 `raised_pair(2 s / b)` in the second data set, b the scale of the noise, and with probability 1/2 in the first; which
-corner of its pair it is says nothing. Steps 1/(T+2) let the released point tell all choices (`choices_told`), so that
+corner of its pair it is says nothing. Steps 1/(T+2) let the released point reveal all choices (`choices_told`), so that
 it loses what Binomial(T-1, 1/2) and Binomial(T-1, q) lose.
 
 Scales are in units of the sensitivity s.

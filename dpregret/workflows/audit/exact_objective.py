@@ -1,7 +1,7 @@
 """The exact loss of objective perturbation in one dimension on one pair of neighbouring data sets.
 
 One record is replaced, all others are zero. On the one data set its loss has slope -L up to a point c, then curvature
-lambda until its slope is +L; on the other its slope is +L everywhere. The released theta tells the noise b of either
+lambda until its slope is +L; on the other its slope is +L everywhere. The released theta reveals the noise b of either
 data set, which is affine in theta before, within and after the curved stretch: the sets on which one density exceeds
 e^epsilon times the other are intervals, and the loss is exact. Losses with a continuous second derivative come as
 close as one likes. The set is an interval so long that its ends do not matter.

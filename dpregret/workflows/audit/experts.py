@@ -7,7 +7,7 @@ Neighbours differ in the losses of one round. Three kinds of learners are seen i
              the audit also draws sequences from that law.
   leaders    FTRL and FTPL: all plays are functions of noisy sums of losses, which are audited in their place.
   switchers  sparse vector, tree counters: what is played in the changed round, the total loss of what is played in all
-             others, and the number of draws. An expert loses in every round until it is left, so these tell when.
+             others, and the number of draws. An expert loses in every round until it is left, so these reveal when.
              They get two switches with a low threshold (`Restless`), so that experts are left within a few rounds and a
              draw costs much; guarantees hold for any. Of Algorithm 1 the law on four rounds is known exactly.
 """
@@ -61,7 +61,7 @@ class Neighbours:
 def loss_tables(rounds: int, decodable: bool = False) -> dict[str, Neighbours]:
     """One expert loses in every round, except for one; or both lose in turn.
 
-    decodable: quarters in the changed round, so that a total loss tells what was played there.
+    decodable: quarters in the changed round, so that a total loss reveals what was played there.
     """
     worse = np.tile([1.0, 0.0], (rounds, 1))
     turns = np.where(np.arange(rounds)[:, None] % 2, [0.0, 1.0], [1.0, 0.0])

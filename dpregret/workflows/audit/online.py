@@ -1,7 +1,7 @@
 """Online learners with full information: released are the points x_1..x_T of all rounds, on an interval.
 
 Neighbours differ in one loss, whose gradient is as far from the other's as losses of this kind allow. The losses
-around it pull to both sides in turn, so that points stay inside the interval and tell as much as they can. The last
+around it pull to both sides in turn, so that points stay inside the interval and reveal as much as possible. The last
 loss has no successor, so the protected ones are those of rounds T - W..T - 1, all where nothing is forgotten. T is odd
 and no whole number of windows, of which it has more than two. Learners that switch get two switches and
 a low threshold, as switchers among experts do.
@@ -180,7 +180,7 @@ def _noised_in(learner: Learner, place: int) -> int:
 
 
 class _Watched:
-    """A loss of one round that remembers where it was asked first: at the point played."""
+    """A loss of one round that remembers where it was evaluated first: at the point played."""
 
     def __init__(self, loss: Loss):
         self.loss = loss

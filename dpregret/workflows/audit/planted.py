@@ -37,7 +37,7 @@ from dpregret.workflows.audit.neighbours import tree_differences
 PURE, APPROXIMATE = Budget(1.0), Budget(4.0, 1e-6)
 MU = gaussian_mu(APPROXIMATE)
 WATCHED, QUERIES = 2.0, 64
-"""Pure epsilon of the threshold test, and how often it is asked."""
+"""Pure epsilon of the threshold test, and how often it is applied."""
 RUNS = 16_000
 """As many as the audit of a learner takes."""
 Generator = np.random.Generator
@@ -273,7 +273,8 @@ def once(generator: Generator, runs: int, item: float, planted: bool) -> Array:
 def leaked(generator: Generator, runs: int, item: float, planted: bool) -> Array:
     """Gauge descent outside its set corrects by the gradient itself, and not by what was released of it.
 
-    What moves w is told, in 16 dimensions, where the correction may be R/r = 4 times as long as the gradient.
+    The cause of each move of w is known, in 16 dimensions, where the correction may be R/r = 4 times as long as the
+    gradient.
     """
     box, outer = make_set("box", 16), np.linspace(0.30, 0.29, 16)
     gradient, normal = np.full(16, item / 4), box.gauge()(outer)

@@ -19,9 +19,9 @@ from dpregret.numerics.arrays import Array
 
 RUNS = 64
 FEWEST = 8
-"""Runs that must tell something in a round."""
+"""Runs that must carry information in a round."""
 TELLING = 1e-6
-"""A smaller move of a point, as a share of the largest one, tells nothing."""
+"""A smaller move of a point, as a share of the largest one, carries no information."""
 QUIET = 0.1
 """Scale of small noise, in units of the sensitivity: that of the plan may drive all points to the boundary."""
 NOTHING = np.zeros((0, 1, 1))
@@ -50,7 +50,7 @@ class Moved(NoisePlan):
 
 
 def share(plan: NoisePlan, play: Callable[[NoisePlan, bool], Array], move: Callable[[Array], Array]) -> float:
-    """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round tells.
+    """Of the plan's noise: the worst over rounds of the median over runs; NaN where no round carries information.
 
     Once with the noise of the plan and once with small noise. play: (plan, whether the loss is turned) -> what is
     played, (rounds, runs). move: what the turned loss moves, (rounds, runs, d), given what is played without.

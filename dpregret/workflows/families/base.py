@@ -45,7 +45,7 @@ class HasTraits(Protocol):
 
     @property
     def windowed(self) -> bool:
-        """Whether it knows windows."""
+        """Whether it has windows."""
 
     @property
     def anytime(self) -> bool:
@@ -110,7 +110,7 @@ class Family(ABC, Generic[E, C, P]):
 
     @abstractmethod
     def cells(self, experiment: E, card: Card) -> Iterator[C]:
-        """The plays that an experiment asks of a learner."""
+        """The plays of a learner in an experiment."""
 
     @abstractmethod
     def problem(self, cell: C, experiment: E, draws: Draws) -> P:
@@ -140,7 +140,7 @@ class Family(ABC, Generic[E, C, P]):
         """The learner on neighbouring inputs chosen to expose it."""
 
     def needs(self, learner_class: type[Any]) -> frozenset[str]:
-        """Traits that a learner asks of a stream."""
+        """Traits that a learner requires of a stream."""
         needs: frozenset[str] = learner_class.card.all_needs
         return needs
 

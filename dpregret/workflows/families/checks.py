@@ -123,7 +123,7 @@ class CheckedSource:
 
 
 class CheckedBatch:
-    """Losses of consecutive rounds; what compiled rounds ask of them is there where it is in the batch."""
+    """Losses of consecutive rounds; what compiled rounds need of them is there where it is in the batch."""
 
     def __init__(self, source: CheckedSource, batch: LossBatch):
         self.source, self.batch, self.rounds = source, batch, batch.rounds

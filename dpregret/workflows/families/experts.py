@@ -47,7 +47,7 @@ class ExpertExperiment(Experiment):
     options: dict[str, Option] = Field(default_factory=dict)
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Options that vary but tell no rows apart."""
+        """Options that vary but do not identify rows."""
         yield from super().mistakes()
         for name, values in self.options.items():
             if isinstance(values, tuple) and name not in OPTIONS:

@@ -150,7 +150,7 @@ def _exact(texts: PaperTexts) -> Iterator[Problem]:
 
 
 def _rows(texts: PaperTexts) -> Iterator[Problem]:
-    """Learners of table rows that no family has: a row may tell of one that its reference does not play."""
+    """Learners of table rows that no family has: a row may name one that its reference does not play."""
     known = {name: each.card.variants for family in FAMILIES.values() for name, each in family.learners.items()}
     rows: Iterable[tuple[KeyPath, TableRow]] = (
         (("tables", number, "rows", index), row)

@@ -1,4 +1,4 @@
-"""The experiments that a configuration may hold: one model for each family, told apart by the key ``family``."""
+"""The experiments that a configuration may hold: one model for each family, distinguished by the key ``family``."""
 
 from __future__ import annotations
 

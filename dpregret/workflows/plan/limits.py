@@ -148,7 +148,7 @@ class TooMuch(BaseException):
 def guard(limits: Limits) -> Iterator[None]:
     """Bound what the block takes: raises MemoryError beyond check_gb, `TooMuch` beyond check_seconds of CPU time.
 
-    Outside of the main thread the time is not bounded; where the system knows no such bound the memory is not.
+    Outside of the main thread the time is not bounded; where the system has no such bound the memory is not.
     """
     with _bounded_memory(limits.check_gb), _bounded_time(limits.check_seconds):
         yield

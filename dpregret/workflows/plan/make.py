@@ -115,7 +115,7 @@ class _Maker:
         self.words = short(titles.display_names())
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
-        """All of it, as JSON knows it."""
+        """All of it in types of JSON."""
         for paper in self.config.papers:
             self._runs(paper)
         audit = self.config.audit or AuditSize()
@@ -269,7 +269,7 @@ class _Maker:
 
 
 def _near(file: str) -> str:
-    """A file by its name from here, where it is below: a plan is published, and tells nobody's home."""
+    """A file by its name from here, where it is below: a plan is published, and must not contain a home folder."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 

@@ -25,7 +25,8 @@ def papers(folder: Path = PAPERS) -> tuple[str, ...]:
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """Return what each paper may be called: its name without year and et al., where that tells it from the others."""
+    """Return what each paper may be called: its name without year and et al., where that distinguishes it from the
+    others."""
     short = {name: re.sub(r"(_et_al)?_\d+$", "", name) for name in names}
     taken = list(short.values())
     return {name: each if taken.count(each) == 1 else name for name, each in short.items()}

@@ -33,7 +33,7 @@ Places = dict[KeyPath, tuple[Source, KeyPath]]
 def read_profile(
     path: Path, folder: Path = PAPERS, limits: Limits | None = None, read: dict[str, str] | None = None
 ) -> Expanded:
-    """Read a profile with all that it extends; powers and ranges are numbers, every part knows where it stands.
+    """Read a profile with all that it extends; powers and ranges are numbers, every part has its place.
 
     limits: on files and lists. read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line
     per mistake.

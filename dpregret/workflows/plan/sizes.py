@@ -19,7 +19,7 @@ CURVES: Final = 4  # of one number a round and setting, that a play recorded on 
 
 
 def size_problems(config: Config, limits: Limits) -> Iterator[Mistake]:
-    """Everything that is too large, told without making any of it."""
+    """Everything that is too large, found without computing any of it."""
     amounts: list[tuple[KeyPath, str, float]] = []
     if config.audit is not None:
         amounts += [

@@ -71,7 +71,7 @@ PRINTED: Final = "printed"
 def display_names() -> dict[str, str]:
     """Identifier -> what people write, of everything in the project.
 
-    Keys: `learner`; `learner.variant` (the name with the variant's words, where they tell it from others of the
+    Keys: `learner`; `learner.variant` (the name with the variant's words, where they distinguish it from others of the
     learner); `.variant` (these words alone); `stream:name`; `set:name`.
     """
     from dpregret.algorithms.geometry import SETS

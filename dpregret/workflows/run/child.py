@@ -1,4 +1,4 @@
-"""A call in a process of its own: what a stranger's code does there ends nobody else, and says so in one sentence.
+"""A call in a process of its own: foreign code there ends no other process, and its end is reported in one sentence.
 
 The child says where it is and, as its last word, what it came to. Only that word counts: a process that ends without
 it, with whatever exit code, has failed. This is not a sandbox: the code has the rights of who runs it.
@@ -81,7 +81,7 @@ def in_words(fault: BaseException) -> str:
 
 
 def call(function: Callable[[Say], Any], bounds: Bounds = NO_BOUNDS, log: Path | None = None) -> Ended:
-    """The result of `function(say)`, called in a child of this process; its answer is made of what JSON knows.
+    """The result of `function(say)`, called in a child of this process; its answer consists of types of JSON.
 
     log: where its standard output goes, and the place where it crashed. What it leaves running is ended.
     """
@@ -175,7 +175,7 @@ def _bound_memory(gigabytes: float) -> None:
 
 
 def _end_with_parent() -> None:
-    """A child whose parent was killed works for nobody."""
+    """A child whose parent was killed has no reader."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])

@@ -1,7 +1,7 @@
-"""Best fixed points in hindsight, computed by the first play of a job that asks and read by the others.
+"""Best fixed points in hindsight, computed by the first play of a job that needs them and read by the others.
 
 They lie in a folder that ends with the job. A file's name is a hash of the stream with its set and its data, number by
-number, the states of its generators, and what is asked.
+number, the states of its generators, and the request.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Compare two runs, each a folder, an archive (`make archive`) or the address of one: `dpregret compare A B`.
 
 Of an archive every checksum is compared before one number is read. One from an address is bounded in size and time,
-its digest is told, and it lies in temporary files that nobody else can read and that are gone at the end.
+its digest is printed, and it lies in temporary files that no other user can read and that are gone at the end.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def unnamed(results: Path, plans: Sequence[Plan]) -> list[Path]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Delete, or with -n only tell; exit code 2 where a plan cannot be read."""
+    """Delete, or with -n only list; exit code 2 where a plan cannot be read."""
     parser = boundary.Parser(prog="dpregret prune", description=__doc__.partition("\n")[0])
     parser.add_argument("-n", "--dry-run", action="store_true", help="only tell what would be deleted")
     parser.add_argument("--all", action="store_true", help="every play and everything made, so that all is made again")

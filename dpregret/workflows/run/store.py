@@ -63,7 +63,7 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
 
 
 def holds(key: str, store: Path = STORE) -> bool:
-    """Whether the rows of a key are there, told by their name alone."""
+    """Whether the rows of a key are there, by their name alone."""
     return place(key, store).is_file()
 
 

@@ -1,7 +1,7 @@
 """Is a run what it was when it was finished? `SHA256SUMS` lists its files, `origin.json` says where they were made.
 
-Checksums tell damage, edits and files of another run; they are not a signature: who can write the files can write their
-list too.
+Checksums reveal damage, edits and files of another run; they are not a signature: whoever can write the files can write
+their list too.
 """
 
 from __future__ import annotations
