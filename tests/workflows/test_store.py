@@ -30,7 +30,7 @@ ROWS = pd.DataFrame(
 def file(tmp_path: Path) -> Path:
     """The file of `KEY`."""
     store.write(ROWS, KEY, "5e77", "c0de", tmp_path)
-    return store.place(KEY, tmp_path)
+    return store.file_of(KEY, tmp_path)
 
 
 def test_keys_follow_content_and_not_its_order() -> None:
@@ -84,7 +84,7 @@ def test_a_flipped_bit_is_seen_or_changes_nothing(file: Path, tmp_path: Path) ->
 
 
 def test_a_file_under_the_name_of_another_counts_as_missing(file: Path, tmp_path: Path) -> None:
-    place = store.place(OTHER, tmp_path)
+    place = store.file_of(OTHER, tmp_path)
     place.parent.mkdir(exist_ok=True)
     file.rename(place)
     assert store.read(OTHER, tmp_path) is None

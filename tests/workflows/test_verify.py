@@ -75,7 +75,7 @@ def restamped(root: Path) -> None:
 
     table = pq.read_table(root / RUN)
     pq.write_table(table.set_column(0, "x", [[0.5, 2.5]]), root / RUN)
-    sums.write_sums(root, [PAPER, "report.html"], sums.said(root))
+    sums.write_sums(root, [PAPER, "report.html"], sums.described(root))
 
 
 def linked(root: Path, name: str) -> None:

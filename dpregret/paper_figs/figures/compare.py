@@ -92,7 +92,7 @@ def winners(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEnt
         look = page.looks.at(winner)
         plate.key(page.name(winner), color=look.colour, marker=look.marker, linestyle="none")
     best = max(sorted(set(won)), key=won.count)
-    plate.finding = f"{page.said(best)} has the least regret in {won.count(best)} of {len(won)} settings"
+    plate.finding = f"{page.spoken(best)} has the least regret in {won.count(best)} of {len(won)} settings"
     plate.setting = (f"{run_count(rows)}. A number: least regret over that of the {TRIVIAL['regret']}. "
                      f"{setting(rows, page.names, ('horizon', 'dimension'))}")  # fmt: skip
     return plate

@@ -55,7 +55,7 @@ class Page:
         """The displayed name of an identifier, or the identifier without its hyphens."""
         return tidy(self.names.get(key, key.rpartition(":")[2].replace("-", " ").replace(".", ", ")))
 
-    def said(self, key: str) -> str:
+    def spoken(self, key: str) -> str:
         """The name inside a sentence: what follows a comma is in brackets."""
         name, comma, variant = self.name(key).partition(", ")
         return f"{name} ({variant})" if comma and "(" not in name else f"{name}{comma}{variant}"

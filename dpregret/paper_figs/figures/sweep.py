@@ -97,7 +97,7 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     crossed = _crossed(plate, page, entry, curves, [str(stream) for stream, _ in parts], response)
     plate.finding = crossed or (verdict_sentence([each for each in found if _same(each, entry)]) or
                                 _least(page, curves, parameter, response, private))  # fmt: skip
-    told = setting(rows, page.names, (_told(parameter), *(["stream"] if len(curves) > 1 else [])))
+    told = setting(rows, page.names, (_parameter_words(parameter), *(["stream"] if len(curves) > 1 else [])))
     fit = " Numbers in the legend: fitted exponent [95 %]." if any(each.exponent for each in found) else ""
     plate.setting = f"{run_count(rows)}, bands 95 %; hollow: saturated.{fit} {told}"
     return plate
@@ -144,7 +144,7 @@ def _over(parameter: Parameter, response: Response, power: float) -> str:
     return f" / ${symbol}^{{{power_text(power)}}}$" if power else ""
 
 
-def _told(parameter: str) -> str:
+def _parameter_words(parameter: str) -> str:
     return {"samples": "horizon", "experts": "dimension", "mu": "epsilon"}.get(parameter, parameter)
 
 
@@ -177,7 +177,7 @@ def _crossed(
                 found[first].values[at_value][:1], found[second].values, found[second].means
             )
             wins, loses = (first, second) if ahead.all() else (second, first)
-            said = said or f"{page.said(wins)} overtakes {page.said(loses)} at ${symbol} \\approx$ {rounded(value)}"
+            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at ${symbol} \\approx$ {rounded(value)}"
             for place in (number for number, each in enumerate(streams) if each == stream):
                 plate.axes[place].axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
                 high = plate.axes[place].get_ylim()[1]
@@ -202,8 +202,8 @@ def _least(
         return ""
     (best, least), (other, more) = sorted(positive.items(), key=lambda item: item[1])[:2]
     symbol = axis_label(parameter, response).split("$")[1]
-    return (f"At ${symbol} =$ {count(last)} {page.said(best)} has the least {SPOKEN[response]}, "
-            f"{share(more / least)} times less than {page.said(other)}")  # fmt: skip
+    return (f"At ${symbol} =$ {count(last)} {page.spoken(best)} has the least {SPOKEN[response]}, "
+            f"{share(more / least)} times less than {page.spoken(other)}")  # fmt: skip
 
 
 def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
@@ -287,6 +287,6 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     how = "stays below" if max(shares) <= 1 else "crosses"
     plate.finding = f"Measured {SPOKEN[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
     also = " Dotted: lower bound of the instance." if lower else ""
-    told = setting(rows, page.names, (_told(parameter),))
+    told = setting(rows, page.names, (_parameter_words(parameter),))
     plate.setting = f"{run_count(rows)}, bands 95 %; hollow: saturated.{also} {told}"
     return plate

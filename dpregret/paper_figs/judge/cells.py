@@ -119,7 +119,7 @@ def select_rows(
             raise ClaimsError(f"'where' names {column!r}, which is not a column of a run")
         exact = isinstance(value, str) or not is_numeric_dtype(rows[column])
         kept = rows[column] == value if exact else np.isclose(rows[column].astype(float), value)
-        rows = _kept(rows, np.asarray(kept))
+        rows = _filtered(rows, np.asarray(kept))
         if rows.empty:
             shown = value if isinstance(value, str) else f"{value:g}"
             if broken := crashes(before):
@@ -128,7 +128,7 @@ def select_rows(
     return rows
 
 
-def _kept(rows: pd.DataFrame, mask: NDArrayBool) -> pd.DataFrame:
+def _filtered(rows: pd.DataFrame, mask: NDArrayBool) -> pd.DataFrame:
     """Rows of a mask, without a copy where they are neighbours: as rows of one learner are in a sorted frame."""
     places = np.flatnonzero(mask)
     if len(places) and places[-1] - places[0] + 1 == len(places):
@@ -181,7 +181,7 @@ def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     kept = checkpoints == horizons
     if parameter in LENGTHS:
         kept = np.where(series["anytime"], horizons == horizons.max(), kept)
-    return _kept(series, kept)
+    return _filtered(series, kept)
 
 
 def _settings(rows: pd.DataFrame) -> list[str]:

@@ -85,7 +85,7 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
 
 def _pair(runs: pd.DataFrame, gain: Gain, variant: str, stream: str) -> tuple[Cells, Cells]:
     """The response and the noise of a variant; raises NotRun."""
-    response, noise = (collect_cells(runs, _asked(gain, variant, stream, each)) for each in (False, True))
+    response, noise = (collect_cells(runs, _claim_of(gain, variant, stream, each)) for each in (False, True))
     return response, noise
 
 
@@ -98,7 +98,7 @@ def _columns(name: str, estimate: fits.Estimate | None) -> dict[str, float]:
     return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-def _asked(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
+def _claim_of(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:
     """The claim whose cells are compared; it is not judged. variant: the gain's learner's own, or name.variant."""
     learner, _, own = variant.rpartition(".")
     words: dict[str, object] = {"response": gain.response, "counterpart": gain.counterpart}

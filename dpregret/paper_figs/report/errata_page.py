@@ -122,12 +122,12 @@ def _entry(erratum: Erratum, row: dict[str, str], judged: pd.DataFrame, claims: 
     return Entry(
         erratum.id, kind, erratum.place, erratum.printed, erratum.right, erratum.why, effect, note, erratum.in_print,
         tuple(link for link in links if (results / link).exists()),
-        tuple(_shown(judged, claim) for claim in erratum.claims),
+        tuple(_evidence(judged, claim) for claim in erratum.claims),
         tuple(f"{each.by}, {each.date}: {each.says}" for each in erratum.responses),
     )  # fmt: skip
 
 
-def _shown(judged: pd.DataFrame, claim: str) -> str:
+def _evidence(judged: pd.DataFrame, claim: str) -> str:
     """A claim that shows the effect: its number and verdict, or what was found about privacy."""
     own = judged.loc[judged["claim"] == claim].to_dict("records")
     if not own:

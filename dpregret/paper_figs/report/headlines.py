@@ -123,7 +123,7 @@ def headlines(results: Path, texts: Path, papers: Sequence[str]) -> tuple[Headli
     found = []
     for entry in load_findings(texts):
         try:
-            found.append(_refuted(entry, results, texts, papers) if entry.refuted else _told(entry, results, papers))
+            found.append(_refuted(entry, results, texts, papers) if entry.refuted else _filled(entry, results, papers))
         except _MissingError:
             continue
     return tuple(found)
@@ -159,7 +159,7 @@ def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) ->
     return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items=items)
 
 
-def _told(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
+def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
     if entry.paper not in papers:
         raise _MissingError
     judged = _judged(results, entry.paper)

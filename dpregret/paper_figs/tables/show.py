@@ -85,7 +85,7 @@ def _as_json(folder: Path, options: argparse.Namespace) -> str:
     return as_json({"paper": folder.resolve().name, "file": str(file), "rows": rows}).rstrip("\n")
 
 
-def _shown(folder: Path, options: argparse.Namespace) -> str:
+def _table_text(folder: Path, options: argparse.Namespace) -> str:
     """The requested table, below the name of its file."""
     if options.json:
         return _as_json(folder, options)
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     faults = []
     for results in options.results:
         try:
-            shown = _shown(find_paper(options.paper, results), options)
+            shown = _table_text(find_paper(options.paper, results), options)
         except (LookupError, OSError, DamageError) as fault:
             faults.append(str(fault))
             continue

@@ -112,7 +112,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
         plate.finding = "No two algorithms were measured under the same guarantee"
     for index, name in enumerate(classes):
         axis, own = plate.axes[index], found.loc[found["feedback"] == name]
-        shown = _shown(own)
+        shown = _shown_learners(own)
         widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
         ticks = [tick for tick in TICKS if tick <= widest]
         style.log_axis(axis, "x", ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
@@ -142,7 +142,7 @@ def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     return plate
 
 
-def _shown(own: pd.DataFrame) -> list[str]:
+def _shown_learners(own: pd.DataFrame) -> list[str]:
     """The learners with most problems, those of the least median ratio first."""
     by = own.groupby("learner")["ratio"].agg(["size", "median"]).sort_values("size", ascending=False, kind="stable")
     by = by.loc[by["size"] >= min(FEWEST, by["size"].max())]

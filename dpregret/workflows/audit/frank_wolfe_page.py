@@ -30,7 +30,7 @@ def losses() -> str:
                 exact.attained_epsilon(exact.printed_scale(budget, rounds), rounds, delta) for rounds in ROUNDS[1:]
             ]
             found.append(gaussian_epsilon(exact.distance(budget), delta))
-            rows.append([f"{delta:g}", f"{epsilon:g}", *(_told(each, epsilon) for each in found)])
+            rows.append([f"{delta:g}", f"{epsilon:g}", *(_ratio_text(each, epsilon) for each in found)])
     heads = ["delta", "eps claimed", *(f"lost, T = {_power(rounds)}" for rounds in ROUNDS[1:]), "T to infinity"]
     return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads[2:])
 
@@ -74,7 +74,7 @@ def figure() -> None:
         plt.close(drawn)
 
 
-def _told(lost: float, claimed: float) -> str:
+def _ratio_text(lost: float, claimed: float) -> str:
     return f"**{lost:.4g}**" if lost > claimed else f"{lost:.4g}"
 
 

@@ -250,7 +250,7 @@ def _tried(
                     raise
                 except (Exception, SystemExit) as error:
                     problems[cell] = None
-                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _said(error)
+                    yield family.blame(error, cell, experiment) or ("learners", learner, 0), where, _message(error)
             if problems[cell] is None:
                 continue
             for position, variant in enumerate(variants):
@@ -261,13 +261,13 @@ def _tried(
                 except MemoryError:
                     raise
                 except (Exception, SystemExit) as error:
-                    yield family.blame_learner(error, cell, experiment) or own, where, _said(error)
+                    yield family.blame_learner(error, cell, experiment) or own, where, _message(error)
                     continue
                 if doubt:
                     yield own, where, doubt
 
 
-def _said(error: Exception | SystemExit) -> str:
+def _message(error: Exception | SystemExit) -> str:
     """The message of an error in building a problem or a learner; a TypeError is mostly about an option that is
     none."""
     return one_line(error) if isinstance(error, TypeError) else raised(error)

@@ -21,8 +21,8 @@ def expand(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: expand(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [number for each in value for number in (numbers(each) if _meant(each) else [expand(each)])]
-    if not _meant(value):
+        return [number for each in value for number in (numbers(each) if _is_range(each) else [expand(each)])]
+    if not _is_range(value):
         return value
     found = numbers(value)
     return found if ".." in str(value) else found[0]
@@ -44,5 +44,5 @@ def numbers(text: object) -> list[int | float]:
     return [base**power if power >= 0 else 1 / base**-power for power in range(first, last + 1)]
 
 
-def _meant(value: object) -> bool:
+def _is_range(value: object) -> bool:
     return isinstance(value, str) and ("^" in value or ".." in value) and set(value) <= MEANT

@@ -199,7 +199,7 @@ def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
         if all(checksum(Path(name)) == digest for name, digest in plan.content["read"].items()):
             os.utime(file)  # the plan of a run that is at work is none of the oldest
             return plan
-    answer = _asked(words)
+    answer = _from_child(words)
     if answer["problems"]:
         raise ConfigError(answer["problems"])
     with atomic_write(file) as temporary:
@@ -209,7 +209,7 @@ def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
     return Plan(file, answer["plan"])
 
 
-def _asked(words: str) -> dict[str, Any]:
+def _from_child(words: str) -> dict[str, Any]:
     """The answer of a fresh interpreter (`__main__.py`)."""
     # this package last: what else lies beside it, say a numpy.py, hides no library
     start = f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}', None, '__main__')"

@@ -43,7 +43,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("output", type=Path, metavar="FILE.tar.gz", help="what is written")
     given = parser.parse_args(words)
     code = sums.main([str(given.results)])
-    if not code and sums.said(given.results).get("lock") != lock():
+    if not code and sums.described(given.results).get("lock") != lock():
         print(f"{ROOT / LOCK}: not the lock file that the run was made with", file=sys.stderr)
         code = 2
     if code:

@@ -76,7 +76,7 @@ def write(results: Path, output: Path) -> None:
     """Pack what a folder of results lists, with its metadata. Raises UnreadableError and OSError."""
     listed = sums.listed(results)
     finished = datetime.datetime.fromtimestamp((results / sums.SUMS).stat().st_mtime, datetime.UTC)
-    described = metadata(listed, sums.said(results), finished.replace(microsecond=0))
+    described = metadata(listed, sums.described(results), finished.replace(microsecond=0))
     with atomic_write(output) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr(METADATA, json.dumps(described, indent=1) + "\n")
         packed.write(ROOT / WORKFLOW if (ROOT / WORKFLOW).is_file() else ROOT / "dpregret" / WORKFLOW, WORKFLOW)

@@ -59,7 +59,7 @@ def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = Non
                 logging.error("%s.%s: %s", each.learner, each.variant, fault)
                 failed.append(f"{each.learner}.{each.variant}: {fault}")
             else:
-                logging.info("%s.%s: %s", each.learner, each.variant, store.place(each.key))
+                logging.info("%s.%s: %s", each.learner, each.variant, store.file_of(each.key))
             frames.append(labelled(rows, part, each, fault))
     check_code(plan, {each.code for each in part.plays})
     mark = output.with_name(output.name + FAILED)

@@ -24,7 +24,7 @@ def named(plan: Plan) -> Iterator[str]:
             yield part.file
             yield part.file + FAILED
             yield from part.data.values()
-            yield from (store.place(play.key).as_posix() for play in part.plays)
+            yield from (store.file_of(play.key).as_posix() for play in part.plays)
     yield from (each.file for each in plan.made.values())
 
 

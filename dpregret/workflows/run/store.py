@@ -27,7 +27,7 @@ def key_of(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def place(key: str, store: Path = STORE) -> Path:
+def file_of(key: str, store: Path = STORE) -> Path:
     """Where the rows of a key are."""
     return store / key[:2] / f"{key}.parquet"
 
@@ -40,7 +40,7 @@ def here() -> str:
 
 def write(rows: pd.DataFrame, key: str, config: str, code: str, store: Path = STORE) -> None:
     """Keep the rows of a key; the file appears whole or not at all."""
-    parquet.write(rows, place(key, store), Stamp(config, code, labels={"key": key, "machine": here()}))
+    parquet.write(rows, file_of(key, store), Stamp(config, code, labels={"key": key, "machine": here()}))
 
 
 def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
@@ -48,7 +48,7 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
 
     Times that another machine has measured are left out.
     """
-    file = place(key, store)
+    file = file_of(key, store)
     if not file.is_file():
         return None
     try:
@@ -64,7 +64,7 @@ def read(key: str, store: Path = STORE) -> pd.DataFrame | None:
 
 def holds(key: str, store: Path = STORE) -> bool:
     """Whether the rows of a key are there, by their name alone."""
-    return place(key, store).is_file()
+    return file_of(key, store).is_file()
 
 
 def missing(keys: Any, store: Path = STORE) -> list[str]:

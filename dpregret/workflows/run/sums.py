@@ -74,7 +74,7 @@ def listed(folder: Path) -> dict[str, str]:
     return sums
 
 
-def said(folder: Path) -> dict[str, Any]:
+def described(folder: Path) -> dict[str, Any]:
     """The origin of a run; empty where it cannot be read."""
     try:
         return dict(json.loads(_text(folder, ORIGIN)))
@@ -130,7 +130,7 @@ def opened(place: Path) -> Iterator[tuple[Path, list[str]]]:
         unpack(place, Path(name))
         folder = Path(name) / INSIDE
         found = faults(folder)
-        if said(folder).get("lock") != lock(Path(name)):
+        if described(folder).get("lock") != lock(Path(name)):
             found.append(f"{LOCK}: not the lock file that the run was made with")
         yield folder, found
 
@@ -143,7 +143,7 @@ def main(words: Sequence[str] | None = None) -> int:
     for place in parser.parse_args(words).places or [Path("results")]:
         try:
             with opened(place) as (folder, found):
-                made, count = said(folder), len(listed(folder))
+                made, count = described(folder), len(listed(folder))
         except (UnreadableError, OSError, MemoryError) as fault:
             print(shown(f"{place}: {one_line(fault) or type(fault).__name__}"), file=sys.stderr)
             worst = 2

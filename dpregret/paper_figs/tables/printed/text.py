@@ -81,14 +81,14 @@ def _written(cell: pd.DataFrame, ids: bool) -> Iterator[str]:
         yield f"**{_cell(rate)}**" if rate else ""
         for line in measured(part).to_dict("records"):
             name = f" (`{line['claim']}`)" if ids else ""
-            yield f"{_cell(_said({str(key): str(value) for key, value in line.items()}))}{name}"
+            yield f"{_cell(_measured_text({str(key): str(value) for key, value in line.items()}))}{name}"
 
 
 def _cell(text: object) -> str:
     return plain(text).replace("|", "\\|")
 
 
-def _said(line: dict[str, str]) -> str:
+def _measured_text(line: dict[str, str]) -> str:
     """A claim in one line."""
     number = f"{line['power']} " if line["power"] else ""
     told = f", {line['resolution']}" if line["resolution"] else ""
