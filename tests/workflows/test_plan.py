@@ -230,8 +230,8 @@ def test_a_plan_is_made_once_for_the_same_files(
     write: Write, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    ask = read._asked
-    monkeypatch.setattr(read, "_asked", lambda words: asked.append(words) or ask(words))
+    ask = read._from_child
+    monkeypatch.setattr(read, "_from_child", lambda words: asked.append(words) or ask(words))
     profile, kept = write(settings), tmp_path / "kept"
     first = load({"profile": str(profile)}, kept)
     os.utime(profile)
@@ -263,7 +263,7 @@ def test_a_kept_plan_is_not_used_where_the_reference_or_a_library_is_another(
     assert moved(files(second), files(load(options, kept))) == {"gate/all"}
     monkeypatch.setattr(read, "versions", dict)
     asked: list[str] = []
-    monkeypatch.setattr(read, "_asked", lambda words: asked.append(words) or {"problems": ["asked"]})
+    monkeypatch.setattr(read, "_from_child", lambda words: asked.append(words) or {"problems": ["asked"]})
     with pytest.raises(ConfigError):
         load(options, kept)
     assert asked
