@@ -163,6 +163,14 @@ def test_modules_import_each_other_without_circles() -> None:
     assert len(list(graphlib.TopologicalSorter(graph).static_order())) >= len(MODULES)
 
 
+def test_plays_take_exponentials_and_logarithms_from_numerics() -> None:
+    """The last bit of NumPy's depends on the processor."""
+    plays = ("algorithms/bandits", "algorithms/erm", "algorithms/experts", "algorithms/online", "algorithms/play")
+    for folder in (*plays, "core", "datasets", "workflows/families"):
+        for file in (PACKAGE / folder).rglob("*.py"):
+            assert not re.search(r"\bnp\.(exp2?|expm1|log(1p|2|10)?|sinh|cosh|tanh)\(", file.read_text()), file
+
+
 def test_the_folders_at_the_top_are_links_into_the_package() -> None:
     for folder in FOLDERS:
         assert (ROOT / folder).readlink() == Path("dpregret") / folder

@@ -52,7 +52,7 @@ from dpregret.algorithms.privacy import Budget
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp, log
 
-ORDERS = np.exp(np.linspace(-3.0, 3.0, 61))
+ORDERS = exp(np.linspace(-3.0, 3.0, 61))
 """Orders minus 1 that are tried, over the best one of a simpler conversion."""
 
 
@@ -85,8 +85,9 @@ class Copied(Tuning):
             return 0.0
         excess = ORDERS * math.sqrt(math.log(1 / delta) / rho)
         orders, exponents = 1 + excess, np.minimum(excess * (1 + excess) * self.eta**2 / 2, 700.0)
-        spent = sum(steps * np.log1p(chance * np.expm1(exponents)) / excess for chance in chances)
-        found = spent + (math.log(1 / delta) - np.log(orders)) / excess + np.log(excess / orders)
+        grown = [math.expm1(each) for each in exponents]  # NumPy's last bit depends on the processor
+        logs = sum(np.array([math.log1p(chance * each) for each in grown]) for chance in chances)
+        found = steps * logs / excess + (math.log(1 / delta) - log(orders)) / excess + log(excess / orders)
         return max(0.0, float(np.min(np.where(exponents < 700.0, found, math.inf))))
 
     @property
@@ -242,9 +243,9 @@ class LazyToPrivate(ExactHedge):
         for now in range(tuning.batch, rounds, tuning.batch):
             lost = losses[now - tuning.batch : now].sum(axis=0)
             seen = seen + lost
-            weights = np.exp(-tuning.eta * (seen - seen.min()))
+            weights = exp(-tuning.eta * (seen - seen.min()))
             law = weights / weights.sum()
-            keep = tuning.keep * np.exp(-tuning.eta * (lost[shown] - lost[other]))
+            keep = tuning.keep * exp(-tuning.eta * (lost[shown] - lost[other]))
             to_x = keep[:, None] * (shown[:, None] == shown) + (1 - keep)[:, None] * law[shown]
             to_y = (1 - tuning.renew) * (other[:, None] == other) + tuning.renew * law[other]
             moves[now - 1] = to_x * to_y

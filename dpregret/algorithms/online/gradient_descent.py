@@ -15,6 +15,7 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.core.oracles import project, step, vertex
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import log
 
 
 class Descent(NamedTuple):
@@ -74,7 +75,7 @@ class OnlineGradientDescent(Learner):
 
     def bound(self, rounds: int) -> Array:
         """(L^2 / (2 mu)) (1 + ln t)."""
-        growth = 1 + np.log(np.arange(1.0, rounds + 1))
+        growth = 1 + log(np.arange(1.0, rounds + 1))
         bound = self.lipschitz**2 / (2 * self.strong_convexity) * growth
         return np.tile(bound, (len(self.settings), 1))
 

@@ -45,6 +45,7 @@ from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.elementary import log
 
 VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
 
@@ -153,7 +154,7 @@ class LocalOracleFtal(Learner):
             return super().bound(rounds)
         mu, lipschitz = self.strong_convexity, self.lipschitz
         regulariser, gap = self.schedule.regulariser, self.schedule.gap
-        growth = np.log1p(np.arange(1.0, rounds + 1) / regulariser)
+        growth: Array = log(1 + np.arange(1.0, rounds + 1) / regulariser)
         slope = (lipschitz / mu) * (2 * lipschitz + math.sqrt(2) * gap)
         return mu * regulariser * self.domain.diameter**2 / 2 + slope * growth
 
