@@ -6,6 +6,7 @@ plain loops over states (k, runs). NumPy batches are served by the same texts.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -177,7 +178,7 @@ class EntropyPotential(Potential):
 
     def __init__(self, weight_count: int):
         self.weight_count = weight_count
-        self.maximum = float(np.log(weight_count))
+        self.maximum = math.log(weight_count)
 
     def start(self) -> Array:
         """Equal weights (k,)."""

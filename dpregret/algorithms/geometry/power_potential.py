@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ class QNormPotential(Potential):
     def __init__(self, ball: L1Ball):
         self.body = ball
         self._radius = ball.radius
-        self._dual = max(2.0, float(np.log(ball.dimension)))
+        self._dual = max(2.0, math.log(ball.dimension))
         self._rise = self._dual - 1.0
         self.exponent = self._dual / self._rise
         self.maximum = 0.5 * self._rise
@@ -170,7 +171,7 @@ class GroupedPotential(Potential):
         self.body = ball
         self._ball = ball
         count = ball.block_count
-        log = float(np.log(count))
+        log = math.log(count)
         self.exponent = 2.0 if count <= 2 else 1.0 + 1.0 / log
         self._slope = float(count) if count <= 2 else float(np.e) * log
         self.maximum = self._slope / self.exponent
@@ -207,7 +208,7 @@ class SpectralPotential(Potential):
     def __init__(self, ball: NuclearBall):
         self.body = ball
         self._ball = ball
-        log = float(np.log(2.0 * ball.side))
+        log = math.log(2.0 * ball.side)
         self.exponent = 0.5 / log
         self._slope = 4.0 * float(np.sqrt(np.e)) * log / 2.0**self.exponent
         self.maximum = self._slope / (1.0 + self.exponent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -56,7 +57,7 @@ def mean_largest_norm(block_size: int, block_count: int) -> float:
 
     def survival(size: float) -> float:
         tail = float(gammaincc(0.5 * block_size, 0.5 * size * size))
-        return -float(np.expm1(block_count * np.log1p(-tail))) if tail < 1.0 else 1.0
+        return -math.expm1(block_count * math.log1p(-tail)) if tail < 1.0 else 1.0
 
     return _integral(survival, np.sqrt(block_size), block_count)
 
@@ -66,7 +67,7 @@ def mean_largest_normal(count: int) -> float:
     from scipy.special import log_ndtr
 
     def difference(size: float) -> float:
-        return float(-np.expm1(count * log_ndtr(size)) - np.exp(count * log_ndtr(-size)))
+        return -math.expm1(count * log_ndtr(size)) - math.exp(count * log_ndtr(-size))
 
     return _integral(difference, 0.0, count)
 
@@ -75,7 +76,7 @@ def _integral(integrand: Callable[[float], float], bulk: float, count: int) -> f
     """int_0^inf of a function that falls from 1 to 0 around b = bulk + sqrt(2 ln count), width about 1."""
     from scipy.integrate import quad
 
-    middle = float(bulk + np.sqrt(2.0 * np.log(count)))
+    middle = float(bulk + math.sqrt(2.0 * math.log(count)))
     edges = [0.0, *sorted({max(middle - 8.0, 0.0), middle, middle + 10.0} - {0.0})]
     pieces = itertools.pairwise(edges)
     return sum(float(quad(integrand, *piece, epsabs=1e-13, epsrel=1e-13, limit=200)[0]) for piece in pieces)

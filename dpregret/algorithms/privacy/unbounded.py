@@ -1,5 +1,6 @@
 """The Toeplitz mechanism of learners that know no horizon (Jacobsen & Fawaz 2025): one scale serves all rounds."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class UnboundedToeplitz(Toeplitz):
 
     @property
     def protected(self) -> None:
-        """For ever."""
+        """Permanently."""
         return
 
     @property
@@ -36,18 +37,18 @@ class UnboundedToeplitz(Toeplitz):
         power = 2 * self.beta - 1
 
         def density(angle: float) -> float:
-            chord = 2 * np.sin(angle / 2)
-            return float((np.log(chord) ** 2 + ((np.pi - angle) / 2) ** 2) ** -self.beta / chord)
+            chord = 2 * math.sin(angle / 2)
+            return float((math.log(chord) ** 2 + ((math.pi - angle) / 2) ** 2) ** -self.beta / chord)
 
         def near_zero(w: float) -> float:
-            depth = w ** (-1 / power) if w > 0 else np.inf
+            depth = w ** (-1 / power) if w > 0 else math.inf
             if depth > 700:  # angle e^-depth: the chord is the angle
-                return float((1 + (np.pi / 2 / depth) ** 2) ** -self.beta / power)
-            return float(density(np.exp(-depth)) * np.exp(-depth) * depth ** (1 + power) / power)
+                return float((1 + (math.pi / 2 / depth) ** 2) ** -self.beta / power)
+            return float(density(math.exp(-depth)) * math.exp(-depth) * depth ** (1 + power) / power)
 
-        edge = np.exp(-1.0)
-        parts = [quad(density, edge, np.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
-        return float(sum(part[0] for part in parts) / np.pi)
+        edge = math.exp(-1.0)
+        parts = [quad(density, edge, math.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
+        return float(sum(part[0] for part in parts) / math.pi)
 
     def noise_coefficients(self, count: int) -> Array:
         """By Cauchy's integral."""
