@@ -232,7 +232,7 @@ def play(
         failed = set(rows["status"]) != {"ok"}
         assert output.with_name("rows.parquet.failed").exists() == failed
         assert store.holds(KEY) != failed
-        store.place(KEY).unlink(missing_ok=True)
+        store.file_of(KEY).unlink(missing_ok=True)
         return rows
 
     return run
