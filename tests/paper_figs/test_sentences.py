@@ -23,6 +23,7 @@ from dpregret.paper_figs.text.sentences import marked_up, unicode
         ("claim thm3-beta, delta.csv, noise_norm", *["claim thm3-beta, delta.csv, noise_norm"] * 2),
         ("docs/proofs/frank_wolfe.md --eps", *["docs/proofs/frank_wolfe.md --eps"] * 2),
         ("|x|^2/2 - <-eta s, x>", "|x|^2/2 − <−η s, x>", "|x|<sup>2</sup>/2 − &lt;−η s, x&gt;"),
+        ("-norm of -x and -1", *["-norm of −x and −1"] * 2),
         ("Delta-strongly convex", *["Δ-strongly convex"] * 2),
     ],
 )

@@ -22,7 +22,7 @@ _LETTER: Final = re.compile(
 )
 _CAPITALS: Final = ((re.compile(r"(?<![\w-])Gamma(?=\^| / )"), "Γ"), (re.compile(r"\bOmega(?=\()"), "Ω"))
 _SIGNS: Final = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("<<", "≪"), ("->", "→"), ("+-", "±"), (" - ", " − "))
-_MINUS: Final = re.compile(r"(?<![\w)\]-])-(?=[\w.(])")
+_MINUS: Final = re.compile(r"(?<=[\s(\[<=,/*|^])-(?=[\w.(])|^-(?=[\d.])")
 _ROOT: Final = re.compile(r"\bsqrt\((\w+)\)")
 _SCIENTIFIC: Final = re.compile(r"(?<![\w.])(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b")
 _NAME: Final = r"[A-Za-zα-ωΑ-Ω]"
