@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.judge.claims_files import cited_claims, load_paper
+from dpregret.paper_figs.judge.claims import cited_claims, load_paper
 from dpregret.paper_figs.report.readme import update_page
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.plan.profiles import papers

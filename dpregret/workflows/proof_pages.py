@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dpregret.core import boundary
-from dpregret.paper_figs.text.marked import filled, renew
+from dpregret.paper_figs.text.formats import filled, renew
 from dpregret.workflows.audit import frank_wolfe_page, range_page
 from dpregret.workflows.mechanisms import window_figure
 

@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dpregret.paper_figs.judge.cells import SATURATED_SHARE
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws

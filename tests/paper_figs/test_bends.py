@@ -9,9 +9,7 @@ import pytest
 from scipy import stats
 
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.judgement import Judgement
-from dpregret.paper_figs.judge.slopes import SETS
-from dpregret.paper_figs.judge.verdicts import judge
+from dpregret.paper_figs.judge.verdicts import SETS, Judgement, judge
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 MIDDLE = 2.0**11.5

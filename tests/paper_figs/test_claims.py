@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.judge.claims_files import ClaimsError, cited_claims, load_claims, load_errata, load_paper
+from dpregret.paper_figs.judge.claims import ClaimsError, cited_claims, load_claims, load_errata, load_paper
 
 PAPERS = Path(__file__).resolve().parents[2] / "workflows" / "papers"
 SETTING = {"experiment": "e", "stream": "n", "parameter": "horizon"}

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from planted import planted_paper, write_runs
 
-from dpregret.paper_figs.judge import claims_csv
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge import result_tables
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.report.errata_page import write_errata_page
 from dpregret.paper_figs.tables.write import write_tables
 
@@ -33,7 +33,7 @@ def test_measured_errata_show_their_effect_and_their_data(page: Path) -> None:
     assert "**kind:** mistake in print" in first
     assert "**measured:** mean regret at the longest horizon: " in first
     judged = read_lines(page / PAPER, text=True).set_index("claim")
-    number = claims_csv.number(judged.loc["alg1-printed-gamma"].to_dict())
+    number = result_tables.number(judged.loc["alg1-printed-gamma"].to_dict())
     assert f"alg1-printed-gamma: {number}, reproduced" in first
     assert f"{PAPER}/runs/errata.parquet" in first
     third = text.split("### L3:")[1].split("### L4:")[0]

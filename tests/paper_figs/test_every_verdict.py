@@ -9,10 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge import claims_csv
+from dpregret.paper_figs.judge import result_tables
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
-from dpregret.paper_figs.judge.judgement import Judgement
-from dpregret.paper_figs.judge.verdicts import judge, judge_claims
+from dpregret.paper_figs.judge.verdicts import Judgement, judge, judge_claims
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 from dpregret.paper_figs.validation.simulate import CASES
@@ -58,8 +57,8 @@ def test_every_column_reads_back_as_it_was_judged(text: bool, tmp_path: Path) ->
         make_claim(id="logarithm", rate="ln T"), make_claim(id="kept", type="private", rate=None),
     ]  # fmt: skip
     paper = ClaimsFile.model_construct(claims=tuple(claims))
-    claims_csv.write_lines(judge_claims(frame, paper, {"horizon"}), tmp_path)
-    lines = claims_csv.read_lines(tmp_path, text=text).set_index("claim")
+    result_tables.write_lines(judge_claims(frame, paper, {"horizon"}), tmp_path)
+    lines = result_tables.read_lines(tmp_path, text=text).set_index("claim")
     assert list(lines.index[lines["kind"] == "check"]) == ["dictated", "held"]
     for claim in claims:
         line, judged = lines.loc[claim.id], asdict(judge(frame, claim, {"horizon"}))

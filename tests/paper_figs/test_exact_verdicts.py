@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpregret.paper_figs.judge.exact_losses import ExactLoss, write_exact_losses
+from dpregret.paper_figs.judge.result_tables import ExactLoss, write_exact_losses
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 

@@ -14,10 +14,8 @@ from planted_experts import expert_sweep, lambda_grid
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import compare, sweep
 from dpregret.paper_figs.figures.layout import Page, Plate
-from dpregret.paper_figs.judge.best_regularisation import best_regularisation
-from dpregret.paper_figs.judge.cells import EDGE, collect_cells
-from dpregret.paper_figs.judge.claims import Claim, FigureEntry
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
+from dpregret.paper_figs.judge.claims import Claim, FigureEntry, load_claims
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.tables.write import write_further_table, write_tables
 from dpregret.paper_figs.validation.planted_laws import make_claim

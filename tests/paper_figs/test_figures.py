@@ -15,8 +15,7 @@ from dpregret.paper_figs.figures import write as figures
 from dpregret.paper_figs.figures.layout import MOST, Page
 from dpregret.paper_figs.figures.markers import GREY, Look, Looks, hue_of
 from dpregret.paper_figs.figures.series import Series, curve, panels_of, rows_of, series_of
-from dpregret.paper_figs.judge.claims import FigureEntry
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.text.formats import read_csv
 from dpregret.workflows.plan.titles import display_names

@@ -13,10 +13,9 @@ from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.core import parquet
 from dpregret.paper_figs.figures.exact import crossover
 from dpregret.paper_figs.figures.layout import Page
-from dpregret.paper_figs.judge.cells import collect_cells, coordinate
+from dpregret.paper_figs.judge.cells import collect_cells, coordinate, landau
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
-from dpregret.paper_figs.judge.quantiles import landau
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.report.readme import verdict_table
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim

@@ -12,13 +12,12 @@ import pytest
 from scipy import stats
 
 from dpregret.paper_figs.compare import gate
-from dpregret.paper_figs.judge.claims_csv import FILES
-from dpregret.paper_figs.judge.jobs import FILE
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 
 KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci"
 PAPER = "lou_cheung_2020"
 CLAIM, BOUND = "thm3-T", "cocop-gamma-bound-horizon"
-TABLES = (*FILES.values(), FILE)
+TABLES = (*FILES.values(), JOBS)
 Edit = Callable[[pd.DataFrame], pd.DataFrame]
 Printed = pytest.CaptureFixture[str]
 
@@ -206,7 +205,7 @@ def test_a_paper_that_only_one_side_has_fails(side: str, run: Path, reference: P
     assert [line for line in said if line.startswith("talwar_2015")] == [
         f"talwar_2015: only in the {'reference' if side == 'now' else 'results'}"
     ]
-    edited(run / PAPER if side == "before" else reference / PAPER, FILE, lambda jobs: jobs.assign(profile="smoke"))
+    edited(run / PAPER if side == "before" else reference / PAPER, JOBS, lambda jobs: jobs.assign(profile="smoke"))
     assert compared(run, reference, capsys)[0] == gate.INCOMPARABLE
     shutil.rmtree((run if side == "now" else reference) / PAPER)
     assert compared(run, reference, capsys)[0] == gate.INCOMPARABLE

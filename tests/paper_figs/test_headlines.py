@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.claims import ClaimsError
 from dpregret.paper_figs.report.headlines import headlines, load_findings, markdown, refutations
 from dpregret.workflows.plan.paper_names import PAPERS
 
@@ -113,7 +113,7 @@ def test_a_finding_names_its_paper_or_lists_what_is_refuted(run: Path) -> None:
 
 
 def test_shipped_findings_name_claims_and_errata_that_exist() -> None:
-    from dpregret.paper_figs.judge.claims_files import load_paper
+    from dpregret.paper_figs.judge.claims import load_paper
 
     for entry in load_findings(PAPERS):
         if entry.paper:

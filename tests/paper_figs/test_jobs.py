@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.jobs import read_jobs, write_jobs
+from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
 from dpregret.paper_figs.judge.runs import check_columns, empty_row
 from dpregret.paper_figs.validation.planted_laws import Sweep
 

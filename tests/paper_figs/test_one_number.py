@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from planted import planted_paper, write_runs
 
-from dpregret.paper_figs.judge import claims_csv
-from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.judge import result_tables
+from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.report.headlines import headlines, markdown
 from dpregret.paper_figs.report.page import write_report
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.sentences import marked_up
+from dpregret.paper_figs.text.formula import marked_up
 from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.plan.paper_names import PAPERS
 
@@ -47,8 +47,8 @@ def page(results: Path) -> str:
 
 @pytest.fixture(scope="module")
 def numbers(results: Path) -> dict[str, str]:
-    judged = claims_csv.read_lines(results / PAPER, text=True)
-    found = {str(row["claim"]): claims_csv.number(row) for row in judged.to_dict("records")}
+    judged = result_tables.read_lines(results / PAPER, text=True)
+    found = {str(row["claim"]): result_tables.number(row) for row in judged.to_dict("records")}
     fitted = {claim: number for claim, number in found.items() if number}
     raw = judged.set_index("claim")["fitted"]
     apart = [claim for claim, number in fitted.items() if not number.startswith(f"{float(raw[claim]):.2f}")]
@@ -83,7 +83,7 @@ def test_the_command_and_errata_print_the_number(
 ) -> None:
     for kind in ("claim", "check"):
         table = show.lines_table(
-            formats.read_csv(results / PAPER / claims_csv.FILES[kind], dtype=str, keep_default_na=False)
+            formats.read_csv(results / PAPER / result_tables.FILES[kind], dtype=str, keep_default_na=False)
         )
         for claim, measured in zip(table["claim"], table["measured"], strict=True):
             assert measured == numbers.get(claim, formats.DASH)

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.judge.claims import ClaimsError, load_claims
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.tables.printed import tex, text, web
 from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill

@@ -17,7 +17,7 @@ from scipy import stats
 
 from dpregret.core import parquet
 from dpregret.paper_figs.figures.write import write_figures
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.report.explorer import explorer
 from dpregret.paper_figs.report.page import ReportError, Run, write_report

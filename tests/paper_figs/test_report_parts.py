@@ -7,7 +7,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.report.errata_page import section
 from dpregret.paper_figs.report.provenance import job_times
 from dpregret.paper_figs.report.scripts import VENDOR, vendored

@@ -10,11 +10,9 @@ import pytest
 from scipy import stats
 
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.judgement import Judgement
 from dpregret.paper_figs.judge.resolution import AIM, POWER, log_leverage, reach
-from dpregret.paper_figs.judge.slopes import rate_of
-from dpregret.paper_figs.judge.verdicts import judge
-from dpregret.paper_figs.validation import resolution_power
+from dpregret.paper_figs.judge.verdicts import Judgement, judge, rate_of
+from dpregret.paper_figs.validation import simulate
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 
@@ -166,8 +164,8 @@ def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
 
 
 def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
-    found = resolution_power.resolutions(600)
-    assert len(found) == 12 * len(resolution_power.OFFSETS)
+    found = simulate.resolutions(600)
+    assert len(found) == 12 * len(simulate.OFFSETS)
     shares = found.groupby("offset")[["noticed_power", "noticed_log"]].mean().mean(axis=1)
     assert shares[0.05] == pytest.approx(0.967, abs=0.01)
     assert shares[0.0] == pytest.approx(0.989, abs=0.01)

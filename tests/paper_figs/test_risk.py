@@ -16,8 +16,7 @@ from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.series import Curve
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.claims import FigureEntry
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims
+from dpregret.paper_figs.judge.claims import ClaimsError, FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import RunsError, check_runs, read_runs
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.tables.write import write_tables

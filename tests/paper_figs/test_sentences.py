@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpregret.paper_figs.text.sentences import marked_up, unicode
+from dpregret.paper_figs.text.formula import marked_up, unicode
 
 
 @pytest.mark.parametrize(

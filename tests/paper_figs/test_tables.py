@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
-from dpregret.paper_figs.tables.costs import costs_table
-from dpregret.paper_figs.tables.write import write_tables
+from dpregret.paper_figs.tables.write import costs_table, write_tables
 
 FILES = ["checks.csv", "claims.csv", "costs.csv", "costs.html", "costs.md", "errata.csv", "errata.md", "jobs.csv",
          *(f"table_1{end}.{form}" for end in ("", "_all") for form in ("csv", "html", "md", "tex"))]  # fmt: skip

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
+from dpregret.paper_figs.judge.cells import BATCH, ODDS, mean_root, quantiles
 from dpregret.paper_figs.judge.claims import Claim
-from dpregret.paper_figs.judge.quantiles import BATCH, ODDS, mean_root, quantiles
 from dpregret.paper_figs.judge.rates import parse
 from dpregret.paper_figs.judge.verdicts import judge
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dpregret.paper_figs.judge.best_regularisation import best_regularisation
-from dpregret.paper_figs.judge.cells import NotRun, collect_cells
+from dpregret.paper_figs.judge.cells import NotRun, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Measure
 from dpregret.paper_figs.judge.gains import ratio
 from dpregret.paper_figs.tables.errata import measure

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from dpregret.paper_figs.judge.cells import collect_cells
-from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.claims import ClaimsError
 from dpregret.paper_figs.judge.fits import Estimate, mean_interval
-from dpregret.paper_figs.judge.slopes import decide
-from dpregret.paper_figs.judge.verdicts import judge
+from dpregret.paper_figs.judge.verdicts import decide, judge
 from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
 
 

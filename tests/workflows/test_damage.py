@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from dpregret.core import parquet
 from dpregret.datasets import examples
 from dpregret.paper_figs.compare import compare, gate
-from dpregret.paper_figs.judge.claims_csv import FILES
-from dpregret.paper_figs.judge.jobs import FILE
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.validation.planted_laws import Sweep
@@ -27,7 +26,7 @@ from dpregret.workflows.run import archive, sums
 from dpregret.workflows.run.origin import lock
 
 pytestmark = pytest.mark.filterwarnings("default")
-PAPER = (*FILES.values(), FILE)
+PAPER = (*FILES.values(), JOBS)
 KEPT = Path(__file__).resolve().parents[2] / "results" / "reference" / "ci" / "lou_cheung_2020"
 ROWS = Sweep(lambda checkpoints, value: checkpoints**0.5, runs=2, horizon=64).frame()
 

@@ -13,8 +13,8 @@ from scipy.stats import norm
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
 from dpregret.algorithms.privacy.selection import Selection
-from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.paper_figs.judge.exact_losses import ExactLoss
+from dpregret.paper_figs.judge.claims import load_claims
+from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.workflows.audit import exact_choice
 from dpregret.workflows.audit import exact_frank_wolfe as wolfe
 from dpregret.workflows.audit import exact_objective as objective

@@ -20,7 +20,7 @@ from dpregret.algorithms.privacy.toeplitz import WindowRoot
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.algorithms.privacy.window_items import WindowItems
 from dpregret.datasets.streams import make_stream
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league
 from dpregret.workflows.plan.profiles import PAPERS
 

@@ -26,8 +26,7 @@ from dpregret.algorithms.experts.base import ExpertLearner, Play, block_total
 from dpregret.algorithms.learner import Card, Learner
 from dpregret.algorithms.privacy import Release
 from dpregret.core.checks import LearnerFault, check_violation
-from dpregret.paper_figs.judge.runs import RunsError
-from dpregret.paper_figs.judge.value_ranges import first_fault
+from dpregret.paper_figs.judge.runs import RunsError, first_fault
 from dpregret.workflows.plan.load import load_config
 from dpregret.workflows.run import store
 from dpregret.workflows.run.job import play_experiment

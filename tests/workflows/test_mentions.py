@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.claims import ClaimsError
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.cross_references import check_mentions, text_problems
 from dpregret.workflows.plan.load import load_config

@@ -282,7 +282,7 @@ EXPLAINED = (
     # how a configuration is read and checked
     "workflows.plan.(checks|config|experiments|limits|load|number_ranges|paper_names|profiles|sizes)",
     "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, rows are kept
-    "paper_figs.judge.(value_ranges|runs|vocabulary)",  # what refuses rows, and changes none
+    "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )
 PROBE = """
 import json, sys

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.paper_figs.text.marked import filled
+from dpregret.paper_figs.text.formats import filled
 from dpregret.workflows.proof_pages import PAGES
 
 

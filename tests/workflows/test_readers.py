@@ -22,7 +22,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import Bounds, read_source
 from dpregret.datasets.download import FetchError
 from dpregret.datasets.sources import read_sources
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_claims, load_errata
+from dpregret.paper_figs.judge.claims import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.validation.planted_laws import Sweep
 from dpregret.workflows.audit.plan import load_settings

@@ -49,7 +49,7 @@ PLACES: dict[str, list[dict[str, Any]]] = {
 }
 """Tried in turn until a learner can be made."""
 EVERY = [(family, name) for family, held in FAMILIES.items() if held.compared for name in held.learners]
-ELSEWHERE = {"plays.py", "run/job.py", "plan/read.py", "core/yaml_source.py", "judge/value_ranges.py"}
+ELSEWHERE = {"plays.py", "run/job.py", "plan/read.py", "core/yaml_source.py", "judge/runs.py"}
 """Of tests, jobs and plans; how files are read; what refuses rows, and changes none."""
 Key = tuple[Any, ...]
 

@@ -22,7 +22,7 @@ from dpregret.datasets.losses import RidgeLogistic
 from dpregret.datasets.record_streams import RecordsLogistic
 from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.compare.gate import Tables
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.workflows.run import new_study
 from dpregret.workflows.run.contracts import stream_faults
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from checkout import HANGS
 
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.result_tables import read_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES = 90

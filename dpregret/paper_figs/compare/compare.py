@@ -13,8 +13,8 @@ from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
-from dpregret.paper_figs.judge.claims_csv import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.fits import Estimate
+from dpregret.paper_figs.judge.result_tables import FITTED, SAME, read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import DamageError

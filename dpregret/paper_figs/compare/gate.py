@@ -18,9 +18,8 @@ from scipy import stats
 
 from dpregret.core import boundary
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.claims_csv import FILES, FITTED, SAME, read_lines
-from dpregret.paper_figs.judge.jobs import FILE, HASHES, KEY, read_jobs
-from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.result_tables import FILES, FITTED, HASHES, JOB_KEY, JOBS, SAME, read_jobs, read_lines
+from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import INCONCLUSIVE, REPRODUCED, UP_TO_LOGS
 from dpregret.paper_figs.text.read_table import DamageError
 
@@ -37,7 +36,7 @@ NORMAL: Final = 0.5
 VIOLATION: Final = 1e-8
 """A point outside its set by less is rounding."""
 LINE: Final = ("paper", "claim")
-JOB: Final = ("paper", *KEY)
+JOB: Final = ("paper", *JOB_KEY)
 ABOUT: Final = ("kind", "type", "origin", *SAME, "rate", "tolerance", "cells_used", "resolution_of")
 ESTIMATES: Final = ("fitted", "normalised", "late", "bend", "log_level", "level")
 """Numbers of lines and jobs that have an interval."""
@@ -65,7 +64,7 @@ class Tables(NamedTuple):
         """The tables of papers in their folders; raises GateError and DamageError where one is not there, or empty."""
         lines, jobs = [], []
         for paper, folder in papers.items():
-            if missing := [name for name in (*FILES.values(), FILE) if not (folder / name).is_file()]:
+            if missing := [name for name in (*FILES.values(), JOBS) if not (folder / name).is_file()]:
                 raise GateError(f"{folder / missing[0]}: not there")
             lines.append(read_lines(folder, needed=NEEDED).assign(paper=paper))
             jobs.append(read_jobs(folder).assign(paper=paper))
@@ -79,7 +78,7 @@ class Tables(NamedTuple):
 def papers(folder: Path) -> dict[str, Path]:
     """Folders of papers below a folder of results, by name; the folder itself where it is that of a paper."""
     found = [
-        path for path in sorted(folder.glob("*")) if any((path / name).exists() for name in (*FILES.values(), FILE))
+        path for path in sorted(folder.glob("*")) if any((path / name).exists() for name in (*FILES.values(), JOBS))
     ]
     return {path.name: path for path in found} if found else {folder.resolve().name: folder}
 

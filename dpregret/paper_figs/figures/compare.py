@@ -36,7 +36,7 @@ from dpregret.paper_figs.figures.symbols import (
 )
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.labels import VALUE_COLUMN
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN
 
 STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
 """Colours of values of a parameter, which are no algorithms: their markers are open."""

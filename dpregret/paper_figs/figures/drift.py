@@ -17,9 +17,8 @@ from dpregret.paper_figs.figures.markers import Look
 from dpregret.paper_figs.figures.series import means_of, rows_of
 from dpregret.paper_figs.figures.style import DASHED, GUIDE, INK, SMALL
 from dpregret.paper_figs.figures.symbols import count, run_count, setting
-from dpregret.paper_figs.judge.cells import NotRun
+from dpregret.paper_figs.judge.cells import NotRun, mean_root
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.quantiles import mean_root
 
 FORGETS: Final = "restarted-ftal"
 EXPIRES: Final = "wdp-cocop-gaussian"

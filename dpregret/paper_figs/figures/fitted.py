@@ -15,10 +15,8 @@ from dpregret.paper_figs.figures.symbols import SPOKEN, interval, rate_math
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, NotRun, collect_cells, coordinate, log_factor
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
-from dpregret.paper_figs.judge.judgement import Judgement
-from dpregret.paper_figs.judge.labels import Parameter
 from dpregret.paper_figs.judge.rates import Rate
-from dpregret.paper_figs.judge.verdicts import judge_cells
+from dpregret.paper_figs.judge.verdicts import Judgement, judge_cells
 from dpregret.paper_figs.judge.vocabulary import (
     ABOVE,
     BELOW,
@@ -31,6 +29,7 @@ from dpregret.paper_figs.judge.vocabulary import (
     STEEPER_HELD,
     UP_TO_LOGS,
     VIOLATED,
+    Parameter,
 )  # fmt: skip
 
 AGREES: Final = (REPRODUCED, UP_TO_LOGS, SEEN_HERE, HOLDS)

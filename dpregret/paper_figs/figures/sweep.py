@@ -43,7 +43,7 @@ from dpregret.paper_figs.figures.symbols import (
 )
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.labels import VALUE_COLUMN, Parameter, Response
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
 
 TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from dpregret.paper_figs.judge.labels import Parameter, Response
 from dpregret.paper_figs.judge.rates import Rate
+from dpregret.paper_figs.judge.vocabulary import Parameter, Response
 
 SYMBOLS: Final = {
     "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",

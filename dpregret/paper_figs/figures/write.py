@@ -16,8 +16,7 @@ from dpregret.paper_figs.figures.exact import crossover
 from dpregret.paper_figs.figures.exponent import exponent
 from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.judge.cells import NotRun
-from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.claims_files import load_claims
+from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.text.formats import read_csv
 

@@ -16,14 +16,102 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from dpregret.numerics.arrays import Array
-from dpregret.paper_figs.judge.best_regularisation import best_regularisation
-from dpregret.paper_figs.judge.claims import Asymptotic, Claim, Counterpart
-from dpregret.paper_figs.judge.claims_files import ClaimsError
-from dpregret.paper_figs.judge.grouping import NDArrayInt, group_means, numbered
-from dpregret.paper_figs.judge.labels import COUNTED, VALUE_COLUMN
-from dpregret.paper_figs.judge.quantiles import landau, mean_root, quantiles
+from dpregret.paper_figs.judge.claims import Asymptotic, Claim, ClaimsError, Counterpart
 from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
+from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN
+
+NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
+
+
+def numbered(rows: pd.DataFrame, keys: Sequence[str]) -> tuple[NDArrayInt, NDArrayInt]:
+    """Number of every row's group of equal `keys`, groups in their order; and the first row of each group."""
+    number = np.zeros(len(rows), dtype=np.int64)
+    for key in keys:
+        column = rows[key]
+        if is_numeric_dtype(column):
+            _, own = np.unique(column.to_numpy(), return_inverse=True)
+        else:
+            own, _ = pd.factorize(column, sort=True)
+        number = number * (own.max() + 1) + own
+    _, firsts, groups = np.unique(number, return_index=True, return_inverse=True)
+    return groups, firsts
+
+
+def group_means(rows: pd.DataFrame, names: Sequence[str], groups: NDArrayInt) -> dict[str, Array]:
+    """Means over the rows of each group, (groups,) by name; missing numbers are left out."""
+    numbers = np.column_stack([rows[name].to_numpy(dtype=float) for name in names])
+    means = pd.DataFrame(numbers).groupby(groups).mean().to_numpy()
+    return dict(zip(names, means.T, strict=True))
+
+
+BATCH: Final = 128
+"""Runs whose quantile counts as one response."""
+ODDS: Final = (2, 4, 8, 16, 32, 64)
+"""1 / beta; the rarest level has two runs of a batch above it."""
+
+
+def quantiles(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for every batch of runs and every beta: `response` is the batch's quantile at 1 - beta, `odds` 1 / beta.
+
+    rows: one for every run, with its `response`. The mean over batches then estimates the quantile, and batches are
+    independent as runs are. Further columns are means over the batch; runs that fill no batch are left out.
+    """
+    batch = rows["run"] // BATCH
+    whole = batch.map(batch.value_counts()) == BATCH
+    numbers = rows.loc[whole].groupby(batch.loc[whole])
+    parts = []
+    for odds in ODDS:
+        part = numbers.mean(numeric_only=True)
+        part["response"] = numbers["response"].quantile(1 - 1 / odds)
+        parts.append(part.assign(odds=odds, run=part.index, status="ok", tight=bool(rows["tight"].all())))
+    if (rows["status"] != "ok").any():
+        parts = [part.assign(status="failed") for part in parts]
+    return pd.concat(parts, ignore_index=True)
+
+
+def landau(windows: Array) -> Array:
+    """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
+    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
+    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
+    return found
+
+
+def mean_root(windows: Array) -> Array:
+    """A_W: the mean of sqrt(number of noisy nodes) over the sums of a block of the window tree.
+
+    At position j of a block of W = 2^m a sum holds m + 1 - v2(j) noisy nodes, v2 the trailing zeros: i of them at
+    W / 2^(i+1) positions for i < m, m at the last one. A_W is 1 at W = 1 and about sqrt(log2 W) later.
+    """
+    found = []
+    for window in windows:
+        depth = round(float(np.log2(window)))
+        zeros = np.arange(depth)
+        found.append(float(np.sum(0.5 ** (zeros + 1) * np.sqrt(depth + 1 - zeros)) + 0.5**depth))
+    return np.array(found)
+
+
+def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
+    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
+
+    `cell`: rows of several variants (columns regularisation, run, regret).
+    """
+    table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
+    tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
+    total, runs = regrets.sum(axis=0), len(regrets)
+    place = int(np.argmin(total))
+    if not 0 < place < len(tried) - 1:
+        return np.full(runs, np.exp(tried[place])), False
+    near = slice(place - 1, place + 2)
+
+    def bottom(means: Array) -> float:
+        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
+        return float(np.exp(tried[place] - slope / (2 * curvature)))
+
+    whole = bottom(total / runs)
+    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
+    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
+
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""

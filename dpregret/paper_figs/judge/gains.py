@@ -12,11 +12,10 @@ import pandas as pd
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import FAILED, Cells, NotRun, collect_cells, setting
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain
-from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.paper_figs.judge.labels import labels_of
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, Gain, load_claims
 from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import read_runs
+from dpregret.paper_figs.judge.vocabulary import labels_of
 from dpregret.paper_figs.text import formats
 
 NAME: Final = "gains"

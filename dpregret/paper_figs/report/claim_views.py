@@ -8,12 +8,10 @@ from typing import Final
 
 from markupsafe import Markup
 
-from dpregret.paper_figs.judge import claims_csv, fits
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
-from dpregret.paper_figs.judge.claims_files import UNCHANGED, Changes
-from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
+from dpregret.paper_figs.judge import fits, result_tables
+from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, Claim, ClaimsFile
 from dpregret.paper_figs.judge.rates import law
-from dpregret.paper_figs.judge.vocabulary import NOT_RUN, VIOLATED
+from dpregret.paper_figs.judge.vocabulary import NOT_RUN, RESPONSE_AXES, VIOLATED, labels_of
 from dpregret.paper_figs.report.explorer import CHARTED
 from dpregret.paper_figs.report.headlines import refutable
 from dpregret.paper_figs.report.names import Names, learner_name
@@ -103,7 +101,7 @@ def claim_view(
         learner_name(names, claim.learner, claim.variant), names.get(f"stream:{claim.stream}", claim.stream),
         Markup(formula.in_html(law(record["rate"]))),  # escaped where it is made
         labels_of(claim.response).symbols[claim.parameter],
-        claims_csv.number(record), _estimate(record, "fitted"), _estimate(record, "normalised"),
+        result_tables.number(record), _estimate(record, "fitted"), _estimate(record, "normalised"),
         _rounded(record["resolution"]), _rounded(record["resolution_log"]),
         tuple(record["local_slopes"].split("; ")) if record["local_slopes"] else (),
         tuple(entry.name for entry in figures), CHARTED.get(claim.parameter, claim.parameter), where, claim.errata,

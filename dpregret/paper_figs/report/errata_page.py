@@ -14,16 +14,15 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from dpregret.paper_figs.judge import claims_csv
-from dpregret.paper_figs.judge.claims import ClaimsFile, Erratum
-from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import PaperTexts, load_paper
+from dpregret.paper_figs.judge import result_tables
+from dpregret.paper_figs.judge.claims import ClaimsFile, Erratum, PaperTexts, load_paper
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.report.headlines import refutations
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text.escaping import in_html, plain
 from dpregret.paper_figs.text.formats import DASH, read_csv
-from dpregret.paper_figs.text.sentences import marked_up, unicode
+from dpregret.paper_figs.text.formula import marked_up, unicode
 
 TEMPLATES = Path(__file__).with_name("templates")
 KINDS: Final = {
@@ -133,7 +132,7 @@ def _evidence(judged: pd.DataFrame, claim: str) -> str:
     if not own:
         return f"{claim}: {NOT_RUN}"
     record = {str(key): str(value) for key, value in own[0].items()}
-    number = claims_csv.number(record)
+    number = result_tables.number(record)
     said = f"{number}, {record['verdict']}" if number else record["verdict"]
     private = record["type"] == "private" and record["verdict"] != NOT_RUN
     return f"{claim}: {said}" + (f", {record['reason'].split('; in the runs')[0]}" if private else "")

@@ -10,8 +10,8 @@ import pandas as pd
 
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims import ClaimsFile
-from dpregret.paper_figs.judge.labels import labels_of
 from dpregret.paper_figs.judge.runs import OPTIONS
+from dpregret.paper_figs.judge.vocabulary import labels_of
 from dpregret.paper_figs.report.names import NOBODY, Names, learner_name
 from dpregret.paper_figs.report.texts import TextTable
 from dpregret.paper_figs.text.formats import DASH, significant

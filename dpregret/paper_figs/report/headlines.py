@@ -18,13 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import read_source, shown
-from dpregret.paper_figs.judge import claims_csv
-from dpregret.paper_figs.judge.claims import Claim
-from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, load_paper
+from dpregret.paper_figs.judge import result_tables
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, PaperTexts, load_paper
 from dpregret.paper_figs.judge.vocabulary import VIOLATED
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text import formats
-from dpregret.paper_figs.text.sentences import unicode
+from dpregret.paper_figs.text.formula import unicode
 
 FILE: Final = "findings.yaml"
 NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
@@ -174,7 +173,7 @@ def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
             return _of_erratum(results / entry.paper, name, column)
         if name in known:
             return known[name]
-        text = claims_csv.number(judged.loc[name].to_dict()) if name in judged.index else ""
+        text = result_tables.number(judged.loc[name].to_dict()) if name in judged.index else ""
         if not text:
             raise _MissingError
         return text
@@ -185,9 +184,9 @@ def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
 
 def _judged(results: Path, paper: str) -> pd.DataFrame:
     """The lines of a paper in this run, by their claims."""
-    if not (results / paper / claims_csv.FILES["claim"]).exists():
+    if not (results / paper / result_tables.FILES["claim"]).exists():
         raise _MissingError
-    return claims_csv.read_lines(results / paper, text=True).set_index("claim")
+    return result_tables.read_lines(results / paper, text=True).set_index("claim")
 
 
 def _of_erratum(folder: Path, erratum: str, column: str) -> str:

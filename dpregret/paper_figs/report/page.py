@@ -15,7 +15,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from dpregret.core import parquet
-from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.runs import crashes, read_runs
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
 from dpregret.paper_figs.report.claim_views import CHECK, KINDS
@@ -31,7 +31,7 @@ from dpregret.paper_figs.report.winners import script_json, winners_view
 from dpregret.paper_figs.tables.printed.web import STYLE
 from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.text.sentences import marked_up, unicode
+from dpregret.paper_figs.text.formula import marked_up, unicode
 
 OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
 WHAT: Final = {

@@ -14,16 +14,16 @@ import pandas as pd
 
 from dpregret.core import boundary
 from dpregret.paper_figs.judge import rates
-from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import ClaimsError, load_changes, load_claims
-from dpregret.paper_figs.judge.judgement import POWER
+from dpregret.paper_figs.judge.claims import ClaimsError, load_changes, load_claims
+from dpregret.paper_figs.judge.result_tables import read_lines
+from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER
 from dpregret.paper_figs.report.headlines import headlines, markdown
 from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
 from dpregret.paper_figs.tables.printed.text import brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
-from dpregret.paper_figs.text.marked import ReadmeError, marked, renew
+from dpregret.paper_figs.text.formats import ReadmeError, marked, renew
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
 FRONT: Final = "lou_cheung_2020"

@@ -14,9 +14,8 @@ from typing import Any, Final
 import pandas as pd
 from markupsafe import Markup
 
-from dpregret.paper_figs.judge.claims import ClaimsFile
-from dpregret.paper_figs.judge.claims_csv import read_lines
-from dpregret.paper_figs.judge.claims_files import UNCHANGED, Changes
+from dpregret.paper_figs.judge.claims import UNCHANGED, Changes, ClaimsFile
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.vocabulary import ORDER
 from dpregret.paper_figs.report.claim_views import KINDS, ClaimView, Record, claim_view
 from dpregret.paper_figs.report.errata_page import Section

@@ -15,8 +15,8 @@ from dpregret.core import boundary
 from dpregret.core.answers import as_json
 from dpregret.core.errors import not_allowed
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.claims_csv import FILES, FORMS, NUMBER, number
-from dpregret.paper_figs.judge.privacy import FACTOR
+from dpregret.paper_figs.judge.result_tables import FILES, FORMS, NUMBER, number
+from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
 from dpregret.paper_figs.tables.printed import text
 from dpregret.paper_figs.tables.printed.terminal import terminal

@@ -10,7 +10,7 @@ import math
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
@@ -202,3 +202,33 @@ def terminal(frame: pd.DataFrame, title: str) -> str:
             if cell not in ("", DASH):
                 shown += [f"  {line}" for line in folded(printable(f"{head}: {cell}"), line_width() - 2)]
     return "\n".join(shown) + "\n"
+
+
+class ReadmeError(ValueError):
+    """A document, or the table that it shows, does not have the expected form."""
+
+
+def marked(page: str, mark: str, text: str) -> str:
+    """`page` with `text` between the two comments of `mark`; raises ReadmeError."""
+    begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ReadmeError(f"expected one {begin} before one {end}")
+    before, rest = page.split(begin)
+    after = rest.split(end)[1]
+    return f"{before}{begin}\n{text}{end}{after}"
+
+
+def renew(page: Path, renewed: Callable[[str], str], check: bool = False) -> bool:
+    """Rewrite a document by `renewed`; return whether nothing changed. `check` writes nothing."""
+    old = page.read_text(encoding="utf-8")
+    new = renewed(old)
+    if new != old and not check:
+        page.write_text(new, encoding="utf-8")
+    return new == old
+
+
+def filled(page: str, parts: Mapping[str, Callable[[], str]]) -> str:
+    """`page` with every part, by the name of its mark, made again; raises ReadmeError where a mark is missing."""
+    for mark, make in parts.items():
+        page = marked(page, mark, f"{make().strip()}\n")
+    return page

@@ -16,7 +16,7 @@ from dpregret.algorithms.online.pftal import Pftal
 from dpregret.algorithms.online.wdp_cocol import WdpCocolGamma
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma
 from dpregret.algorithms.privacy import Budget
-from dpregret.paper_figs.judge.exact_losses import LEAST, ROUNDING, ExactLoss
+from dpregret.paper_figs.judge.result_tables import LEAST, PRIVACY_ROUNDING, ExactLoss
 from dpregret.workflows.audit import exact_frank_wolfe, exact_objective
 from dpregret.workflows.audit.online import FLAT, MU, WINDOW, AuditedOnline
 
@@ -41,7 +41,7 @@ def refuted(budget: Budget, attained: Callable[[Budget], float], on: str) -> Exa
     """The loss at a budget, and the least refuted epsilon at the same delta: by bisection between LEAST and there."""
 
     def fails(epsilon: float) -> bool:
-        return attained(Budget(epsilon, budget.delta)) > epsilon * (1 + ROUNDING)
+        return attained(Budget(epsilon, budget.delta)) > epsilon * (1 + PRIVACY_ROUNDING)
 
     low, high, start = LEAST, budget.epsilon, math.nan
     if fails(high):

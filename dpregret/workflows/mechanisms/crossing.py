@@ -22,7 +22,7 @@ from dpregret.algorithms.online.baselines import NoisePerGradient
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, gaussian_mu
 from dpregret.datasets.streams import make_stream
-from dpregret.paper_figs.judge.quantiles import mean_root
+from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms.bound_map import DELTA, STREAM
 
 WINDOWS = tuple(2**power for power in (*range(9), 10, 12, 14, 16, 20))

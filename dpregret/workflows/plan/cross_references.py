@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from dpregret.core.errors import nearest, not_allowed
 from dpregret.core.yaml_source import KeyPath, Located
-from dpregret.paper_figs.judge.claims import QUOTED, Counterpart, TableRow
-from dpregret.paper_figs.judge.claims_files import ClaimsError, PaperTexts, located_paper
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsError, Counterpart, PaperTexts, TableRow, located_paper
 from dpregret.paper_figs.judge.runs import COLUMNS, OPTIONAL
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment, ExperimentOnSets

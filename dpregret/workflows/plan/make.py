@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from dpregret.core.errors import ConfigError, fault
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.claims import ClaimsFile
-from dpregret.paper_figs.judge.claims_files import located_paper
+from dpregret.paper_figs.judge.claims import ClaimsFile, located_paper
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan import cross_references, limits, load, profiles, titles, winners

@@ -22,15 +22,11 @@ from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
-from dpregret.paper_figs.judge.claims import Claim
-from dpregret.paper_figs.judge.claims_files import PaperTexts, load_paper
-from dpregret.paper_figs.judge.exact_losses import ROUNDING, ExactLoss
-from dpregret.paper_figs.judge.judgement import Judgement
-from dpregret.paper_figs.judge.labels import RESPONSE_AXES, labels_of
-from dpregret.paper_figs.judge.privacy import FACTOR
+from dpregret.paper_figs.judge.claims import Claim, PaperTexts, load_paper
+from dpregret.paper_figs.judge.result_tables import PRIVACY_ROUNDING, ExactLoss
 from dpregret.paper_figs.judge.runs import read_runs
-from dpregret.paper_figs.judge.verdicts import judge, rate_text
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, VIOLATED
+from dpregret.paper_figs.judge.verdicts import FACTOR, Judgement, judge, rate_text
+from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, RESPONSE_AXES, VIOLATED, labels_of
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config
@@ -192,7 +188,7 @@ def measure(asked: ClaimOf, profile: str = "full", figure: Path | None = None) -
     claim = asked.entry
     exact = _exact(claim)
     if exact is not None and exact.refutes:
-        refuted = Judgement(VIOLATED, str(exact), ROUNDING, resolution_of=FACTOR)
+        refuted = Judgement(VIOLATED, str(exact), PRIVACY_ROUNDING, resolution_of=FACTOR)
         numbers = np.full((2, 1), exact.attained)
         claimed = np.array([exact.claimed])
         cells = _frame(claimed, numbers, claimed, ("used",), claimed)

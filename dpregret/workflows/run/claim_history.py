@@ -20,7 +20,7 @@ import pandas as pd
 import yaml
 
 from dpregret.core import boundary
-from dpregret.paper_figs.judge.claims_files import AT, CHANGES, RENAMED, SETTINGS
+from dpregret.paper_figs.judge.claims import AT, CHANGES, RENAMED, SETTINGS
 from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PAPERS, papers
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import reference
-from dpregret.paper_figs.judge.claims_csv import read_lines
+from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN
 from dpregret.paper_figs.text.formats import read_csv

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.core.checks import LearnerFault
-from dpregret.paper_figs.judge.value_ranges import check_rows
+from dpregret.paper_figs.judge.runs import check_rows
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.run.child import in_words

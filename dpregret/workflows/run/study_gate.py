@@ -18,11 +18,10 @@ from typing import Final
 from dpregret import study
 from dpregret.core import boundary
 from dpregret.paper_figs.compare import gate
-from dpregret.paper_figs.judge.claims_csv import FILES
-from dpregret.paper_figs.judge.jobs import FILE
+from dpregret.paper_figs.judge.result_tables import FILES, JOBS
 
 REFERENCE: Final = "reference"
-KEPT: Final = (*FILES.values(), FILE)
+KEPT: Final = (*FILES.values(), JOBS)
 """Tables that a reference consists of."""
 
 
@@ -41,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if codes == [2]:
         return 2
     codes.append(_step("run", folder.name, "--profile", given.profile, *cores))
-    if not (results / FILE).is_file():
+    if not (results / JOBS).is_file():
         print("gate: the study did not run: nothing is compared", file=sys.stderr)
         return max(codes)
     if given.keep:

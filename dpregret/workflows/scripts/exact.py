@@ -1,6 +1,6 @@
 """Compute the exact tables of a chapter."""
 
-from dpregret.paper_figs.judge.claims_files import load_paper
+from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.workflows.mechanisms.exact import write_exact
 from dpregret.workflows.run.script import PAPERS, running
 

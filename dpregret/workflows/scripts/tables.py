@@ -1,8 +1,8 @@
 """Judge the claims of one paper and write its tables."""
 
-from dpregret.paper_figs.judge.claims_files import load_claims
-from dpregret.paper_figs.judge.exact_losses import ExactLoss
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.gains import write_gains
+from dpregret.paper_figs.judge.result_tables import ExactLoss
 from dpregret.paper_figs.tables.write import write_further_table, write_tables
 from dpregret.workflows.run.script import PAPERS, running
 

@@ -11,9 +11,8 @@ import pandas as pd
 
 from dpregret.paper_figs.judge import rates
 from dpregret.paper_figs.judge.claims import ClaimsFile, Table
-from dpregret.paper_figs.judge.claims_csv import number
-from dpregret.paper_figs.judge.labels import labels_of
-from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS, NOT_RUN, REPRODUCED
+from dpregret.paper_figs.judge.result_tables import number
+from dpregret.paper_figs.judge.vocabulary import FAILS, HOLDS, NOT_RUN, REPRODUCED, labels_of
 from dpregret.paper_figs.tables.printed.models import Cell, Column, Part, PrintedTable
 from dpregret.paper_figs.text import formats
 

@@ -14,8 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.core.validation import in_order, validate
 from dpregret.core.yaml_source import read_source, shown
-from dpregret.paper_figs.judge.claims import ClaimsFile, Strict
-from dpregret.paper_figs.judge.claims_files import ClaimsError
+from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict
 from dpregret.paper_figs.text.formula import checked
 
 FILE: Final = "printed.yaml"
