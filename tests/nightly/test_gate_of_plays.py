@@ -27,7 +27,7 @@ MISTAKES = [
     ),
     (
         Mistake("tree-level-missing", "a level less than an item lies in", "",
-                "dpregret.algorithms.privacy.prefix_sums:WindowTree.nodes_per_item",
+                "dpregret.algorithms.privacy.trees:WindowTree.nodes_per_item",
                 "return self.window.bit_length()", "return max(1, self.window.bit_length() - 1)"),
         f"{PAPER} wdp-cocop-gaussian.corrected in window: ", "scale of the noise",
     ),

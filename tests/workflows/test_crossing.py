@@ -7,7 +7,7 @@ from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget, gaussian_mu
-from dpregret.algorithms.privacy.prefix_sums import WindowTree
+from dpregret.algorithms.privacy.trees import WindowTree
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.cells import mean_root
 from dpregret.workflows.mechanisms import crossing

@@ -10,15 +10,14 @@ from shared import timed
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes, transcript_losses
-from dpregret.algorithms.privacy.banded_root import BandedRoot
 from dpregret.algorithms.privacy.budget import gaussian_mu
 from dpregret.algorithms.privacy.buffers import WindowBuffers
 from dpregret.algorithms.privacy.choice import window_sums
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, WindowTree
-from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix
+from dpregret.algorithms.privacy.toeplitz import BandedRoot, WindowRoot
+from dpregret.algorithms.privacy.trees import DecodedWindowTree, WindowTree
+from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
-from dpregret.algorithms.privacy.window_items import WindowItems
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league

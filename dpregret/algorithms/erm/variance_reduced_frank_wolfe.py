@@ -44,8 +44,8 @@ from dpregret.algorithms.erm.gradient_trees import Tree, displacements, height_e
 from dpregret.algorithms.erm.selection import AxisCorners, corners_of
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import Budget
-from dpregret.algorithms.privacy.prefix_tree import tree_prefixes
 from dpregret.algorithms.privacy.selection import Selection, largest_choice_epsilon, selection_noise
+from dpregret.algorithms.privacy.trees import tree_prefixes
 from dpregret.numerics.arrays import Array
 
 CHUNK = 1 << 15  # most numbers of gradients held at a time: they stay in the cache

@@ -29,8 +29,8 @@ from dpregret.algorithms.experts.counter_kernels import first_above
 from dpregret.algorithms.experts.runs import play_runs
 from dpregret.algorithms.learner import Card
 from dpregret.algorithms.privacy import PURE_ALTERNATIVES, Budget, PrefixSums, Release, horizon_sums
-from dpregret.algorithms.privacy.prefix_tree import Tree
 from dpregret.algorithms.privacy.selection import Selection, draw_group
+from dpregret.algorithms.privacy.trees import Tree
 from dpregret.numerics.arrays import Array, without_gaps
 
 CHUNK = 1024  # prefixes whose noise is drawn together

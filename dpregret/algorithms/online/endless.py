@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
+from dpregret.algorithms.privacy.toeplitz import UnboundedToeplitz
 
 
 class EndlessLeader(FollowTheApproximateLeader):

@@ -22,8 +22,8 @@ import numpy as np
 from dpregret.algorithms.learner import Card, Problem, Setting
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.noise import gradient_sums
-from dpregret.algorithms.privacy.block_tree import BlockTrees
 from dpregret.algorithms.privacy.noise import root_mean_square_norm
+from dpregret.algorithms.privacy.trees import BlockTrees
 from dpregret.core.oracles import project, step
 from dpregret.numerics.arrays import Array
 

@@ -20,12 +20,10 @@ from dpregret.algorithms.privacy.prefix_sums import (
     NoisePerPrefix,
     NoisePlan,
     PrefixSums,
-    WindowTree,
-    is_power_of_two,
     keyed_generators,
 )
-from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
-from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
+from dpregret.algorithms.privacy.toeplitz import Root, UnboundedToeplitz, WindowRoot
+from dpregret.algorithms.privacy.trees import WindowTree, is_power_of_two
 
 __all__ = [
     "ALTERNATIVES",

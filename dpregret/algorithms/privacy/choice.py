@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, PrefixSums, WindowTree
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, PrefixSums
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
-from dpregret.algorithms.privacy.trees import BinaryTree
-from dpregret.algorithms.privacy.window_blocks import WindowBlocks, best_radices
-from dpregret.algorithms.privacy.window_items import WindowItems
+from dpregret.algorithms.privacy.trees import BinaryTree, WindowTree
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems, best_radices
 
 ALTERNATIVES: Mapping[str, str] = MappingProxyType(
     {

@@ -1,10 +1,10 @@
 """Running sums released from whole numbers alone: what a mechanism needs before its noise may be called exact.
 
-Vectors are rounded to a grid (`Grid`), what is measured of them is a whole number, the noise is discrete Gaussian
-(`discrete_gaussian.py`), and the sums that a learner sees are computed from the measurements: floating point only
-processes what was already released. Privacy unit: one item of the last `window`, replaced by another.
+Vectors are rounded to a grid (`Grid`), what is measured of them is a whole number, the noise is discrete Gaussian, and
+the sums that a learner sees are computed from the measurements: floating point only processes what was already
+released. Privacy unit: one item of the last `window`, replaced by another.
 
-  WholeWindowTree   measured are the sums of the nodes of the window tree (`prefix_sums.WindowTree`).
+  WholeWindowTree   measured are the sums of the nodes of the window tree (`trees.WindowTree`).
   WholeWindowRoot   measured is y_t = sum_{j<W} k_j v_{t-j} + e_t with k_j = f_j 2^bits, rounded; expired items are
                     exact, as in the tree. With h = 1 / ((1 - x) k(x) 2^-bits) mod x^W, sum_{j<W} h_j y_{t-j} 2^-bits is
                     the sum of the last W items, plus known multiples of expired ones, which are taken off, plus
@@ -13,23 +13,179 @@ processes what was already released. Privacy unit: one item of the last `window`
 The noise of the root must not be formed first: f_1 = 1/2, so the fraction of the sum of round 2 tells whether e_1 is
 even, and with the sum of round 1 whether the first item is. The root lives in the decoding.
 
+Discrete Gaussian (Canonne, Kamath & Steinke 2020, Algorithms 1 to 3): P(x) ~ e^(-x^2 / (2 s^2)) on the whole numbers, s
+a whole number. Uniform numbers come from random words by rejection, coins with probability e^(-n/m) from uniform
+numbers, and nothing is ever rounded: the law is exact. `draw` is the definition, from any source of random bits:
+`secrets.randbits` for a release. `fill` does the same in compiled code from the 64-bit words of NumPy's generators,
+which serve measurements only.
+
 Price: an item moves by at most 2 radius, the measurements by `squared_sensitivity` = 4 radius^2 nodes in squared l2
-norm, which is squared_sensitivity / (2 s^2)-zCDP.
+norm, which is squared_sensitivity / (2 s^2)-zCDP, as under Gaussian noise (ibid.); adaptive releases add up.
 """
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.privacy.budget import Budget
-from dpregret.algorithms.privacy.discrete_gaussian import LARGEST, Whole, fill, whole_scale
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, WindowTree
-from dpregret.algorithms.privacy.prefix_tree import tree_prefixes
+from dpregret.algorithms.privacy.budget import Budget, largest_within
+from dpregret.algorithms.privacy.prefix_sums import BLOCK
 from dpregret.algorithms.privacy.series import root_coefficients, running_sum_strategy
+from dpregret.algorithms.privacy.trees import WindowTree, tree_prefixes
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import compiled
+from dpregret.numerics.intrinsics import next_word
+from dpregret.numerics.random import Addresses, addresses
+
+Bits = Callable[[int], int]  # count -> that many random bits, as a number
+Whole = np.ndarray[Any, np.dtype[np.int64]]
+LARGEST = 2**25  # scale up to which products of the compiled sampler stay below 2^63, except for events below 2^-128
+
+
+def below(number: int, bits: Bits) -> int:
+    """Uniform on 0..number-1."""
+    while True:
+        drawn = bits((number - 1).bit_length()) if number > 1 else 0
+        if drawn < number:
+            return drawn
+
+
+def coin(n: int, m: int, bits: Bits) -> bool:
+    """True with probability e^(-n/m), n >= 0, m > 0."""
+    while n > m:
+        if not coin(1, 1, bits):
+            return False
+        n -= m
+    trials = 1
+    while below(m * trials, bits) < n:
+        trials += 1
+    return trials % 2 == 1
+
+
+def draw(scale: int, bits: Bits) -> int:
+    """One number of the discrete Gaussian of that scale, by rejection from a discrete Laplace law of the same scale."""
+    while True:
+        rest = below(scale, bits)
+        if not coin(rest, scale, bits):
+            continue
+        times = 0
+        while coin(1, 1, bits):
+            times += 1
+        size, negative = rest + scale * times, below(2, bits) == 1
+        if negative and size == 0:
+            continue
+        if coin((size - scale) ** 2, 2 * scale**2, bits):
+            return -size if negative else size
+
+
+def words(generator: np.random.Generator) -> Bits:
+    """The bits that `fill` takes from a generator: the upper ones of a word a call."""
+
+    def bits(count: int) -> int:
+        return int(generator.bit_generator.random_raw()) >> (64 - count) if count else 0
+
+    return bits
+
+
+def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimension: int) -> Whole:
+    """Independent numbers (rounds, runs, dimension), run by run. Raises ValueError for a scale that is not a whole
+    number from 1 to `LARGEST`."""
+    if not 1 <= scale <= LARGEST:
+        raise ValueError(f"the scale of discrete Gaussian noise must be 1 to {LARGEST} grid units, got {scale}")
+    out = np.empty((len(generators), rounds, dimension), dtype=np.int64)
+    places = addresses(generators)
+    if places is None:
+        raise ValueError("discrete Gaussian noise is drawn from NumPy's own generators")
+    fill_discrete(places, scale, out)
+    return out.swapaxes(0, 1)
+
+
+def delta_of(rho: float, epsilon: float) -> float:
+    """The least delta known for rho-zCDP: min over a > 1 of e^((a-1)(a rho - epsilon)) (1 - 1/a)^a / (a-1)."""
+
+    def exponent(log_order: float) -> float:
+        above = math.exp(log_order)
+        order = 1 + above
+        return above * (order * rho - epsilon) + order * math.log1p(-1 / order) - log_order
+
+    found = minimize_scalar(exponent, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-10})
+    return min(1.0, math.exp(found.fun))
+
+
+def rho_within(budget: Budget) -> float:
+    """The largest rho whose zCDP is known to give the budget; delta > 0."""
+    return largest_within(lambda rho: delta_of(rho, budget.epsilon), budget.delta)
+
+
+def whole_scale(budget: Budget, squared_sensitivity: int) -> int:
+    """The least whole s with squared_sensitivity / (2 s^2) <= rho: computed with rounding, checked without."""
+    rho = rho_within(budget) * (1 - 1e-9)
+    numerator, denominator = rho.as_integer_ratio()
+    scale = math.isqrt(squared_sensitivity * denominator // (2 * numerator))
+    while squared_sensitivity * denominator > 2 * numerator * scale**2:
+        scale += 1
+    return scale
+
+
+@compiled
+def _below(number: int, generator: int) -> Any:
+    if number == 1:
+        return 0
+    count, rest = 0, number - 1
+    while rest:
+        count, rest = count + 1, rest >> 1
+    while True:
+        drawn = np.int64(next_word(generator) >> np.uint64(64 - count))
+        if drawn < number:
+            return drawn
+
+
+@compiled
+def _small_coin(n: int, m: int, generator: int) -> Any:
+    trials = 1
+    while _below(m * trials, generator) < n:
+        trials += 1
+    return trials % 2 == 1
+
+
+@compiled
+def _coin(n: int, m: int, generator: int) -> Any:
+    while n > m:
+        if not _small_coin(1, 1, generator):
+            return False
+        n -= m
+    return _small_coin(n, m, generator)
+
+
+@compiled
+def _draw(scale: int, generator: int) -> Any:
+    while True:
+        rest = _below(scale, generator)
+        if not _small_coin(rest, scale, generator):
+            continue
+        times = 0
+        while _small_coin(1, 1, generator):
+            times += 1
+        size, negative = rest + scale * times, _below(2, generator) == 1
+        if negative and size == 0:
+            continue
+        if _coin((size - scale) ** 2, 2 * scale**2, generator):
+            return -size if negative else size
+
+
+@compiled
+def fill_discrete(generators: Addresses, scale: int, out: np.ndarray[Any, np.dtype[np.int64]]) -> None:
+    """out (runs, rounds, d): independent discrete Gaussian numbers, row by row."""
+    runs, rounds, dimension = out.shape
+    for run in range(runs):
+        for now in range(rounds):
+            for each in range(dimension):
+                out[run, now, each] = _draw(scale, generators[run])
+
 
 FINEST = 16  # most bits after the point of the root's coefficients
 

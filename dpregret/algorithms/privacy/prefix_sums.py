@@ -20,7 +20,6 @@ import numpy as np
 
 from dpregret.algorithms.privacy.budget import Release
 from dpregret.algorithms.privacy.noise import NoiseDistribution, UnitNoise, root_mean_square_norm
-from dpregret.algorithms.privacy.prefix_tree import add_rest, tree_prefixes
 from dpregret.numerics.arrays import Array
 
 BLOCK = 64  # rounds drawn at once; part of the definition of a run's random numbers, not a tuning knob
@@ -69,125 +68,9 @@ class PrefixSums(ABC):
         """
 
 
-class WindowError(ValueError):
-    """A window that a mechanism cannot serve. window: W."""
-
-    def __init__(self, window: int):
-        below = 1 << max(window, 1).bit_length() - 1
-        super().__init__(f"a tree needs a power of two, such as {below} or {2 * below}, not {window}")
-        self.window = window
-
-
-def is_power_of_two(number: int) -> bool:
-    """Whether number is 1, 2, 4, 8, ..."""
-    return number >= 1 and number & (number - 1) == 0
-
-
-@dataclass(frozen=True)
-class WindowTree(PrefixSums):
-    """Window tree mechanism: the last `window` items are protected, older ones enter clean.
-
-    Lou & Cheung 2020, Section III.A-B (after Bolot et al. 2013). Blocks of `window` rounds carry a complete binary
-    tree each. At position j of a block the output uses the noisy prefix 1..j of this block and the noisy suffix
-    j+1..window of the block before; whatever is older is exact. With m = log2(window), an item lies in m + 1 nodes,
-    all of its own block, and the output of round t > window holds m + 1 - v2(j) node noises (v2: trailing zeros).
-    With window >= horizon this is the plain tree mechanism (Dwork et al. 2010; Chan et al. 2011).
-
-    Raises WindowError when window is not a power of two.
-    """
-
-    window: int
-
-    def __post_init__(self) -> None:
-        if not is_power_of_two(self.window):
-            raise WindowError(self.window)
-
-    @property
-    def nodes_per_item(self) -> int:
-        """log2(window) + 1."""
-        return self.window.bit_length()
-
-    def noisy_nodes(self, rounds: int) -> Array:
-        """popcount(j) in the first block, log2(window) + 1 - v2(j) later."""
-        position = np.arange(rounds) % self.window + 1
-        lowest_bit = position & -position
-        later = self.window.bit_length() - np.log2(lowest_bit)
-        return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
-
-    @property
-    def most_noisy_nodes(self) -> float:
-        """log2(window) + 1, at odd positions."""
-        return self.nodes_per_item
-
-    def init(self, rounds: int, runs: int, dimension: int) -> Any:
-        """One noise a level of the two trees in use. A block is whole trees, or a power of two in one tree."""
-        whole = self.window // rounds
-        prefix, rest = np.zeros((2, whole.bit_length(), runs, dimension))
-        return WindowState(prefix, rest, whole)
-
-    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
-        """The prefix of this tree, and from the second one on what is left of the one before."""
-        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.left
-        state.next_prefixes(noise, tree)
-        if self.window == 1 or (first and state.blocks > 1):
-            return noise.swapaxes(0, 1)
-        following = state.open_rest(left, fresh)
-        rest = by_run(fresh(len(units)))
-        rest[:, ::tree] = 0.0  # at 0 there is what follows alone
-        tree_prefixes(rest, tree, tree - 1, following[:, None])
-        add_rest(noise, tree, rest, tree if first else 0)  # the first tree has none before it
-        return noise.swapaxes(0, 1)
-
-
-@dataclass
-class WindowState:
-    """Of trees of `blocks` blocks (0: more than one in a block), the nodes of whole blocks that are in use, by height.
-
-    prefix, rest: (heights, runs, d), their noise, 0 where a height has none in use: of this tree, and of what is left
-    of the one before. done: blocks of this tree. first: whether there is none before.
-    """
-
-    prefix: Array
-    rest: Array
-    blocks: int
-    done: int = 0
-    first: bool = True
-
-    @property
-    def left(self) -> int:
-        """Blocks of this tree that are still to come."""
-        return self.blocks - self.done
-
-    def next_prefixes(self, noise: Array, tree: int) -> None:
-        """Z of the next block (runs, rounds, d) -> N, in place, `tree` rounds of a tree at a time."""
-        node = noise[:, -1].copy()
-        tree_prefixes(noise, tree, 0, self.prefix.sum(axis=0)[:, None])
-        if self.blocks:  # the node that ends here takes the place of the lower ones
-            ended = _trailing_zeros(self.done + 1)
-            self.prefix[:ended] = 0.0
-            self.prefix[ended] = node
-            noise[:, -1] = self.prefix.sum(axis=0)
-        self.done += 1
-        if self.done >= self.blocks:
-            self.prefix[...], self.done, self.first = 0.0, 0, False
-
-    def open_rest(self, left: int, fresh: Fresh) -> Array:
-        """Noise of what is left of the tree before after the next of `left` blocks, (runs, d)."""
-        if self.blocks:  # the lowest node in use opens into its children
-            opened = _trailing_zeros(left)
-            self.rest[opened] = 0.0
-            if opened:
-                self.rest[:opened] = fresh(opened)
-        return np.asarray(self.rest.sum(axis=0))
-
-
 def by_run(block: Array) -> Array:
     """(rounds, runs, d) -> (runs, rounds, d), a view where the numbers of a run lie together."""
     return np.ascontiguousarray(block.swapaxes(0, 1))
-
-
-def _trailing_zeros(number: int) -> int:
-    return (number & -number).bit_length() - 1
 
 
 @dataclass(frozen=True)
@@ -307,7 +190,7 @@ class NoisePlan:
     def block(self, runs: int) -> int:
         """Rounds of a block of at most `KEPT` bytes; `BLOCK`, unless a round's noise is its own draw alone."""
         most = KEPT // (8 * runs * self.dimension) or 1
-        alone = self.distribution == "gaussian" and all(each == WindowTree(1) for each in self.mechanisms)
+        alone = self.distribution == "gaussian" and all(each.most_noisy_nodes == 1 for each in self.mechanisms)
         return min(BLOCK, 1 << (most.bit_length() - 1)) if alone else BLOCK
 
     def correlated(self, generators: Sequence[np.random.Generator], rounds: int = BLOCK) -> Iterator[list[Array]]:

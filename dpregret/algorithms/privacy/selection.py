@@ -14,7 +14,7 @@ The exponential mechanism has two conventions in the literature, a factor of two
   P ~ exp(-eta score / 2)  is eta-DP and eta^2/8-zCDP (Asi et al. 2023; McSherry & Talwar 2007): scale 2/eta here,
   P ~ exp(-eta score)      is 2 eta-DP and eta^2/2-zCDP (what Hedge plays): scale 1/eta here.
 
-Calls compose adaptively: by adding rho, or by optimal composition of pure calls (composition.py), whichever proves
+Calls compose adaptively: by adding rho, or by optimal composition of pure calls (budget.py), whichever proves
 more. At few calls that is the second. These are upper bounds on the loss; nothing here says that they are attained.
 """
 
@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from dpregret.algorithms.privacy.budget import Budget, largest_within
-from dpregret.algorithms.privacy.composition import largest_call_epsilon, optimal_epsilon
+from dpregret.algorithms.privacy.budget import Budget, largest_call_epsilon, largest_within, optimal_epsilon
 from dpregret.algorithms.privacy.noise import Joint
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled

@@ -13,12 +13,15 @@ sum_{j<protected} c_j^2 and `noisy_nodes` the sum of h_j^2.
   WindowRoot           h_j = f_j for j < W, 0 after that: the best for a window of W (`window_bound.py`)
   Root                 h = c = f over a known horizon (Bennett 1977; Fichtenberger, Henzinger & Upadhyay 2023)
   BandedInverseRoot    1 / c has the first p coefficients of the inverse root (Kalinin et al. 2025)
-  UnboundedToeplitz    no horizon, one scale for all rounds (Jacobsen & Fawaz 2025; `unbounded.py`)
+  UnboundedToeplitz    no horizon, one scale for all rounds (Jacobsen & Fawaz 2025)
+  BandedRoot           c has the first p coefficients of the root (Kalinin & Lampert 2024)
+  NormalisedRoot       not Toeplitz: the root with columns of equal norm (Henzinger, Kalinin & Upadhyay 2025)
 
 Only Gaussian noise: a pure loss adds up |c_j|, and sum_{j<W} f_j = 2 W f_W ~ 2 sqrt(W / pi) is far above the nodes of
 a tree.
 """
 
+import math
 import zlib
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -26,15 +29,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.algorithms.privacy.convolution import convolution, root_convolution
+from dpregret.algorithms.privacy.convolution import Direct, Halving, convolution, root_convolution
 from dpregret.algorithms.privacy.noise import NoiseDistribution
 from dpregret.algorithms.privacy.prefix_sums import Fresh, NoisePerItem, PrefixSums
 from dpregret.algorithms.privacy.series import (
     inverse_root_coefficients,
     landau,
+    landau_constants,
     reciprocal,
     root_coefficients,
     running_sum_strategy,
+    taylor,
 )
 from dpregret.numerics.arrays import Array
 
@@ -219,3 +224,154 @@ class BandedInverseRoot(OverHorizon):
         sums *= float(root_coefficients(self.bands)[-1])
         sums += short.next(units)
         return sums
+
+
+@dataclass(frozen=True)
+class UnboundedToeplitz(Toeplitz):
+    """For learners without a horizon: h = (1 - x)^(-1/2) l^beta, c = (1 - x)^(-1/2) l^-beta, l = ln(1 / (1 - x)) / x.
+
+    c_j ~ (pi j)^(-1/2) (ln j)^-beta is square summable for beta > 1/2, so one scale serves all rounds; the variance
+    grows like (ln t)^(1 + 2 beta). As many vectors are kept as there are rounds. Raises ValueError unless beta > 1/2.
+    """
+
+    beta: float = 0.75
+
+    def __post_init__(self) -> None:
+        if not self.beta > 0.5:
+            raise ValueError(f"beta must be above 1/2, got {self.beta}")
+
+    @property
+    def protected(self) -> None:
+        """Permanently."""
+        return
+
+    @property
+    def nodes_per_item(self) -> float:
+        """sum_j c_j^2 = (1/pi) int_0^pi |c(e^(i t))|^2 dt (Parseval); near 0 in w, -ln t = w^(-1/(2 beta - 1))."""
+        from scipy.integrate import quad  # slow to import, and only this mechanism needs it
+
+        power = 2 * self.beta - 1
+
+        def density(angle: float) -> float:
+            chord = 2 * math.sin(angle / 2)
+            return float((math.log(chord) ** 2 + ((math.pi - angle) / 2) ** 2) ** -self.beta / chord)
+
+        def near_zero(w: float) -> float:
+            depth = w ** (-1 / power) if w > 0 else math.inf
+            if depth > 700:  # angle e^-depth: the chord is the angle
+                return float((1 + (math.pi / 2 / depth) ** 2) ** -self.beta / power)
+            return float(density(math.exp(-depth)) * math.exp(-depth) * depth ** (1 + power) / power)
+
+        edge = math.exp(-1.0)
+        parts = [quad(density, edge, math.pi, epsabs=1e-13), quad(near_zero, 0, 1, epsabs=1e-13, limit=200)]
+        return float(sum(part[0] for part in parts) / math.pi)
+
+    def noise_coefficients(self, count: int) -> Array:
+        """By Cauchy's integral."""
+        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** self.beta, count)
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """By Cauchy's integral."""
+        return taylor(lambda x: (1 - x) ** -0.5 * _log_ratio(x) ** -self.beta, count)
+
+
+def _log_ratio(x: Array) -> Array:
+    return np.asarray(-np.log1p(-x) / x)
+
+
+@dataclass(frozen=True)
+class BandedRoot(OverHorizon):
+    """c_j = f_j for j < p, 0 after that (Kalinin & Lampert 2024), h = 1 / ((1 - x) c): `nodes_per_item` = G_p.
+
+    An item is in p measurements only, so that items p rounds apart share none. For one participation it is poor
+    unless the band is about the horizon. Raises ValueError for fewer than one band.
+    """
+
+    bands: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.bands < 1:
+            raise ValueError(f"bands must be at least 1, got {self.bands}")
+
+    def strategy_coefficients(self, count: int) -> Array:
+        """f_j for j < p, 0 after that."""
+        known = root_coefficients(min(count, self.bands))
+        return np.concatenate([known, np.zeros(count - len(known))])
+
+    def noise_coefficients(self, count: int) -> Array:
+        """Running sums of the coefficients of 1 / c."""
+        found: Array = np.cumsum(reciprocal(self.strategy_coefficients(count), count))
+        return found
+
+
+@dataclass(frozen=True)
+class NormalisedRoot(LinearGaussian):
+    """The normalised root over a known horizon: not Toeplitz, below the root for whole sequences.
+
+    C = F D^-1 with F the Toeplitz matrix of the root and D = diag(d_i) its column norms, d_i = sqrt(G_{n-i}) for i =
+    0..n-1. Every column of C has norm 1, so an item is one node. Since F F is the matrix of running sums, z = B eps
+    with B = F F C^-1 = F F D F^-1:
+
+        z_t = sum_{i<=t} d_i (F^-1 eps)_i,          F^-1 the Toeplitz matrix of the inverse root g.
+
+    Raises ValueError for a horizon below 1.
+    """
+
+    horizon: int
+
+    def __post_init__(self) -> None:
+        if self.horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {self.horizon}")
+
+    @property
+    def nodes_per_item(self) -> float:
+        """One."""
+        return 1.0
+
+    def lengths(self, rounds: int) -> Array:
+        """d_i of items 0..rounds-1; 1 for those that no prefix holds."""
+        last = max(1, self.horizon - 1)
+        return np.sqrt(landau_constants(last)[np.maximum(last - 1 - np.arange(rounds), 0)])
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """Squared row norms of B, row by row: b_t = b_{t-1} + d_t (g_t, ..., g_0); O(rounds^2) steps."""
+        lengths, reversed_inverse = self.lengths(rounds), inverse_root_coefficients(rounds)[::-1].copy()
+        row, found = np.zeros(rounds), np.empty(rounds)
+        for t in range(rounds):
+            row[: t + 1] += lengths[t] * reversed_inverse[rounds - 1 - t :]
+            found[t] = row[: t + 1] @ row[: t + 1]
+        return found
+
+    def materialise(self, rounds: int) -> tuple[Array, Array]:
+        """(B, C), (rounds, rounds); B C is the matrix of running sums."""
+        order = np.arange(rounds)
+        lag = order[:, None] - order
+        root = np.where(lag >= 0, root_coefficients(rounds)[np.abs(lag)], 0.0)
+        inverse = np.where(lag >= 0, inverse_root_coefficients(rounds)[np.abs(lag)], 0.0)
+        lengths = self.lengths(rounds)
+        return np.cumsum(lengths[:, None] * inverse, axis=0), root / lengths
+
+    def init(self, rounds: int, runs: int, dimension: int) -> "NormalisedState":
+        """All vectors are kept: memory grows with the horizon."""
+        whitened = convolution(inverse_root_coefficients, max(1, self.horizon), rounds, runs * dimension)
+        return NormalisedState(whitened, np.zeros((runs, dimension)))
+
+    def next(self, state: "NormalisedState", units: Array, fresh: Fresh) -> Array:
+        """Running sums of the whitened noises, scaled."""
+        noise = state.whitened.next(units)
+        noise *= self.lengths(state.done + len(units))[state.done :, None, None]
+        noise[0] += state.total
+        noise = np.cumsum(noise, axis=0)
+        state.done += len(units)
+        state.total[...] = noise[-1]
+        return noise
+
+
+@dataclass
+class NormalisedState:
+    """The convolution with g, the last output (runs, d), and the rounds done."""
+
+    whitened: Direct | Halving
+    total: Array
+    done: int = 0

@@ -1,7 +1,16 @@
-"""Binary trees for online learning: T is known, and the prefixes 1..T-1 are released.
+"""Binary trees: the recurrence, the tree of a window, and those of learners that know their horizon.
 
-The point of round t uses prefix t - 1, so an item lies in q = ceil(log2 T) nodes (one less than where prefix T is
-released too and T is a power of two). Three variants on the same nodes, for the same privacy:
+Prefix sums by a tree are written once: N_t = N_{t & (t - 1)} + Z_t, where t & (t - 1) is t without its lowest set bit
+2^l. Z_t belongs to the node that ends with item t and holds the last 2^l of them: its noise where prefixes are noised,
+its value where they are summed. So prefix t has popcount(t) nodes. What the next rounds need of the past is N at the
+last multiple of 1, 2, 4, ...: the state, one vector a level.
+
+  WindowTree            the last W items are protected.
+  DecodedWindowTree     the same nodes, read off with the best linear decoder.
+  BlockTrees            one tree a block of rounds: for learners that forget at the ends of blocks.
+
+With a known horizon T the prefixes 1..T-1 are released. The point of round t uses prefix t - 1, so an item lies in q =
+ceil(log2 T) nodes (one less than where prefix T is released too and T is a power of two). For the same privacy:
 
   BinaryTree            prefix t carries popcount(t) node noises (Kairouz et al. 2021): q/2 in the mean.
   PaddedTree            always q of them (Agarwal & Singh 2017): its distribution is the same in every round.
@@ -11,15 +20,254 @@ released too and T is a power of two). Three variants on the same nodes, for the
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, WindowTree, by_run
-from dpregret.algorithms.privacy.prefix_tree import Tree
+from dpregret.algorithms.privacy.prefix_sums import Fresh, PrefixSums, by_run
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
+
+Number = TypeVar("Number", np.float64, np.int64)
+ENDLESS = 2**62  # rounds of a tree that never ends
+
+
+@compiled
+def tree_prefixes(nodes: npt.NDArray[Number], window: int, done: int, reached: npt.NDArray[Number]) -> None:
+    """Z of the rounds done + 1, done + 2, ... -> N of these rounds, in place.
+
+    nodes: (runs, rounds, d). window: rounds of a tree, a power of two; the next one follows at once. reached: (runs,
+    levels, d), at l the N of the last multiple of 2^l so far, kept up; the last level is N_0 of every tree, and serves
+    alone where the rounds are whole trees.
+    """
+    runs, rounds, dimension = nodes.shape
+    top = reached.shape[1] - 1
+    for run in range(runs):
+        now = done % window
+        for place in range(rounds):
+            now = now + 1 if now < window else 1
+            older = now & (now - 1)
+            held = place - (now - older)  # where N of that prefix lies
+            if older and held >= 0:
+                for k in range(dimension):
+                    nodes[run, place, k] += nodes[run, held, k]
+            else:
+                level = top
+                if older:
+                    level = 1
+                    while not (now >> (level - 1)) & 1:
+                        level += 1
+                for k in range(dimension):
+                    nodes[run, place, k] += reached[run, level, k]
+        for level in range(top):
+            place = rounds - 1 - (now - (now >> level << level))
+            if place >= 0:
+                for k in range(dimension):
+                    reached[run, level, k] = nodes[run, place, k]
+
+
+@dataclass
+class Tree:
+    """A tree of some rounds, a power of two, between blocks: `reached` of `tree_prefixes`, and how many are done."""
+
+    window: int
+    reached: Array
+    done: int = 0
+
+    @classmethod
+    def begun(cls, window: int, runs: int, dimension: int) -> "Tree":
+        """Before round 1, N_0 = 0."""
+        return cls(window, np.zeros((runs, window.bit_length() + 1, dimension)))
+
+    def next(self, nodes: Array) -> None:
+        """Z of the next rounds (runs, rounds, d) -> N, in place."""
+        tree_prefixes(nodes, self.window, self.done, self.reached)
+        self.done += nodes.shape[1]
+
+
+@compiled
+def add_rest(noise: Array, window: int, rest: Array, first: int) -> None:
+    """noise of position j of a tree += rest of what is left after it, rest[window - j], from round `first` on.
+
+    noise, rest: (runs, rounds, d), trees of `window` rounds one after the other.
+    """
+    runs, rounds, dimension = noise.shape
+    for run in range(runs):
+        for begun in range(first, rounds, window):
+            for now in range(window):
+                for k in range(dimension):
+                    noise[run, begun + window - 1 - now, k] += rest[run, begun + now, k]
+
+
+class WindowError(ValueError):
+    """A window that a mechanism cannot serve. window: W."""
+
+    def __init__(self, window: int):
+        below = 1 << max(window, 1).bit_length() - 1
+        super().__init__(f"a tree needs a power of two, such as {below} or {2 * below}, not {window}")
+        self.window = window
+
+
+def is_power_of_two(number: int) -> bool:
+    """Whether number is 1, 2, 4, 8, ..."""
+    return number >= 1 and number & (number - 1) == 0
+
+
+@dataclass(frozen=True)
+class WindowTree(PrefixSums):
+    """Window tree mechanism: the last `window` items are protected, older ones enter clean.
+
+    Lou & Cheung 2020, Section III.A-B (after Bolot et al. 2013). Blocks of `window` rounds carry a complete binary
+    tree each. At position j of a block the output uses the noisy prefix 1..j of this block and the noisy suffix
+    j+1..window of the block before; whatever is older is exact. With m = log2(window), an item lies in m + 1 nodes,
+    all of its own block, and the output of round t > window holds m + 1 - v2(j) node noises (v2: trailing zeros).
+    With window >= horizon this is the plain tree mechanism (Dwork et al. 2010; Chan et al. 2011).
+
+    Raises WindowError when window is not a power of two.
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        if not is_power_of_two(self.window):
+            raise WindowError(self.window)
+
+    @property
+    def nodes_per_item(self) -> int:
+        """log2(window) + 1."""
+        return self.window.bit_length()
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """popcount(j) in the first block, log2(window) + 1 - v2(j) later."""
+        position = np.arange(rounds) % self.window + 1
+        lowest_bit = position & -position
+        later = self.window.bit_length() - np.log2(lowest_bit)
+        return np.where(np.arange(rounds) < self.window, np.bitwise_count(position), later)
+
+    @property
+    def most_noisy_nodes(self) -> float:
+        """log2(window) + 1, at odd positions."""
+        return self.nodes_per_item
+
+    def init(self, rounds: int, runs: int, dimension: int) -> Any:
+        """One noise a level of the two trees in use. A block is whole trees, or a power of two in one tree."""
+        whole = self.window // rounds
+        prefix, rest = np.zeros((2, whole.bit_length(), runs, dimension))
+        return WindowState(prefix, rest, whole)
+
+    def next(self, state: Any, units: Array, fresh: Fresh) -> Array:
+        """The prefix of this tree, and from the second one on what is left of the one before."""
+        noise, tree, first, left = by_run(units), min(self.window, len(units)), state.first, state.left
+        state.next_prefixes(noise, tree)
+        if self.window == 1 or (first and state.blocks > 1):
+            return noise.swapaxes(0, 1)
+        following = state.open_rest(left, fresh)
+        rest = by_run(fresh(len(units)))
+        rest[:, ::tree] = 0.0  # at 0 there is what follows alone
+        tree_prefixes(rest, tree, tree - 1, following[:, None])
+        add_rest(noise, tree, rest, tree if first else 0)  # the first tree has none before it
+        return noise.swapaxes(0, 1)
+
+
+@dataclass
+class WindowState:
+    """Of trees of `blocks` blocks (0: more than one in a block), the nodes of whole blocks that are in use, by height.
+
+    prefix, rest: (heights, runs, d), their noise, 0 where a height has none in use: of this tree, and of what is left
+    of the one before. done: blocks of this tree. first: whether there is none before.
+    """
+
+    prefix: Array
+    rest: Array
+    blocks: int
+    done: int = 0
+    first: bool = True
+
+    @property
+    def left(self) -> int:
+        """Blocks of this tree that are still to come."""
+        return self.blocks - self.done
+
+    def next_prefixes(self, noise: Array, tree: int) -> None:
+        """Z of the next block (runs, rounds, d) -> N, in place, `tree` rounds of a tree at a time."""
+        node = noise[:, -1].copy()
+        tree_prefixes(noise, tree, 0, self.prefix.sum(axis=0)[:, None])
+        if self.blocks:  # the node that ends here takes the place of the lower ones
+            ended = _trailing_zeros(self.done + 1)
+            self.prefix[:ended] = 0.0
+            self.prefix[ended] = node
+            noise[:, -1] = self.prefix.sum(axis=0)
+        self.done += 1
+        if self.done >= self.blocks:
+            self.prefix[...], self.done, self.first = 0.0, 0, False
+
+    def open_rest(self, left: int, fresh: Fresh) -> Array:
+        """Noise of what is left of the tree before after the next of `left` blocks, (runs, d)."""
+        if self.blocks:  # the lowest node in use opens into its children
+            opened = _trailing_zeros(left)
+            self.rest[opened] = 0.0
+            if opened:
+                self.rest[:opened] = fresh(opened)
+        return np.asarray(self.rest.sum(axis=0))
+
+
+def _trailing_zeros(number: int) -> int:
+    return (number & -number).bit_length() - 1
+
+
+@dataclass(frozen=True)
+class BlockTrees(PrefixSums):
+    """Blocks of `window` rounds carry a complete tree each, as in `WindowTree`, and nothing enters clean.
+
+    The sum of rounds 1..t has the roots of the blocks that ended and the nodes of the prefix of this one. An item lies
+    in log2(window) + 1 nodes, all of its own block, and is protected permanently. The noise of the whole sum grows with
+    the number of blocks; that of the sum since a block's end, a difference of two outputs, is that of a tree of
+    `window` rounds. Raises ValueError when window is not a power of two.
+    """
+
+    window: int
+
+    def __post_init__(self) -> None:
+        WindowTree(self.window)  # refuses
+
+    @property
+    def nodes_per_item(self) -> int:
+        """log2(window) + 1."""
+        return self.window.bit_length()
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """A root for each block that ended, and popcount(j) at position j of this one."""
+        ended, position = np.divmod(np.arange(1, rounds + 1), self.window)
+        return (ended + np.bitwise_count(position)).astype(np.float64)
+
+    def nodes_since_block(self, rounds: int) -> Array:
+        """Noisy nodes in the sum of this block alone: popcount(j), 1 at its end; (rounds,)."""
+        return np.bitwise_count(np.arange(rounds) % self.window + 1).astype(np.float64)
+
+    def init(self, rounds: int, runs: int, dimension: int) -> "TreesState":
+        """The tree of the block that goes on, and the roots of those that ended."""
+        return TreesState(WindowTree(self.window).init(rounds, runs, dimension), np.zeros((runs, dimension)))
+
+    def next(self, state: "TreesState", units: Array, fresh: Fresh) -> Array:
+        """Prefixes of each block's tree, on top of the roots."""
+        noise, tree = by_run(units), min(self.window, len(units))
+        state.tree.next_prefixes(noise, tree)
+        for begun in range(0, len(units), tree):
+            noise[:, begun : begun + tree] += state.ended[:, None]
+            if state.tree.done == 0:  # no tree goes on
+                state.ended[...] = noise[:, begun + tree - 1]
+        return noise.swapaxes(0, 1)
+
+
+@dataclass
+class TreesState:
+    """ended: noise of the sum of the roots, (runs, d)."""
+
+    tree: WindowState
+    ended: Array
 
 
 @dataclass(frozen=True)
@@ -148,3 +396,99 @@ def estimated(drawn: Array, below: Array, height: int) -> Array:
     weight = float(node_variance(height))
     pairs = below.reshape(len(drawn), 2, *below.shape[1:]).sum(axis=1)
     return np.asarray(weight * drawn + (1 - weight) * pairs)
+
+
+@dataclass(frozen=True)
+class DecodedWindowTree(WindowTree):
+    """The window tree with the best linear decoder: the fairest tree to compare with.
+
+    Nodes and their noises are those of `WindowTree`; what changes is how sums are read off them. A node of height h has
+    its own noisy value (variance 1) and the sum of its children's estimates. At position j of a block two sums are
+    needed.
+
+      The prefix of this block: only finished nodes exist, so estimates from below, variance V_h = 1 / (2 - 2^-h) a node
+      (Honaker 2015).
+      The suffix of the block before: its items up to j have expired and are known exactly, so that every node which
+      holds some of them measures the rest of itself. With s the estimate of a node's rest and E that of a whole node,
+          s(node) = best of { own value, s(left) + E(right) } where j lies in the left child,
+                    best of { own value, s(right) }           where it lies in the right one;
+      "best of" weights by inverse variances, as all noises are independent.
+
+    This is generalised least squares on all finished nodes of both blocks, for the privacy of the plain tree and with
+    any distribution. It keeps all nodes of a block: O(W) vectors, O(log W) additions a round. `noisy_nodes` is a
+    variance in units of a node's.
+    """
+
+    def noisy_nodes(self, rounds: int) -> Array:
+        """Sum of V_h over the set bits of the position, and from the second block on the suffix's variance."""
+        position = np.arange(rounds) % self.window + 1
+        heights = np.arange(self.window.bit_length())
+        found: Array = ((position[:, None] >> heights & 1) * node_variance(heights)).sum(axis=1)
+        rest = np.append(rest_variances(self.window)[-1][1:], 0.0)
+        found[self.window :] += rest[position - 1][self.window :]
+        return found
+
+    def init(self, rounds: int, runs: int, dimension: int) -> "DecodedState":
+        """All nodes of a tree, or of those that lie in a block, and what is left of the tree before."""
+        shapes = [(max(rounds, self.window) >> height, runs, dimension) for height in range(self.window.bit_length())]
+        nodes, estimates = ([np.zeros(shape) for shape in shapes] for _ in range(2))
+        tree, rest = Tree.begun(self.window, runs, dimension), np.zeros((self.window + 1, runs, dimension))
+        return DecodedState(tree, nodes, estimates, rest)
+
+    def next(self, state: "DecodedState", units: Array, fresh: Fresh) -> Array:
+        """Prefixes of estimates, and what is left of the tree before."""
+        noise, rounds, done = by_run(units), len(units), state.tree.done % max(self.window, len(units))
+        for height, (nodes, estimates) in enumerate(zip(state.nodes, state.estimates, strict=True)):
+            first, end = done >> height, (done + rounds) >> height  # those that end in this block
+            if first == end:
+                break
+            nodes[first:end] = fresh(end - first) if height else units
+            below = state.estimates[height - 1][2 * first : 2 * end] if height else None
+            estimates[first:end] = nodes[first:end] if below is None else estimated(nodes[first:end], below, height)
+            noise[:, min(1 << height, rounds) - 1 :: 1 << height] = estimates[first:end].swapaxes(0, 1)
+        state.tree.next(noise)
+        rests = self._rests(state) if (done + rounds) % self.window == 0 else []
+        tree = min(self.window, rounds)
+        for index in range(0, rounds, tree):
+            position = (done + index) % self.window + 1
+            noise[:, index : index + tree] += state.rest[position : position + tree].swapaxes(0, 1)
+            if rests:
+                state.rest[:-1] = rests[index // tree]
+        return noise.swapaxes(0, 1)
+
+    def _rests(self, state: "DecodedState") -> list[Array]:
+        """Noise of what is left of each whole tree after 0..W-1 of its items have expired, (W, ...).
+
+        The best of own value (variance 1) and another one (variance v) gives the own one the weight v / (1 + v).
+        """
+        rest, shares = state.nodes[0], rest_variances(self.window)
+        for height in range(1, len(shares)):
+            size = 1 << height
+            parts = rest.reshape(-1, size, *rest.shape[1:]).copy()
+            parts[:, : size // 2] += state.estimates[height - 1][1::2][:, None]
+            share = shares[height].reshape(-1, *[1] * (rest.ndim - 1))
+            rest = (share * state.nodes[height][:, None] + (1 - share) * parts).reshape(rest.shape)
+        return list(rest.reshape(-1, self.window, *rest.shape[1:]))
+
+
+@dataclass
+class DecodedState:
+    """The tree of estimates, whose nodes' own values and estimates are kept by height, (nodes, runs, d).
+
+    rest: noise of what is left of the last whole tree after 0..W items, (W + 1, runs, d).
+    """
+
+    tree: Tree
+    nodes: list[Array]
+    estimates: list[Array]
+    rest: Array
+
+
+@cache
+def rest_variances(window: int) -> list[Array]:
+    """Variance of a node's rest for heights 0..log2 W: entry [h][j] after j of its 2^h items have expired."""
+    found = [np.ones(1)]
+    for height in range(1, window.bit_length()):
+        below = np.concatenate([found[-1] + node_variance(height - 1), found[-1]])
+        found.append(below / (1 + below))
+    return found

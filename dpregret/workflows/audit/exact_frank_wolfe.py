@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpregret.algorithms.privacy import Budget, gaussian_mu, largest_within
-from dpregret.algorithms.privacy.composition import binomial_epsilon, largest_call_epsilon
+from dpregret.algorithms.privacy.budget import binomial_epsilon, largest_call_epsilon
 from dpregret.algorithms.privacy.selection import RANGES, calibrate_selection, largest_rho
 
 INFORMATION = 49 / 36

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.privacy import Budget, Joint, NoisePlan, gaussian_epsilon
-from dpregret.algorithms.privacy.audit import item_mu, item_pure_loss
-from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit
+from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, item_mu, item_pure_loss
 from dpregret.numerics.arrays import Array
 
 

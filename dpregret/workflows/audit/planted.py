@@ -28,8 +28,8 @@ from dpregret.algorithms.privacy import (
     unit_noise,
 )
 from dpregret.algorithms.privacy.above_threshold import AboveThreshold
+from dpregret.algorithms.privacy.audit import audit, least_probability
 from dpregret.algorithms.privacy.buffers import WindowBuffers
-from dpregret.algorithms.privacy.distinguish import audit, least_probability
 from dpregret.algorithms.privacy.toeplitz import Root, WindowRoot
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.audit.neighbours import tree_differences

@@ -201,7 +201,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
     def blame_learner(self, error: BaseException, cell: Cell, experiment: OnlineExperiment) -> KeyPath | None:
         """A window of the experiment."""
-        from dpregret.algorithms.privacy.prefix_sums import WindowError
+        from dpregret.algorithms.privacy.trees import WindowError
 
         if isinstance(error, WindowError) and error.window in experiment.window:
             return ("window", experiment.window.index(error.window))

@@ -16,10 +16,9 @@ from dpregret.algorithms.online.baselines import NoisePerGradient, NoisePerSum, 
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGamma, WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget
 from dpregret.algorithms.privacy.buffers import WindowBuffers
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
-from dpregret.algorithms.privacy.toeplitz import WindowRoot
+from dpregret.algorithms.privacy.prefix_sums import NoisePerItem, NoisePerPrefix, PrefixSums
+from dpregret.algorithms.privacy.toeplitz import NormalisedRoot, WindowRoot
+from dpregret.algorithms.privacy.trees import DecodedWindowTree, WindowTree
 from dpregret.datasets.streams import make_stream
 from dpregret.numerics.arrays import Array
 

@@ -20,8 +20,7 @@ from dpregret.algorithms.learner import Loss, Problem, Setting, play
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.algorithms.privacy import Budget, PrefixSums, WindowRoot, WindowTree, unit_noise
-from dpregret.algorithms.privacy.discrete_gaussian import fill
-from dpregret.algorithms.privacy.integer_sums import Grid, WholeSums, WholeWindowRoot, WholeWindowTree
+from dpregret.algorithms.privacy.integer_sums import Grid, WholeSums, WholeWindowRoot, WholeWindowTree, fill
 from dpregret.datasets.streams import make_stream
 from dpregret.numerics.arrays import Array
 from dpregret.workflows.run.seeds import generators

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import mpmath as mp
 import numpy as np
 
-from dpregret.algorithms.privacy.root_sums import FIRST, PARAMETERS
-from dpregret.algorithms.privacy.series import root_coefficients
+from dpregret.algorithms.privacy.series import FIRST, PARAMETERS, root_coefficients
 from dpregret.numerics.arrays import Array
 
 LENGTHS = tuple(2**power for power in range(5, 21))

@@ -14,19 +14,21 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from dpregret.algorithms.privacy.banded_root import BandedRoot
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
 from dpregret.algorithms.privacy.convolution import DIRECT
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums, WindowTree
-from dpregret.algorithms.privacy.root_sums import FIRST, longest, root_decays
-from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, WindowRoot
-from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
-from dpregret.algorithms.privacy.window_blocks import WindowBlocks
+from dpregret.algorithms.privacy.prefix_sums import BLOCK, NoisePerItem, NoisePerPrefix, PrefixSums
+from dpregret.algorithms.privacy.series import FIRST, longest, root_decays
+from dpregret.algorithms.privacy.toeplitz import (
+    BandedInverseRoot,
+    BandedRoot,
+    NormalisedRoot,
+    Root,
+    UnboundedToeplitz,
+    WindowRoot,
+)
+from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
-from dpregret.algorithms.privacy.window_items import WindowItems
 
 BANDS = 64
 MANY = "made for many participations"

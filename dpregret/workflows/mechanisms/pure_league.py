@@ -12,12 +12,10 @@ import pandas as pd
 
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.choice import horizon_sums, window_sums
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
-from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.algorithms.privacy.window_blocks import WindowBlocks
+from dpregret.algorithms.privacy.prefix_sums import PrefixSums
+from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
+from dpregret.algorithms.privacy.window_blocks import WindowBlocks, WindowItems
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
-from dpregret.algorithms.privacy.window_items import WindowItems
 from dpregret.numerics.arrays import Array
 
 SIZES = tuple(2**power for power in range(1, 15))

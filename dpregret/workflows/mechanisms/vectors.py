@@ -15,13 +15,17 @@ import numpy as np
 
 from dpregret.algorithms.privacy.budget import Budget, gaussian_mu
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
+from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.series import inverse_root_coefficients, landau, root_coefficients
-from dpregret.algorithms.privacy.toeplitz import BandedInverseRoot, Root, Toeplitz, WindowRoot
-from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
+from dpregret.algorithms.privacy.toeplitz import (
+    BandedInverseRoot,
+    NormalisedRoot,
+    Root,
+    Toeplitz,
+    UnboundedToeplitz,
+    WindowRoot,
+)
+from dpregret.algorithms.privacy.trees import BinaryTree, DecodedWindowTree, VarianceReducedTree, WindowTree
 from dpregret.algorithms.privacy.window_bound import sequence_lower_bound, window_optimum
 from dpregret.core import boundary
 from dpregret.core.files import opened

@@ -5,9 +5,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_sums import PrefixSums, WindowTree
+from dpregret.algorithms.privacy.prefix_sums import PrefixSums
 from dpregret.algorithms.privacy.series import landau
+from dpregret.algorithms.privacy.trees import DecodedWindowTree, WindowTree
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
 

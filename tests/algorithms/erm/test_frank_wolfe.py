@@ -15,7 +15,7 @@ from dpregret.algorithms.erm.polytope_frank_wolfe import CornerFrankWolfe, Quadr
 from dpregret.algorithms.erm.selection import corners_of
 from dpregret.algorithms.geometry import CountedSet, gaussian_width, make_set
 from dpregret.algorithms.privacy import Budget, gaussian_mu, zcdp_rho
-from dpregret.algorithms.privacy.composition import binomial_epsilon
+from dpregret.algorithms.privacy.budget import binomial_epsilon
 from dpregret.algorithms.privacy.selection import Selection, largest_rho
 from dpregret.datasets.risks import make_risk
 

@@ -13,7 +13,7 @@ from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.online.restarted_leader import RestartedLeader
 from dpregret.algorithms.privacy import Budget, WindowTree
 from dpregret.algorithms.privacy.audit import item_mu, materialise
-from dpregret.algorithms.privacy.block_tree import BlockTrees
+from dpregret.algorithms.privacy.trees import BlockTrees
 from dpregret.datasets.streams import make_stream
 
 BLOCK, ROUNDS = 8, 27

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dpregret.algorithms.privacy.composition import (
+from dpregret.algorithms.privacy.budget import (
     binomial_delta,
     binomial_epsilon,
     largest_call_epsilon,

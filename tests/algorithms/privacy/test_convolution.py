@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.privacy import Root, WindowRoot
-from dpregret.algorithms.privacy import convolution_kernels as kernels
+from dpregret.algorithms.privacy import convolution as kernels
 from dpregret.algorithms.privacy.convolution import FIRST, Direct, Halving, RootSums, convolution, root_convolution
-from dpregret.algorithms.privacy.root_sums import longest, power, root_decays
-from dpregret.algorithms.privacy.series import root_coefficients
+from dpregret.algorithms.privacy.series import longest, power, root_coefficients, root_decays
 from dpregret.numerics.sums import add_product
 from dpregret.workflows.mechanisms import fit_root
 

@@ -7,7 +7,7 @@ import pytest
 
 from dpregret.algorithms.privacy import NoisePlan
 from dpregret.algorithms.privacy.audit import materialise, protected_nodes
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
+from dpregret.algorithms.privacy.trees import DecodedWindowTree
 
 
 def least_variance(window: int, now: int) -> float:

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from dpregret.algorithms.privacy import Budget, gaussian_delta, zcdp_rho
-from dpregret.algorithms.privacy.discrete_gaussian import (
+from dpregret.algorithms.privacy.integer_sums import (
     LARGEST,
     Bits,
     below,

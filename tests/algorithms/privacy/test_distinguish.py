@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpregret.algorithms.privacy import gaussian_delta
-from dpregret.algorithms.privacy.distinguish import SIGNIFICANCE, audit, largest_probability, least_probability
+from dpregret.algorithms.privacy.audit import SIGNIFICANCE, audit, largest_probability, least_probability
 
 RUNS = 40_000
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from dpregret.algorithms.privacy import Budget, WindowRoot, WindowTree, calibrate
-from dpregret.algorithms.privacy.discrete_gaussian import LARGEST, fill
-from dpregret.algorithms.privacy.integer_sums import Grid, WholeSums, WholeWindowRoot, WholeWindowTree
+from dpregret.algorithms.privacy.integer_sums import LARGEST, Grid, WholeSums, WholeWindowRoot, WholeWindowTree, fill
 
 BUDGET = Budget(8.0, 1e-6)
 KINDS: list[type[WholeSums]] = [WholeWindowTree, WholeWindowRoot]

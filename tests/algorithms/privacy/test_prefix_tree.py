@@ -10,10 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpregret.algorithms.privacy import BLOCK, NoisePerItem, PrefixSums, WindowBuffers, WindowRoot, WindowTree
-from dpregret.algorithms.privacy.block_tree import BlockTrees
-from dpregret.algorithms.privacy.decoded_tree import DecodedWindowTree
-from dpregret.algorithms.privacy.prefix_tree import add_rest, tree_prefixes
-from dpregret.algorithms.privacy.trees import PaddedTree, VarianceReducedTree
+from dpregret.algorithms.privacy.trees import (
+    BlockTrees,
+    DecodedWindowTree,
+    PaddedTree,
+    VarianceReducedTree,
+    add_rest,
+    tree_prefixes,
+)
 
 
 def prefixes(nodes: np.ndarray, window: int, base: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, softmax
 from scipy.stats import binomtest, chisquare, kstest
 
 from dpregret.algorithms.privacy import Budget, gaussian_epsilon
-from dpregret.algorithms.privacy.composition import optimal_epsilon
+from dpregret.algorithms.privacy.budget import optimal_epsilon
 from dpregret.algorithms.privacy.selection import (
     Selection,
     calibrate_selection,

@@ -9,7 +9,6 @@ from dpregret.algorithms.privacy import BLOCK, Budget, NoisePlan, PrefixSums, Re
 from dpregret.algorithms.privacy import convolution as convolution_module
 from dpregret.algorithms.privacy.audit import item_mu, materialise, protected_nodes, transcript_losses
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers
-from dpregret.algorithms.privacy.normalised_root import NormalisedRoot
 from dpregret.algorithms.privacy.series import (
     Rational,
     inverse_root_coefficients,
@@ -21,12 +20,13 @@ from dpregret.algorithms.privacy.series import (
 )
 from dpregret.algorithms.privacy.toeplitz import (
     BandedInverseRoot,
+    NormalisedRoot,
     Root,
     Toeplitz,
+    UnboundedToeplitz,
     WindowRoot,
 )
 from dpregret.algorithms.privacy.trees import BinaryTree, VarianceReducedTree
-from dpregret.algorithms.privacy.unbounded import UnboundedToeplitz
 
 MECHANISMS: list[Toeplitz | NormalisedRoot] = [
     WindowRoot(1), WindowRoot(7), WindowRoot(64), WindowRoot(100), WindowBuffers(1), WindowBuffers(5, 1),

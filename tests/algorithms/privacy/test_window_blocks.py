@@ -11,8 +11,7 @@ import pytest
 from dpregret.algorithms.privacy import BLOCK, NoisePlan, WindowTree
 from dpregret.algorithms.privacy.audit import item_pure_loss, materialise, protected_nodes
 from dpregret.algorithms.privacy.prefix_sums import Fresh
-from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, best_radices
-from dpregret.algorithms.privacy.window_items import WindowItems
+from dpregret.algorithms.privacy.window_blocks import BlocksState, WindowBlocks, WindowItems, best_radices
 
 MECHANISMS = [
     WindowBlocks(2, (2,)),
