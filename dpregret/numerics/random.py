@@ -27,11 +27,14 @@ TAIL, INVERSE_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor
 EXPONENTIAL_TAIL = float(ziggurat.ziggurat_exp_r)
 
 
-def addresses(generators: Sequence[np.random.Generator]) -> Addresses | None:
-    """Where the generators' `bitgen_t` lie, (runs,); None where one is no plain NumPy generator."""
+def addresses(generators: Sequence[np.random.Generator]) -> Addresses:
+    """Where the generators' `bitgen_t` lie, (runs,).
+
+    Raises TypeError for a generator of a class derived from NumPy's, whose methods loops would not call.
+    """
     distinct = dict(zip(map(id, generators), generators, strict=True))  # one may serve several runs, or all
     if any(type(each) is not np.random.Generator for each in distinct.values()):
-        return None
+        raise TypeError("numbers are drawn from NumPy's own generators, not from a class derived from theirs")
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     place = {name: pointer(each.bit_generator.capsule, b"BitGenerator") for name, each in distinct.items()}
@@ -160,15 +163,11 @@ class Normals:
     """Independent N(0, 1) of all runs, one generator a run."""
 
     def __init__(self, generators: Sequence[np.random.Generator]):
-        self.generators = generators
+        self.generators = generators  # as long as their addresses are in use
         self._addresses = addresses(generators)
 
     def draw(self, rounds: int, dimension: int) -> Array:
         """Fresh numbers (runs, rounds, dimension): those of `standard_normal((rounds, dimension))` of each."""
         drawn = np.empty((len(self.generators), rounds, dimension))
-        if self._addresses is not None:
-            fill_normals(self._addresses, drawn)
-        else:  # a user's own kind of generators
-            for own, generator in zip(drawn, self.generators, strict=True):
-                generator.standard_normal(out=own)
+        fill_normals(self._addresses, drawn)
         return drawn

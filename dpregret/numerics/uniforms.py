@@ -29,8 +29,6 @@ class Uniforms:
 
     def draw(self, rounds: int) -> Array:
         """Fresh numbers (runs, rounds): those of `random(rounds)` of each."""
-        if self._addresses is None:  # a user's own kind of generators
-            return np.stack([generator.random(rounds) for generator in self.generators])
         drawn = np.empty((len(self.generators), rounds))
         _fill_uniforms(self._addresses, drawn)
         return drawn
@@ -59,9 +57,6 @@ class Coins:
     def draw(self, chances: Array, heads: float, tails: float, shape: tuple[int, ...]) -> Array:
         """Heads where a number of `random(shape)` lies below the chance, else tails: (chances, runs, *shape)."""
         runs = len(self.generators)
-        if self._addresses is not None:
-            drawn = np.empty((len(chances), runs, math.prod(shape)))
-            _fill_coins(self._addresses, chances, heads, tails, drawn)
-            return drawn.reshape(len(chances), runs, *shape)
-        uniform = np.stack([each.random(shape) for each in self.generators])  # a user's own kind of generators
-        return np.stack([np.where(uniform < chance, heads, tails) for chance in chances])
+        drawn = np.empty((len(chances), runs, math.prod(shape)))
+        _fill_coins(self._addresses, chances, heads, tails, drawn)
+        return drawn.reshape(len(chances), runs, *shape)

@@ -1,7 +1,7 @@
 """Samples from exp(-max(q, floor) / scale) on a ball, q a quadratic form: hit-and-run from the center.
 
 Each step draws a place on a random chord from the density there, exact up to a fine grid. How far the law of the last
-place is from the one that is wanted, nothing here bounds. `walk_plainly` is the definition; `hit_and_run` is compiled.
+place is from the one that is wanted, nothing here bounds.
 """
 
 import math
@@ -12,12 +12,12 @@ import numpy as np
 from dpregret.core.sets import ConstraintSet
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
-from dpregret.numerics.elementary import exp, exp_of
+from dpregret.numerics.elementary import exp_of
 from dpregret.numerics.intrinsics import next_double
 from dpregret.numerics.random import addresses, normal
-from dpregret.numerics.sums import dot, vecdot
+from dpregret.numerics.sums import dot
 
-GRID = np.linspace(0.0, 1.0, 257)
+GRID = np.linspace(0.0, 1.0, 257)  # places of a chord
 STEPS = 20  # of hit-and-run, times the squared dimension
 
 
@@ -31,66 +31,21 @@ class Form(NamedTuple):
 
 
 def walk(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
-    """A point of the ball `domain`, (d,); compiled where the generator is NumPy's own."""
-    address = addresses([generator])
-    if address is None:
-        return walk_plainly(generator, domain, form, scale)
+    """A point of the ball `domain`, (d,)."""
     center = domain.center()
-    steps, radius = STEPS * len(center) ** 2, domain.diameter / 2
-    return hit_and_run(
-        address[0],
-        steps,
-        center,
-        radius,
-        form.matrix,
-        form.linear,
-        float(form.constant),
-        float(form.floor),
-        scale,
-        GRID,
-    )
-
-
-def walk_plainly(generator: np.random.Generator, domain: ConstraintSet, form: Form, scale: float) -> Array:
-    """The same in NumPy."""
-    center, radius = domain.center(), domain.diameter / 2
-    point = center.copy()
-    for _ in range(STEPS * len(center) ** 2):
-        direction = generator.standard_normal(len(center))
-        direction /= np.sqrt(vecdot(direction, direction))
-        offset = point - center
-        along = vecdot(direction, offset)
-        reach = math.sqrt(max(0.0, float(along**2 + radius**2 - vecdot(offset, offset))))
-        places = -along - reach + 2 * reach * GRID
-        scores = np.maximum(_on_line(form, point, direction, places), form.floor)
-        excess = scores - scores.min()
-        density = exp(-excess / scale) if scale else (excess <= 0) * 1.0
-        weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
-        point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
-    return point
-
-
-def _on_line(form: Form, point: Array, direction: Array, places: Array) -> Array:
-    """q at point + place * direction."""
-    pull = vecdot(form.matrix, point)
-    slope = vecdot(direction, pull - form.linear)
-    bend = vecdot(direction, vecdot(form.matrix, direction))
-    start = 0.5 * vecdot(point, pull) - vecdot(form.linear, point) + form.constant
-    found: Array = start + places * slope + 0.5 * places**2 * bend
-    return found
+    address, steps, radius = addresses([generator])[0], STEPS * len(center) ** 2, domain.diameter / 2
+    form = Form(form.matrix, form.linear, float(form.constant), float(form.floor))
+    return hit_and_run(address, steps, center, radius, form, scale)
 
 
 @compiled
-def hit_and_run(
-    generator: int, steps: int, center: Array, radius: float, matrix: Array, linear: Array, constant: float,
-    floor: float, scale: float, grid: Array,
-) -> Array:  # fmt: skip
+def hit_and_run(generator: int, steps: int, center: Array, radius: float, form: Form, scale: float) -> Array:
     """Walk from the center of a ball, (d,): each step draws a place on a random chord.
 
-    Its density is exp(-max(q, floor) / scale), q(x) = <x, matrix x>/2 - <linear, x> + constant; scale 0: uniform on the
-    places of smallest max(q, floor). grid: places of a chord, from 0 to 1.
+    Its density is exp(-max(q, floor) / scale); scale 0: uniform on the places of smallest max(q, floor).
     """
-    dimension, most = len(center), len(grid)
+    dimension, most = len(center), len(GRID)
+    matrix, linear = form.matrix, form.linear
     point, direction, offset = center.copy(), np.empty(dimension), np.empty(dimension)
     pull, turned = np.empty(dimension), np.empty(dimension)
     places, scores, weight = np.empty(most), np.empty(most), np.empty(most)
@@ -105,14 +60,14 @@ def hit_and_run(
             pull[k], turned[k] = dot(matrix[k], point), dot(matrix[k], direction)
         along = dot(direction, offset)
         reach = math.sqrt(max(0.0, along * along + radius * radius - dot(offset, offset)))
-        begin = 0.5 * dot(point, pull) - dot(linear, point) + constant
+        begin = 0.5 * dot(point, pull) - dot(linear, point) + form.constant
         for k in range(dimension):
             pull[k] -= linear[k]
         slope, bend = dot(direction, pull), dot(direction, turned)
         least = np.inf
         for k in range(most):
-            places[k] = -along - reach + 2 * reach * grid[k]
-            scores[k] = max(begin + places[k] * slope + 0.5 * (places[k] * places[k]) * bend, floor)
+            places[k] = -along - reach + 2 * reach * GRID[k]
+            scores[k] = max(begin + places[k] * slope + 0.5 * (places[k] * places[k]) * bend, form.floor)
         for k in range(most):
             least = min(least, scores[k])
         if scale > 0.0:

@@ -97,10 +97,7 @@ def fill(generators: list[np.random.Generator], scale: int, rounds: int, dimensi
     if not 1 <= scale <= LARGEST:
         raise ValueError(f"the scale of discrete Gaussian noise must be 1 to {LARGEST} grid units, got {scale}")
     out = np.empty((len(generators), rounds, dimension), dtype=np.int64)
-    places = addresses(generators)
-    if places is None:
-        raise ValueError("discrete Gaussian noise is drawn from NumPy's own generators")
-    fill_discrete(places, scale, out)
+    fill_discrete(addresses(generators), scale, out)
     return out.swapaxes(0, 1)
 
 

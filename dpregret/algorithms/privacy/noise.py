@@ -16,7 +16,7 @@ import numpy as np
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.compiled import compiled
 from dpregret.numerics.random import Addresses, addresses, exponential_rows, fill_normals, gamma, normal_rows
-from dpregret.numerics.sums import dot, vecdot
+from dpregret.numerics.sums import dot
 
 NoiseDistribution = Literal["gaussian", "gamma", "laplace"]
 
@@ -53,11 +53,7 @@ class UnitNoise:
     def __call__(self, rounds: int, into: Array | None = None) -> Array:
         """Fresh noise (rounds, runs, dimension), a view of an array (runs, rounds, dimension): `into`, if given."""
         drawn = np.empty((len(self.generators), rounds, self.dimension)) if into is None else into
-        if self._addresses is not None:
-            _FILL[self.distribution](self._addresses, drawn)
-        else:  # a user's own kind of generators
-            for own, generator in zip(drawn, self.generators, strict=True):
-                own[...] = plain_noise(self.distribution, generator, rounds, self.dimension)
+        _FILL[self.distribution](self._addresses, drawn)
         return drawn.swapaxes(0, 1)
 
 
@@ -66,18 +62,6 @@ def unit_noise(
 ) -> Array:
     """`UnitNoise` for once, (rounds, runs, dimension)."""
     return UnitNoise(distribution, generators, dimension)(rounds)
-
-
-def plain_noise(distribution: NoiseDistribution, generator: np.random.Generator, rounds: int, dimension: int) -> Array:
-    """The definition, (rounds, dimension): what one run draws, and in which order. The compiled loops draw the same."""
-    if distribution == "gaussian":
-        return generator.standard_normal((rounds, dimension))
-    if distribution == "gamma":
-        direction = generator.standard_normal((rounds, dimension))
-        radius = generator.standard_gamma(dimension, rounds)
-        scaled: Array = direction * (radius / np.sqrt(vecdot(direction, direction)))[:, None]
-        return scaled
-    return generator.standard_exponential((rounds, dimension)) - generator.standard_exponential((rounds, dimension))
 
 
 @compiled

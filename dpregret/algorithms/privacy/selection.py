@@ -127,12 +127,7 @@ def selection_noise(
     generators: one per run, or a `Joint` one.
     """
     draws = np.empty((len(generators), rounds, candidates))
-    where = addresses(generators)
-    if where is not None:
-        fill_exponentials(where, draws)
-    else:  # a user's own kind of generators
-        for own, generator in zip(draws, generators, strict=True):
-            generator.standard_exponential(out=own)
+    fill_exponentials(addresses(generators), draws)
     if distribution == "laplace":
         parts = [(generators[0], draws)] if isinstance(generators, Joint) else zip(generators, draws, strict=True)
         for generator, own in parts:

@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.hit_and_run import Form, walk_plainly
+from dpregret.algorithms.online.hit_and_run import GRID, STEPS, Form
 from dpregret.algorithms.online.net_switching import FINEST, NetExperts, covering
 from dpregret.algorithms.online.sampled_switching import SampledExperts
 from dpregret.algorithms.privacy import Budget
@@ -98,6 +98,27 @@ def test_hit_and_run_has_the_law_of_the_exponential_mechanism() -> None:
     counts = np.bincount(quarter(learner.point[0]), minlength=4)
     assert stats.chisquare(counts, distribution / distribution.sum() * runs).pvalue > 1e-4
     assert np.linalg.norm(learner.point[0], axis=1).max() <= 1 + 1e-9
+
+
+def walk_plainly(generator, domain, form: Form, scale: float):
+    """Hit-and-run as its docstring says, in NumPy."""
+    center, radius = domain.center(), domain.diameter / 2
+    point = center.copy()
+    for _ in range(STEPS * len(center) ** 2):
+        direction = generator.standard_normal(len(center))
+        direction /= np.linalg.norm(direction)
+        offset = point - center
+        along = direction @ offset
+        reach = math.sqrt(max(0.0, along**2 + radius**2 - offset @ offset))
+        places = -along - reach + 2 * reach * GRID
+        line = point + places[:, None] * direction
+        values = 0.5 * np.einsum("pi,ij,pj->p", line, form.matrix, line) - line @ form.linear + form.constant
+        scores = np.maximum(values, form.floor)
+        excess = scores - scores.min()
+        density = np.exp(-excess / scale) if scale else (excess <= 0) * 1.0
+        weight = np.concatenate([[0.0], np.cumsum(density[1:] + density[:-1])])
+        point = point + np.interp(generator.random() * weight[-1], weight, places) * direction
+    return point
 
 
 @pytest.mark.parametrize("epsilon", [30.0, math.inf])
