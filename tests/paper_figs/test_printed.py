@@ -13,10 +13,8 @@ from rich.cells import cell_len
 
 from dpregret.paper_figs.judge.claims import ClaimsError, load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
-from dpregret.paper_figs.tables import show
-from dpregret.paper_figs.tables.printed import tex, text, web
-from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
-from dpregret.paper_figs.tables.printed.models import FILE, load_printed
+from dpregret.paper_figs.tables import printed, show, typeset
+from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
 from dpregret.paper_figs.text import formats
 from dpregret.workflows.plan.cross_references import text_problems
 
@@ -30,8 +28,8 @@ def filled(repository: Path) -> dict[str, FilledTable]:
     for paper in (*PAPERS, "prefix_sums"):
         folder = repository / "workflows/papers" / paper
         claims = load_claims(folder / "claims.yaml")
-        printed = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
-        tables[paper] = fill(printed, claims, read_lines(repository / "results/reference" / paper))
+        own = load_printed(folder, claims) or as_printed(claims, claims.tables[0])
+        tables[paper] = fill(own, claims, read_lines(repository / "results/reference" / paper))
     return tables
 
 
@@ -70,7 +68,7 @@ def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path
 
 def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], repository: Path) -> None:
     table = filled["lou_cheung_2020"]
-    lines = {line.claim: line for part in table.parts() for side in part.sides for line in side.lines}
+    lines = {line.claim: line for line in table.lines()}
     known = read_lines(repository / "results/reference/lou_cheung_2020").set_index("claim")
     for name, line in lines.items():
         row = known.loc[name]
@@ -87,11 +85,10 @@ def test_every_number_is_the_one_of_its_claim(filled: dict[str, FilledTable], re
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_page_has_the_papers_rows_and_leads_to_claims(paper: str, filled: dict[str, FilledTable]) -> None:
     table = filled[paper]
-    page = web.fragment_of(web.page(table))
-    assert page == web.fragment(table)
+    page = typeset.fragment_of(typeset.html_page(table))
     assert page.count('<th scope="row">') == len(table.rows)
     assert page.count("</td>") - page.count("<td colspan") == len(table.rows) * (len(table.printed.columns) - 1)
-    assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == set(table.printed.claim_ids())
+    assert set(re.findall(r'title="claim ([\w.-]+)"', page)) == {line.claim for line in table.lines()}
     assert f'href="#claim-{paper}-' in page
     assert "$" not in re.sub(r"<[^>]*>", "", page)  # no formula was left as LaTeX
     assert "\\" not in page
@@ -102,7 +99,7 @@ def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, Fille
     claims = load_claims(folder / "claims.yaml")
     judged = read_lines(repository / "results/reference/lou_cheung_2020").assign(verdict="not run")
     table = fill(filled["lou_cheung_2020"].printed, claims, judged)
-    for shown in (web.page(table), text.page(table), tex.document(table, "t")):
+    for shown in (typeset.html_page(table), printed.markdown_page(table), typeset.latex(table, "t")):
         assert shown.lower().count("not in this profile") == 1
         assert "not run" not in shown
         assert "reproduced" not in shown
@@ -111,20 +108,20 @@ def test_what_was_not_run_is_said_once(repository: Path, filled: dict[str, Fille
 def test_markdown_and_terminal_hold_rates_and_numbers(
     filled: dict[str, FilledTable], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = text.frame(filled["talwar_2015"])
-    shown = text.markdown(lines)
+    lines = printed.frame(filled["talwar_2015"])
+    shown = printed.markdown(lines)
     assert "Previous work: Upper bound" in shown.splitlines()[0]
     assert "**Mirror descent: (1/(εn)) min{√p, log k}**" in shown
     assert "(`thm3.2-p`)" in shown
-    assert "`" not in text.markdown(lines, ids=False)
+    assert "`" not in printed.markdown(lines, ids=False)
     folder = tmp_path / "talwar_2015"
     folder.mkdir()
     lines.to_csv(folder / "table_1.csv", index=False)
     pd.DataFrame({"claim": ["a"]}).to_csv(folder / "claims.csv", index=False)
     assert show.main(["talwar", "--results", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert max(map(cell_len, printed.splitlines())) <= formats.WIDE
-    assert "thm3.2-n-printed" in printed
+    shown = capsys.readouterr().out
+    assert max(map(cell_len, shown.splitlines())) <= formats.WIDE
+    assert "thm3.2-n-printed" in shown
 
 
 TWO_COLUMNS = (
@@ -139,7 +136,7 @@ ONE_COLUMN = TWO_COLUMNS.replace("[twocolumn]", "")
 def test_latex_compiles_and_fits(frame: str, filled: dict[str, FilledTable], repository: Path, tmp_path: Path) -> None:
     papers = [*filled] if frame else ["lou_cheung_2020"]
     for paper in papers:
-        (tmp_path / f"{paper}.tex").write_text(tex.document(filled[paper], f"tab:{paper}"), encoding="utf-8")
+        (tmp_path / f"{paper}.tex").write_text(typeset.latex(filled[paper], f"tab:{paper}"), encoding="utf-8")
     inputs = "".join(rf"\input{{{paper}}}\clearpage " for paper in papers)
     file = tmp_path / ("paper.tex" if frame else f"{papers[0]}.tex")
     if frame:

@@ -9,7 +9,7 @@ import pytest
 
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS
 from dpregret.paper_figs.report import readme
-from dpregret.paper_figs.tables.printed.text import brief
+from dpregret.paper_figs.tables.printed import brief
 
 TEXTS = """\
 title: A paper

@@ -535,14 +535,12 @@ def load_changes(folder: Path | str) -> Changes:
     path = Path(folder) / CHANGES
     if not path.exists():
         return UNCHANGED
+    data: Any = source_of(path).data
     try:
-        data: Any = read_source(path, shown(path)).data
         return {
             claim: tuple(f"{each['commit']} ({each['date']}): {each['what']}" for each in commits)
             for claim, commits in (data or {}).items()
         }
-    except ConfigError as error:
-        raise ClaimsError(error.problems) from None
     except (KeyError, TypeError, AttributeError):
         command = "python -m dpregret.workflows.run.claim_history"
         raise ClaimsError(f"{shown(path)}: not as `{command}` writes it: write it again") from None
@@ -609,12 +607,17 @@ def _rows(claims: ClaimsFile) -> Iterator[tuple[int, int, Any]]:
             yield number, index, row
 
 
-def _named(path: Path) -> Source:
-    """A file whose paper is the folder that it lies in."""
+def source_of(path: Path) -> Source:
+    """A YAML file of a paper. Raises ClaimsError."""
     try:
-        source = read_source(path, shown(path))
+        return read_source(path, shown(path))
     except ConfigError as error:
         raise ClaimsError(error.problems) from None
+
+
+def _named(path: Path) -> Source:
+    """A file whose paper is the folder that it lies in."""
+    source = source_of(path)
     if not isinstance(source.data, dict):
         raise ClaimsError(f"{source.name}: must be a mapping")
     if "paper" in source.data:

@@ -28,7 +28,7 @@ from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
 from dpregret.paper_figs.report.sections import PaperView, counted, paper_view, short, slug
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.report.winners import script_json, winners_view
-from dpregret.paper_figs.tables.printed.web import STYLE
+from dpregret.paper_figs.tables.typeset import STYLE
 from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
 from dpregret.paper_figs.text.formula import marked_up, unicode

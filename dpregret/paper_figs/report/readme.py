@@ -19,8 +19,8 @@ from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.judge.verdicts import POWER
 from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, NOT_RUN, ORDER
 from dpregret.paper_figs.report.headlines import headlines, markdown
-from dpregret.paper_figs.tables.printed.text import COLUMNS as PRINTED
-from dpregret.paper_figs.tables.printed.text import brief
+from dpregret.paper_figs.tables.printed import COLUMNS as PRINTED
+from dpregret.paper_figs.tables.printed import brief
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.escaping import plain
 from dpregret.paper_figs.text.formats import ReadmeError, marked, renew

@@ -22,7 +22,7 @@ from dpregret.paper_figs.report.errata_page import Section
 from dpregret.paper_figs.report.names import Names
 from dpregret.paper_figs.report.texts import TextTable, read_captioned
 from dpregret.paper_figs.tables.errata import MEASURED
-from dpregret.paper_figs.tables.printed.web import fragment_of
+from dpregret.paper_figs.tables.typeset import fragment_of
 from dpregret.paper_figs.tables.write import BOUND_LATEX, symbol_of
 from dpregret.paper_figs.text import formats
 

@@ -18,8 +18,7 @@ from dpregret.core.files import reference
 from dpregret.paper_figs.judge.result_tables import FILES, FORMS, NUMBER, number
 from dpregret.paper_figs.judge.verdicts import FACTOR
 from dpregret.paper_figs.judge.vocabulary import CLAIMS, NOT_RUN
-from dpregret.paper_figs.tables.printed import text
-from dpregret.paper_figs.tables.printed.terminal import terminal
+from dpregret.paper_figs.tables import printed
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.read_table import DamageError, Form, read_table
 
@@ -36,7 +35,7 @@ COLUMNS: Final = (
     "errata",
 )  # fmt: skip
 """Columns that a page shows, of those that the table has."""
-PRINTED: Final = Form(needed=text.COLUMNS)
+PRINTED: Final = Form(needed=printed.COLUMNS)
 """The table as the paper prints it."""
 
 
@@ -105,7 +104,7 @@ def _table_text(folder: Path, options: argparse.Namespace) -> str:
 
 def printed_table(file: Path, before: str = "") -> str:
     """The table as the paper prints it, with what was measured; `before` stands before the name of the file."""
-    return terminal(read_table(file, PRINTED, text=True), f"{before}{file}")
+    return printed.terminal(read_table(file, PRINTED, text=True), f"{before}{file}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,7 +1,7 @@
 """The tables of a paper: the first as the paper prints it, and all columns of each, as CSV, Markdown, LaTeX and HTML.
 
 What is claimed in words comes from the claims file; every number comes from runs and their verdicts.
-No timing enters this table (see costs.py), so equal runs give equal bytes.
+No timing enters any of them but the costs of a round, so equal runs give equal bytes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, E
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
 from dpregret.paper_figs.judge.vocabulary import NOT_RUN, labels_of
+from dpregret.paper_figs.tables import printed, typeset
 from dpregret.paper_figs.tables.errata import write_errata
-from dpregret.paper_figs.tables.printed import tex, text, web
-from dpregret.paper_figs.tables.printed.filled import FilledTable, as_printed, fill
-from dpregret.paper_figs.tables.printed.models import load_printed
+from dpregret.paper_figs.tables.printed import FilledTable
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formats import DASH
 
@@ -145,8 +144,8 @@ def write_tables(
     judged["changed"] = [len(changes.get(claim, ())) for claim in judged["claim"]]
     write_lines(judged, out)
     write_jobs(runs, out, profile)
-    printed = load_printed(paper, claims) or as_printed(claims, claims.tables[0])
-    write_printed(fill(printed, claims, judged), out, "table_1")
+    own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
+    write_printed(printed.fill(own, claims, judged), out, "table_1")
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)
@@ -173,11 +172,10 @@ def write_further_table(
 
 def write_printed(table: FilledTable, out: Path, name: str) -> None:
     """Write a paper's own table, with notes, as {name}.csv, .md, .tex and .html."""
-    lines = text.frame(table)
-    formats.write_csv(lines, out / f"{name}.csv")
-    (out / f"{name}.md").write_text(text.page(table), encoding="utf-8")
-    (out / f"{name}.tex").write_text(tex.document(table, f"tab:{table.paper}"), encoding="utf-8")
-    (out / f"{name}.html").write_text(web.page(table), encoding="utf-8")
+    formats.write_csv(printed.frame(table), out / f"{name}.csv")
+    (out / f"{name}.md").write_text(printed.markdown_page(table), encoding="utf-8")
+    (out / f"{name}.tex").write_text(typeset.latex(table, f"tab:{table.paper}"), encoding="utf-8")
+    (out / f"{name}.html").write_text(typeset.html_page(table), encoding="utf-8")
 
 
 def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:

@@ -92,13 +92,16 @@ def _mapped(frame: pd.DataFrame, change: Callable[[str], str]) -> pd.DataFrame:
 
 def markdown(frame: pd.DataFrame, raw: Collection[str] = ()) -> str:
     """A Markdown table of text cells, shown as they are; columns in `raw` already hold Markdown."""
-
-    def cell(text: object) -> str:
-        return plain(text).replace("|", "\\|")
-
     text = frame.astype("str")
-    text = pd.DataFrame({cell(name): text[name] if name in raw else text[name].map(cell) for name in frame.columns})
+    text = pd.DataFrame(
+        {markdown_cell(name): text[name] if name in raw else text[name].map(markdown_cell) for name in frame.columns}
+    )
     return str(text.to_markdown(index=False, disable_numparse=True)) + "\n"
+
+
+def markdown_cell(text: object) -> str:
+    """A cell of a Markdown table that shows the text as it is."""
+    return plain(text).replace("|", "\\|")
 
 
 def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:

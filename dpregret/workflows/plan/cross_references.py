@@ -85,7 +85,7 @@ def _formulas(texts: PaperTexts, source: Located) -> Iterator[str]:
 
 def _printed(folder: Path, texts: PaperTexts) -> Sequence[str]:
     """The faults of the paper's table as printed."""
-    from dpregret.paper_figs.tables.printed.models import load_printed
+    from dpregret.paper_figs.tables.printed import load_printed
 
     try:
         load_printed(folder, texts.claims)

@@ -1,0 +1,389 @@
+"""Tables as the papers print them: a paper's `printed.yaml`, with what was measured beneath each rate, and as text.
+
+A cell of the file is a sentence with formulas between dollars, a mapping of `rate` and `measured` (what a side is
+called -> its claims), or a list of those where the paper prints several in one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Annotated, Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+from pydantic import AfterValidator, Field, model_validator
+
+from dpregret.core.errors import not_allowed
+from dpregret.core.text import printable
+from dpregret.core.validation import in_order, validate
+from dpregret.core.yaml_source import KeyPath
+from dpregret.paper_figs.judge import rates
+from dpregret.paper_figs.judge.claims import ClaimsError, ClaimsFile, Strict, Table, source_of
+from dpregret.paper_figs.judge.result_tables import number
+from dpregret.paper_figs.judge.vocabulary import (
+    ABOVE,
+    BELOW,
+    FAILS,
+    HOLDS,
+    INCONCLUSIVE,
+    MARKS,
+    NOT_RUN,
+    REPRODUCED,
+    STEEPER,
+    STEEPER_HELD,
+    VIOLATED,
+    labels_of,
+)
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.escaping import plain
+from dpregret.paper_figs.text.formula import checked, in_text
+
+FILE: Final = "printed.yaml"
+HOW_TO_READ: Final = (
+    "Beneath a rate: the law that it states for one parameter, the power that was fitted beside the same logarithms "
+    "with its 95 % interval, the verdict, and ± the smallest change of that power, in either direction, that the "
+    "experiment detects with probability 0.95."
+)
+PRIVACY: Final = "privacy"
+"""The law of a claim about a guarantee."""
+COLUMNS: Final = (
+    "row", "column", "part", "printed", "side", "claim", "law", "power", "verdict", "sign", "resolution",
+)  # fmt: skip
+"""Columns of the CSV. A printed cell without a number has one line, any other a line for each claim beneath it."""
+SIDES: Final = {"as published": "as printed", "corrected": "corrected"}
+"""Column of `brief` -> the beginning of the names of its sides."""
+LEGEND: Final = {
+    "✓": "all claims of the row hold: privacy, and the powers of T, d, W and ε",
+    "↓": "the bound holds, and regret grows more slowly than it in the given number of claims",
+    "?": "the given number of claims is undecided, or steeper than stated without contradicting an explicit bound",
+    "✗": "refuted: the loss of privacy exceeds the stated one, or regret grows like the given power of T",
+    "–": "not judged: the paper quotes the algorithm without its noise, which is reconstructed here",
+}
+"""Sign of a cell of `brief` -> its meaning."""
+UNDECIDED: Final = (INCONCLUSIVE, STEEPER, STEEPER_HELD)
+INDENT: Final = 2
+"""Spaces on a terminal before what is beneath a row."""
+Sentence = Annotated[str, AfterValidator(checked)]
+"""Words with formulas between dollars."""
+Record = Mapping[str, Any]
+
+
+class Part(Strict):
+    """The print of a paper in a cell or in a part of it, and the claims that measure it, by side."""
+
+    rate: Sentence
+    measured: dict[Sentence, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
+
+
+class Cell(Strict):
+    """A cell of a printed table."""
+
+    parts: tuple[Part, ...]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        parts = data if isinstance(data, list) else [data]
+        return {"parts": [{"rate": part} if isinstance(part, str | int | float) else part for part in parts]}
+
+
+class Column(Strict):
+    """A column: its head, what is above it where columns are grouped, and its share of the width."""
+
+    head: Sentence
+    above: Sentence = ""
+    width: float = Field(default=1.0, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_short(cls, data: Any) -> Any:
+        return {"head": data} if isinstance(data, str) else data
+
+
+class PrintedTable(Strict):
+    """A table: what the paper calls it, what it is about, in our words, and what has to be known to read it."""
+
+    name: str
+    caption: Sentence
+    notes: Sentence = ""
+    columns: tuple[Column, ...] = Field(min_length=1)
+    rows: tuple[tuple[Cell, ...], ...] = Field(min_length=1)
+
+
+def load_printed(folder: Path | str, claims: ClaimsFile) -> PrintedTable | None:
+    """The printed table of a paper's folder, None where it has none. Raises ClaimsError.
+
+    Every claim that is named must exist, and every row have a cell for each column.
+    """
+    path = Path(folder) / FILE
+    if not path.exists():
+        return None
+    source = source_of(path)
+    table = validate(PrintedTable, source, error=ClaimsError)
+    faults = _faults(table, {claim.id for claim in claims.claims})
+    if problems := [f"{source.at(place)}: {fault}" for place, fault in faults]:
+        raise ClaimsError(in_order(problems))
+    return table
+
+
+def _faults(table: PrintedTable, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+    for line, row in enumerate(table.rows):
+        if len(row) != len(table.columns):
+            yield ("rows", line), f"{len(row)} cells, the table has {len(table.columns)} columns"
+        for index, cell in enumerate(row):
+            for position, part in enumerate(cell.parts):
+                place: KeyPath = ("rows", line, index, *([position] if len(cell.parts) > 1 else []))
+                for side, ids in part.measured.items():
+                    for name in ids:
+                        if name not in known:
+                            yield (*place, "measured", side), not_allowed("claim", name, known)
+
+
+def as_printed(claims: ClaimsFile, table: Table) -> PrintedTable:
+    """A table of a claims file in the form of a printed one, for a paper that has no `printed.yaml`."""
+    rows = []
+    for row in table.rows:
+        bound = row.bound_latex if "$" in row.bound_latex else _words(row.bound_text)
+        ids = tuple(dict.fromkeys(row.exponents.values()))
+        parts = [Part(rate=_words(text)) for text in (row.label, row.privacy, row.operation)]
+        parts.append(Part(rate=bound, measured={row.group or "measured": ids} if ids else {}))
+        rows.append(tuple(Cell.model_construct(parts=(part,)) for part in parts))
+    widths = {"algorithm": 1.6, "privacy": 1.0, "operation": 1.2, "bound": 4.0}
+    columns = tuple(Column(head=head, width=width) for head, width in widths.items())
+    return PrintedTable.model_construct(
+        name="", caption=_words(table.caption), notes="", columns=columns, rows=tuple(rows)
+    )
+
+
+def _words(text: str) -> str:
+    """Words without a formula."""
+    return text.replace("$", "")
+
+
+class Line(NamedTuple):
+    """A claim beneath a rate. `law` is a sentence with LaTeX; `mark` the verdict whose sign and colour it bears."""
+
+    claim: str
+    law: str
+    measured: str
+    verdict: str
+    mark: str
+    resolution: str
+
+
+class Side(NamedTuple):
+    """Lines about one form of an algorithm: as printed, corrected."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+class Shown(NamedTuple):
+    """A part of a cell: what the paper prints, and what was measured of it; the claims in `missing` were not run."""
+
+    rate: str
+    sides: tuple[Side, ...]
+    missing: tuple[str, ...]
+
+
+class FilledTable(NamedTuple):
+    """A printed table with its verdicts: rows of cells of parts. `paper` is the folder's name, with which addresses of
+    claims begin."""
+
+    paper: str
+    cite: str
+    printed: PrintedTable
+    rows: tuple[tuple[tuple[Shown, ...], ...], ...]
+
+    def lines(self) -> list[Line]:
+        """All claims that were run, in the order of the table."""
+        return [line for part in self._parts() for side in part.sides for line in side.lines]
+
+    def notes(self) -> list[str]:
+        """Notes of the table: how to read it, the paper's own conditions, and what was not run."""
+        run, missing = len(self.lines()), sum(len(part.missing) for part in self._parts())
+        absent = not_here(missing, missing + run) if missing else ""
+        return list(filter(None, [HOW_TO_READ if run else "", self.printed.notes, absent]))
+
+    def _parts(self) -> Iterator[Shown]:
+        return (part for row in self.rows for cell in row for part in cell)
+
+
+def not_here(missing: int, among: int) -> str:
+    """Said once, below a table."""
+    return f"Not in this profile: {missing} of the {among} claims that stand beneath rates."
+
+
+def fill(printed: PrintedTable, claims: ClaimsFile, judged: pd.DataFrame) -> FilledTable:
+    """Verdicts (rows of claims.csv and checks.csv) put beneath the rates that they are about."""
+    by_id: dict[str, Record] = {str(row["claim"]): row for row in judged.to_dict("records")}  # type: ignore[misc]
+    rows = tuple(
+        tuple(tuple(_shown(part, by_id, claims) for part in cell.parts) for cell in row) for row in printed.rows
+    )
+    return FilledTable(claims.paper, claims.cite, printed, rows)
+
+
+def _shown(part: Part, by_id: Mapping[str, Record], claims: ClaimsFile) -> Shown:
+    sides, missing = [], []
+    for name, ids in part.measured.items():
+        run = [by_id[claim] for claim in ids if by_id[claim]["verdict"] != NOT_RUN]
+        missing += [claim for claim in ids if by_id[claim]["verdict"] == NOT_RUN]
+        if run:
+            sides.append(Side(name, tuple(_line(record, claims) for record in run)))
+    return Shown(part.rate, tuple(sides), tuple(missing))
+
+
+def _line(record: Record, claims: ClaimsFile) -> Line:
+    fitted = number(record)
+    verdict = mark = str(record["verdict"])
+    if record["type"] == "linear":  # the match says that the learner makes no progress
+        verdict = labels_of(claims.response).no_progress + ("" if verdict in (REPRODUCED, HOLDS) else f": {verdict}")
+        mark = FAILS if mark in (REPRODUCED, HOLDS) else mark
+    change = float(str(record["resolution"]) or "nan")
+    resolution = f"±{formats.number(change)}" if fitted and np.isfinite(change) else ""
+    symbol = labels_of(record["response"]).symbols[record["parameter"]] if fitted else ""
+    law = PRIVACY if record["type"] == "private" else rates.law(str(record["rate"]), symbol)
+    law += " (overhead)" if record["response"] == "overhead" else ""
+    return Line(str(record["claim"]), law, fitted, verdict, mark, resolution)
+
+
+def frame(table: FilledTable) -> pd.DataFrame:
+    """The table as text, a line per claim beneath a rate; formulas in Unicode."""
+    lines = []
+    for position, row in enumerate(table.rows, 1):
+        for column, cell in zip(table.printed.columns, row, strict=True):
+            head = f"{column.above}: {column.head}" if column.above else column.head
+            for index, part in enumerate(cell, 1):
+                place = (str(position), in_text(head), str(index), in_text(part.rate))
+                beneath = [
+                    (side.name, line.claim, line.law, line.measured, line.verdict, MARKS[line.mark][0], line.resolution)
+                    for side in part.sides
+                    for line in side.lines
+                ]
+                beneath += [("", name, "", "", NOT_RUN, MARKS[NOT_RUN][0], "") for name in part.missing]
+                for side, claim, law, *rest in beneath or [("",) * 7]:
+                    lines.append((*place, in_text(side), claim, in_text(law), *rest))
+    return pd.DataFrame(lines, columns=list(COLUMNS), dtype=str)
+
+
+def markdown_page(table: FilledTable) -> str:
+    """A file of Markdown: what the table is, the table, and what has to be known to read it."""
+    name = f"{table.printed.name}. " if table.printed.name else ""
+    notes = [plain(in_text(note)) for note in table.notes()]
+    return "\n\n".join([plain(name + in_text(table.printed.caption)), markdown(frame(table)), *notes]) + "\n"
+
+
+def _measured(lines: pd.DataFrame) -> pd.DataFrame:
+    """Those of the lines that are about a claim that was run."""
+    return lines.loc[(lines["claim"] != "") & (lines["verdict"] != NOT_RUN)]
+
+
+def markdown(lines: pd.DataFrame, ids: bool = True) -> str:
+    """A Markdown table of what `frame` made: a row as the paper has it, beneath it a row for each thing measured.
+
+    `ids`: name the claim of each number.
+    """
+    heads = list(dict.fromkeys(lines["column"]))
+    rows = []
+    for _, row in lines.groupby("row", sort=False):
+        cells = [list(_in_markdown(row.loc[row["column"] == head], ids)) for head in heads]
+        rows += [dict(zip(heads, each, strict=True)) for each in zip_longest(*cells, fillvalue="")]
+    return formats.markdown(pd.DataFrame(rows, columns=heads), raw=heads).removesuffix("\n")
+
+
+def _in_markdown(cell: pd.DataFrame, ids: bool) -> Iterator[str]:
+    """Lines of Markdown for one cell: what is printed in bold, then what was measured, a claim a line."""
+    for _, part in cell.groupby("part", sort=False):
+        rate = part["printed"].iloc[0]
+        yield f"**{formats.markdown_cell(rate)}**" if rate else ""
+        for line in _measured(part).to_dict("records"):
+            fitted = f"{line['power']} " if line["power"] else ""
+            change = f", {line['resolution']}" if line["resolution"] else ""
+            text = f"{line['side']}, {line['law']}: {fitted}{line['sign']} {line['verdict']}{change}"
+            yield formats.markdown_cell(text) + (f" (`{line['claim']}`)" if ids else "")
+
+
+def brief(lines: pd.DataFrame) -> str:
+    """A Markdown table with the paper's rows and columns, one verdict as published, one as corrected, and a legend."""
+    heads = list(dict.fromkeys(lines["column"]))
+    rows = []
+    for _, row in lines.groupby("row", sort=False):
+        run = _measured(row)
+        verdicts = {name: _worst(run.loc[run["side"].str.startswith(side)]) for name, side in SIDES.items()}
+        rows.append({head: _printed(row, head) for head in heads} | verdicts)
+    legend = "\n".join(f"- {sign} {meaning}" for sign, meaning in LEGEND.items())
+    return f"{formats.markdown(pd.DataFrame(rows))}\n{legend}\n"
+
+
+def _printed(row: pd.DataFrame, head: str) -> str:
+    """What the paper prints in one column of a row."""
+    return "; ".join(filter(None, dict.fromkeys(row.loc[row["column"] == head, "printed"])))
+
+
+def _worst(lines: pd.DataFrame) -> str:
+    """The worst verdict of the claims beneath a row, with what decides it."""
+    if lines.empty:
+        return "–"
+    failed = lines.loc[lines["sign"] == MARKS[VIOLATED][0]]
+    if len(failed):
+        return "✗ " + ", ".join(
+            f"regret like {law}^{power.partition(' ')[0]}" if power else "privacy" if law == PRIVACY else verdict
+            for law, power, verdict in zip(failed["law"], failed["power"], failed["verdict"], strict=True)
+        )
+    for sign, words in (("?", UNDECIDED), ("↓", (BELOW, ABOVE))):
+        if count := lines["sign"].isin([MARKS[word][0] for word in words]).sum():
+            return f"{sign} {count} of {len(lines)}"
+    return f"✓ {len(lines)} of {len(lines)}"
+
+
+def terminal(lines: pd.DataFrame, title: str) -> str:
+    """The table of `frame` in lines of the terminal's width, each row as the paper has it and beneath it what was
+    measured; no identifier is broken."""
+    heads = list(dict.fromkeys(lines["column"]))
+    rows = [row for _, row in lines.groupby("row", sort=False)]
+    beneath = [list(_beneath(row, heads)) for row in rows]
+    measured = [line for line in chain.from_iterable(beneath) if not isinstance(line, str)]
+    aligned = iter(_aligned(measured, 2 * INDENT)) if measured else iter(())
+    head, *printed = _aligned([heads, *([_printed(row, head) for head in heads] for row in rows)])
+    shown = [*formats.folded(printable(title)), *head, "─" * max(len(line) for row in (head, *printed) for line in row)]
+    for row, below in zip(printed, beneath, strict=True):
+        shown += row
+        for line in below:
+            shown += _heading(line) if isinstance(line, str) else next(aligned)
+        shown.append("")
+    claims = (lines["claim"] != "").sum()
+    if len(measured) < claims:
+        shown += [not_here(claims - len(measured), claims), ""]
+    return "\n".join(shown)
+
+
+def _aligned(rows: list[list[str]], indent: int = 0) -> list[list[str]]:
+    """Rows in columns; on a terminal too narrow for them, a cell a line."""
+    return formats.columns(rows, indent=indent) or [[" " * indent + printable(c) for c in row if c] for row in rows]
+
+
+def _heading(text: str) -> list[str]:
+    lines = formats.folded(printable(text), formats.line_width() - INDENT)
+    return [" " * INDENT + line for line in lines]
+
+
+def _beneath(row: pd.DataFrame, heads: list[str]) -> Iterator[list[str] | str]:
+    """The measurements of a row: a line a claim, below the name of its rate where a row has several."""
+    parts = [
+        (head, part, cell["part"].nunique() > 1)
+        for head in heads
+        for cell in [row.loc[row["column"] == head]]
+        for _, part in cell.groupby("part", sort=False)
+        if len(_measured(part))
+    ]
+    for head, part, several in parts:
+        rate = [f"{head}, {part['printed'].iloc[0]}" if several else head] if len(parts) > 1 else []
+        before = None
+        for line in _measured(part).to_dict("records"):
+            if line["side"] != before and (heading := ", ".join(filter(None, [*rate, line["side"]]))):
+                yield heading
+            before = line["side"]
+            verdict = f"{line['sign']} {line['verdict']}"
+            yield [str(each) for each in (line["law"], line["power"], verdict, line["resolution"], line["claim"])]
