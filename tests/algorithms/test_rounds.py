@@ -10,7 +10,7 @@ from dpregret.algorithms.geometry import CountedSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.online.ftal import FollowTheApproximateLeader
 from dpregret.algorithms.play import rounds
-from dpregret.algorithms.play.oracles import text_of
+from dpregret.algorithms.play.rounds import text_of
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import together
 from dpregret.core.oracles import Asked

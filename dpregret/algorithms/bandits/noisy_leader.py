@@ -37,7 +37,7 @@ from dpregret.algorithms.bandits.base import BanditLearner, BanditProblem, Given
 from dpregret.algorithms.bandits.directions import Directions
 from dpregret.algorithms.bandits.nearest import ByProjection, ByVertices, nearest
 from dpregret.algorithms.bandits.rounds import Trials, into_set, play_rounds, rounds_together
-from dpregret.algorithms.play.oracles import ORACLES, price_of, text_of
+from dpregret.algorithms.play.rounds import ORACLES, price_of, text_of
 from dpregret.algorithms.privacy import Budget, NoiseDistribution, NoisePlan, calibrate
 from dpregret.algorithms.privacy.choice import horizon_sums
 from dpregret.algorithms.privacy.trees import BinaryTree, PaddedTree

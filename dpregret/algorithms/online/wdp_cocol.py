@@ -14,7 +14,7 @@ Algorithm   Lou & Cheung 2020, Alg. 2, after Garber & Hazan 2016: one step a rou
                       and at most rho r_t away
             line 8    x_{t+1} = (1 - alpha) x_t + alpha p_t
             line 9    release x_{t+1}
-            Lines 1 to 3 and 6 are a schedule, one class a variant, in cocol_schedules.py.
+            Lines 1 to 3 and 6 are a `Schedule`, one class a variant.
 Privacy     Unit and neighbours as in wdp_cocop.py: replace one loss; only the noisy gradient sums touch the data.
 Guarantee   `proved` and `unsquared` keep F_t(x_{t+1}) - min F_t <= K^2 / (mu (t + C0)) for |z_t| <= N, hence
             regret <= mu C0 D^2 / 2 + (L / mu) (2 L + sqrt(2) K) ln(1 + T / C0). Unbounded noise exceeds any N at
@@ -34,20 +34,151 @@ Deviations  The cost of line 7 has the wrong sign and lacks (t + C0) x_t; C0 = (
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from dpregret.algorithms.learner import Card, Learner, Problem, Setting
-from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Practical, Terms, local_radius, window_constant
 from dpregret.algorithms.online.noise import gradient_sums
 from dpregret.algorithms.privacy import ALTERNATIVES, PURE_ALTERNATIVES, NoiseDistribution, window_sums
 from dpregret.core.oracles import local_step, step
 from dpregret.numerics.arrays import Array
+from dpregret.numerics.compiled import inlined
 from dpregret.numerics.elementary import log
 
-VARIANTS = {name: schedule.text for name, schedule in SCHEDULES.items()}
+FAILURE = 0.05  # beta of the printed constants
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The quantities that define a schedule. ratio: rho; noise: N, (settings, 1); window_constant: see
+    `window_constant`."""
+
+    lipschitz: float
+    strong_convexity: float
+    diameter: float
+    ratio: float
+    noise: Array
+    window_constant: Array
+
+
+@inlined
+def local_radius(t, mu, regulariser, outer, inner, growing):
+    """r_t = outer (inner + growing sqrt(S_t / S_{t-1})) / (mu S_t), S_t = t + C0; not yet capped by the diameter."""
+    curvature = t + regulariser
+    return outer * (inner + growing * np.sqrt(curvature / (curvature - 1.0))) / (mu * curvature)
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Step `alpha`, regulariser C0, gap constant K and radius, every constant with its source.
+
+    Setting. F_t has the Hessian mu S_t I, S_t = t + C0, a = alpha, r = rho of the local oracle, |z_t| <= N.
+    h_t = F_t - min F_t with clean sums. The invariant h_{t-1}(x_t) <= K^2 / (mu S_{t-1}) holds at t = 1, since x_1
+    minimises the regulariser. It is kept as follows.
+
+    Drift. F_t adds a loss whose gradient is at most L, so h_t(x_t) <= h_{t-1}(x_t) + L |x_t - argmin F_t|, a distance
+    of at most sqrt(2 h_t(x_t) / (mu S_t)). Hence sqrt(h_t(x_t)) <= sqrt(h_{t-1}(x_t)) + L sqrt(2 / (mu S_t)), at most
+    A / sqrt(mu S_t) with A = g K + sqrt(2) L, g = sqrt(S_t / S_{t-1}) <= 1 + 1 / (2 C0), and the minimiser is within
+    the radius r_t = sqrt(2) A / (mu S_t) of x_t.
+    Step. The oracle's answer p costs at most as much as the minimiser for the noisy gradient and |p - x_t| <= r r_t, so
+      h_t(x_{t+1}) <= (1 - a) h_t(x_t) + a (1 + r) N r_t + (a r)^2 mu S_t r_t^2 / 2,
+    and with M = (1 + r) N the invariant is kept where
+      (1 - a + a^2 r^2) A^2 + sqrt(2) a M A <= K^2.                                                                 (*)
+
+    regulariser, gap (settings, 1): C0 and K. inner, growing (settings, 1), outer: of `local_radius`.
+    """
+
+    alpha: float
+    regulariser: Array
+    gap: Array
+    inner: Array
+    growing: Array
+    outer: float
+
+
+def inductive(terms: Terms, alpha: float, regulariser: Array, gap: Array) -> Schedule:
+    """With the radius of the proof, sqrt(2) (sqrt(2) L + K sqrt(S_t / S_{t-1})) / (mu S_t)."""
+    inner = np.full_like(gap, math.sqrt(2) * terms.lipschitz)
+    return Schedule(alpha, regulariser, gap, inner, growing=gap, outer=math.sqrt(2))
+
+
+def unsquared(terms: Terms) -> Schedule:
+    """The printed alpha = 1 / (5 r^2) with C0 = 25 r^2 = 5 / a; the printed square on C0 is not needed.
+
+    Then a^2 r^2 = a / 5 and g <= 1 + a / 10. Without noise (*) needs K (0.4 a - a / 10) >= sqrt(2) L, that is
+    K >= 23.6 r^2 L: the printed factor 26 is enough. With noise K >= 25 sqrt(2) r^2 L makes sqrt(2) L <= a K / 5 and
+    K >= 5 sqrt(2) M makes sqrt(2) M <= K / 5, so A <= (1 + 0.3 a) K and the left side of (*) is at most
+    (1 - 0.8 a) (1 + 0.3 a)^2 + (a / 5) (1 + 0.3 a) < 1 - 0.3 a^2 in units of K^2. Rounded up: 35.4 and 7.1.
+    """
+    square = terms.ratio**2
+    clean = np.where(terms.noise > 0, 35.4, 26.0) * square * terms.lipschitz
+    gap = np.maximum(clean, 7.1 * (1 + terms.ratio) * terms.noise)
+    return inductive(terms, 1 / (5 * square), np.full_like(terms.noise, 25 * square), gap)
+
+
+def proved(terms: Terms) -> Schedule:
+    """alpha = 1 / (2 r^2), which minimises 1 - a + a^2 r^2 = 1 - a / 2.
+
+    Without noise C0 = 8 r^2 = 4 / a and K = 16 sqrt(2) r^2 L: g <= 1 + a / 8, sqrt(2) L = a K / 8, and
+    (1 - a / 2) (1 + a / 4)^2 <= 1. With noise C0 = 16 r^2 and K >= 32 sqrt(2) r^2 L, both terms half as large, and
+    K >= 4 sqrt(2) M, so sqrt(2) M <= K / 4: (1 - a / 2) (1 + a / 8)^2 + (a / 4) (1 + a / 8) < 1 - a^2 / 13.
+    """
+    square, noisy = terms.ratio**2, terms.noise > 0
+    factor = np.where(noisy, 32 * math.sqrt(2), 16 * math.sqrt(2))
+    spread = 4 * math.sqrt(2) * (1 + terms.ratio) * terms.noise
+    gap = np.maximum(factor * square * terms.lipschitz, spread)
+    return inductive(terms, 1 / (2 * square), np.where(noisy, 16 * square, 8 * square), gap)
+
+
+def practical(terms: Terms) -> Schedule:
+    """Ours, without a theorem: the alpha of `proved`, C0 = 1, the radius in its order, (rho^2 L + N) / (mu (t + 1))."""
+    square, nothing = terms.ratio**2, np.zeros_like(terms.noise)
+    inner = square * terms.lipschitz + terms.noise
+    return Schedule(1 / (2 * square), np.ones_like(terms.noise), nothing, inner, growing=nothing, outer=1.0)
+
+
+def paper(terms: Terms) -> Schedule:
+    """Lines 1 to 3 and 6 as printed: alpha, C0 = (25 rho^2)^2, C1 = 26 rho^2 (L + mu D) (1 + C_W), called gap.
+
+    The radius is sqrt(4 eta_t / (mu (t + C0))) + 2 (L + mu D) / (mu (t + C0)) with eta_t = C1^2 / (mu (t + C0)).
+    """
+    square = terms.ratio**2
+    alpha = 1 / (5 * square)
+    surrogate = terms.lipschitz + terms.strong_convexity * terms.diameter
+    window = 2 * alpha / (1 - alpha) * terms.window_constant
+    gap = 26 * square * surrogate * (1 + window)
+    regulariser = np.full_like(terms.noise, (25 * square) ** 2)
+    return Schedule(alpha, regulariser, gap, gap + surrogate, growing=np.zeros_like(terms.noise), outer=2.0)
+
+
+SCHEDULES = {"practical": practical, "proved": proved, "unsquared": unsquared, "paper": paper, "printed": paper}
+PROVEN = ("proved", "unsquared")
+"""Schedules for which (*) holds, and with it the guarantee."""
+VARIANTS = {
+    "practical": "corrected step, alpha = 1/(2 rho^2), C0 = 1, radius from the expected drift",
+    "proved": "corrected step, constants that close the induction with the fewest assumptions",
+    "unsquared": "corrected step, printed alpha, C0 = 25 rho^2",
+    "paper": "corrected step, printed constants",
+    "printed": "Alg. 2 to the letter, wrong sign in line 7 included",
+}
+
+
+def window_constant(
+    distribution: NoiseDistribution, window: int, epsilon: float, delta: float, dimension: int
+) -> float:
+    """C_W (1 - alpha) / (2 alpha) of line 2, at failure probability FAILURE; 0 without privacy.
+
+    norm-Gamma: d log2^1.5 W ln(d/beta) / eps. Gaussian: sqrt(d) log2^1.5 W ln(1/delta) sqrt(ln(1/beta)) / eps.
+    """
+    if math.isinf(epsilon):
+        return 0.0
+    depth = float(math.log2(window) ** 1.5)
+    if distribution == "gamma":
+        return dimension * depth * math.log(dimension / FAILURE) / epsilon
+    tail = math.log(1 / delta) * math.sqrt(math.log(1 / FAILURE))
+    return math.sqrt(dimension) * depth * tail / epsilon
 
 
 class Local(NamedTuple):
@@ -109,7 +240,7 @@ class LocalOracleFtal(Learner):
     def __init__(self, problem: Problem, settings: Sequence[Setting], runs: int, variant: str):
         super().__init__(problem, settings, runs, variant)
         self.local = problem.domain.local_oracle()
-        self.schedule = SCHEDULES.get(variant, Practical)(self._terms())  # lines 1, 2, 3
+        self.schedule = SCHEDULES.get(variant, practical)(self._terms())  # lines 1, 2, 3
 
     def state(self, setting: int, runs: int) -> Any:
         """Nothing summed yet."""
@@ -150,7 +281,7 @@ class LocalOracleFtal(Learner):
 
         Proven without noise; with noise N is its root mean square.
         """
-        if not self.schedule.proven:
+        if self.variant not in PROVEN:
             return super().bound(rounds)
         mu, lipschitz = self.strong_convexity, self.lipschitz
         regulariser, gap = self.schedule.regulariser, self.schedule.gap

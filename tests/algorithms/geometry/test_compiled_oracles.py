@@ -12,7 +12,7 @@ from dpregret.algorithms.geometry import Ball, CountedSet, make_set
 from dpregret.algorithms.geometry.dag import layered_edges
 from dpregret.algorithms.geometry.flow import FlowPolytope
 from dpregret.algorithms.geometry.submodular import CoveragePolytope
-from dpregret.algorithms.play.oracles import text_of
+from dpregret.algorithms.play.rounds import text_of
 from dpregret.core.oracles import SCRATCH, vertex
 
 COMPILED: list[Any] = [

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.cocol_schedules import local_radius
+from dpregret.algorithms.online.wdp_cocol import local_radius
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 

@@ -8,16 +8,13 @@ import pytest
 from dpregret.algorithms.catalogue import learners
 from dpregret.algorithms.geometry.simplex import Simplex
 from dpregret.algorithms.learner import Problem, Setting, play
-from dpregret.algorithms.online.cocol_schedules import SCHEDULES, Terms, local_radius, window_constant
+from dpregret.algorithms.online.wdp_cocol import PROVEN, SCHEDULES, Terms, local_radius, window_constant
 from dpregret.algorithms.privacy import Budget
 from dpregret.datasets.streams import make_stream
 
-PROVEN = [name for name, schedule in SCHEDULES.items() if schedule.proven]
 
-
-def radius(schedule, now):
+def radius(schedule, mu, now):
     """r_t, (settings, 1), by the text that plays."""
-    mu = schedule.terms.strong_convexity
     return local_radius.py_func(now, mu, schedule.regulariser, schedule.outer, schedule.inner, schedule.growing)
 
 
@@ -57,7 +54,7 @@ def test_printed_radius_and_gap():
     assert (made.alpha, float(made.regulariser[0, 0])) == (alpha, regulariser)
     curvature = 0.5 * (7 + regulariser)
     printed = math.sqrt(4 * constant**2 / curvature / curvature) + 2 * 2.5 / curvature
-    assert radius(made, 7) == pytest.approx(np.array([[printed]]))
+    assert radius(made, 0.5, 7) == pytest.approx(np.array([[printed]]))
 
 
 @pytest.mark.parametrize("now", [1, 2, 7])
@@ -73,8 +70,10 @@ def test_radius_of_every_schedule_by_hand(now):
             seen = now + regulariser
             reach = math.sqrt(2) * 1.5 + gap * math.sqrt(seen / (seen - 1))
             wanted.append([math.sqrt(2) * reach / (0.5 * seen)])
-        assert radius(SCHEDULES[name](terms), now) == pytest.approx(np.array(wanted))
-    assert radius(SCHEDULES["practical"](terms), now) == pytest.approx(np.array([[6.0], [10.0]]) / (0.5 * (now + 1)))
+        assert radius(SCHEDULES[name](terms), 0.5, now) == pytest.approx(np.array(wanted))
+    assert radius(SCHEDULES["practical"](terms), 0.5, now) == pytest.approx(
+        np.array([[6.0], [10.0]]) / (0.5 * (now + 1))
+    )
 
 
 @pytest.mark.parametrize("name", SCHEDULES)
@@ -95,7 +94,9 @@ def test_the_oracle_is_asked_within_the_radius_of_its_round(name, monkeypatch):
     stream = make_stream("random-kink", domain)
     rngs = [np.random.default_rng(1)]
     play(learner, stream.rounds(rngs, 9), rngs, [9])
-    wanted = [np.minimum(domain.diameter, radius(learner.schedule, now)) for now in range(1, 10)]
+    wanted = [
+        np.minimum(domain.diameter, radius(learner.schedule, learner.strong_convexity, now)) for now in range(1, 10)
+    ]
     assert np.array(asked)[:, None, None] == pytest.approx(np.array(wanted))
     assert min(map(np.min, wanted)) < domain.diameter or name in ("paper", "printed")
 
