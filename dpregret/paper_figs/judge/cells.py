@@ -120,6 +120,8 @@ SATURATED_DISPLACEMENT: Final = 1.0
 
 USED, SATURATED, EARLY, FAILED, CAPPED = "used", "saturated", "pre-asymptotic", "failed", "capped"
 EDGE: Final = "at the edge"  # its best regularisation lies at an end of the tried ones
+STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
+"""Why a cell is not fitted."""
 SETTINGS: Final = ("set", "dimension", "window", "epsilon", "delta", "strong_convexity")
 LENGTHS: Final = ("horizon", "samples")
 """Parameters that say how long a run is."""

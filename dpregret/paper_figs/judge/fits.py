@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import optimize, special
@@ -46,13 +47,17 @@ class Estimate:
         """Return the estimate moved by a known constant."""
         return Estimate(self.value + offset, self.low + offset, self.high + offset)
 
-    def reflected(self) -> Estimate:
-        """Return the estimate of the opposite number."""
-        return Estimate(-self.value, -self.high, -self.low)
+    def signed(self, sign: int) -> Estimate:
+        """Return the estimate of the number, or of the opposite one where `sign` is negative."""
+        return self if sign > 0 else Estimate(-self.value, -self.high, -self.low)
 
     def widened(self, half: float) -> Estimate:
         """Return the estimate with an interval of at least `half` to both sides."""
         return Estimate(self.value, min(self.low, self.value - half), max(self.high, self.value + half))
+
+    def columns(self, name: str) -> dict[str, Any]:
+        """Return the columns of a table that hold the estimate."""
+        return {name: self.value, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
 UNKNOWN = Estimate(float("nan"), float("nan"), float("nan"))
@@ -68,7 +73,7 @@ class PowerFit:
     slope of log(response / law) for each pair of neighbouring cells; `end_low` and `end_high` enclose the
     normalised slopes found without the first, and without the last cell; `lower` and `upper` are the normalised slopes
     of the two halves of the cells, which share the middle one of an odd number, and `bend` is their difference (NaN
-    where a half has one coordinate); `largest_run` and `level` as the functions.
+    where a half has one coordinate); `largest_run` as the function.
     """
 
     raw: Estimate
@@ -81,7 +86,6 @@ class PowerFit:
     upper: Estimate
     bend: Estimate
     largest_run: float
-    level: Estimate
 
 
 @lru_cache(maxsize=64)
@@ -102,29 +106,24 @@ def slope_weights(coordinate: Array) -> Array:
 def slope_intervals(
     responses: Array, coordinate: Array, log_law: Array | None = None, replicates: int = REPLICATES
 ) -> tuple[Array, Array, Array]:
-    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: `log_intervals`."""
+    """Slope of log(mean response) - `log_law` on `coordinate`, with its 95 % interval: see `functionals`."""
     weights = slope_weights(coordinate)
     shift = 0.0 if log_law is None else float(log_law @ weights)
-    value, low, high = log_intervals(responses, weights, replicates)
+    value, low, high = functionals(responses, weights[None], replicates)[0]
     return value - shift, low - shift, high - shift
 
 
-def log_intervals(responses: Array, weights: Array, replicates: int = REPLICATES) -> tuple[Array, Array, Array]:
-    """`weights` @ log(mean response) with its 95 % interval: value, low, high.
+def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) -> list[tuple[Array, Array, Array]]:
+    """`weights` @ log(mean response) with its 95 % interval, value, low, high, for each of some weights.
 
-    `responses` has shape (..., runs, cells), `weights` (cells,); leading axes are independent data sets. A bootstrap
-    replicate takes whole runs, the same ones in all cells, because runs share random numbers across a sweep. The
-    interval is value +- t(runs - 1) * sqrt(runs / (runs - 1)) * standard deviation of the replicates:
-    the factor undoes the bootstrap's small-sample bias, and plain percentile intervals cover too rarely
-    at 16 to 32 runs. Where rare runs rule (`largest_run` above `RARE`) it is long enough for an event
+    `responses` has shape (..., runs, cells), `weights` (functionals, cells); leading axes are independent data sets. A
+    bootstrap replicate takes whole runs, the same ones in all cells, because runs share random numbers across a sweep;
+    the same replicates serve all functionals. The interval is value +- t(runs - 1) * sqrt(runs / (runs - 1)) * standard
+    deviation of the replicates: the factor undoes the bootstrap's small-sample bias, and plain percentile intervals
+    cover too rarely at 16 to 32 runs. Where rare runs rule (`largest_run` above `RARE`) it is long enough for an event
     that some cells have not seen. Raises NoExponent when a mean, or more than `UNRESOLVED_SHARE` of the replicates, is
     not positive.
     """
-    return functionals(responses, weights[None], replicates)[0]
-
-
-def functionals(responses: Array, weights: Array, replicates: int = REPLICATES) -> list[tuple[Array, Array, Array]]:
-    """`log_intervals` for each of some `weights`, (functionals, cells), all from the same replicates."""
     *lead, runs, cells = responses.shape
     means = responses.mean(axis=-2)
     if not (means > 0).all():
@@ -203,11 +202,8 @@ def _rare_errors(responses: Array, weights: Array) -> Array:
 
 def level(responses: Array) -> Estimate:
     """Mean over cells of log(mean response), responses (runs, cells), with its 95 % interval; raises NoExponent."""
-    return _estimates(responses, _evenly(responses.shape[-1])[None])[0]
-
-
-def _evenly(cells: int) -> Array:
-    return np.full(cells, 1 / cells)
+    cells = responses.shape[-1]
+    return _estimates(responses, np.full((1, cells), 1 / cells))[0]
 
 
 def _estimates(responses: Array, weights: Array) -> list[Estimate]:
@@ -230,7 +226,7 @@ def fit_power(
         raise NoExponent(f"{cells} usable cells, {MINIMUM_CELLS} needed")
     halves = _halves(coordinate)
     bent = [] if halves is None else [*halves, halves[1] - halves[0]]
-    raw, mean_level, *parts = _estimates(responses, np.stack([slope_weights(coordinate), _evenly(cells), *bent]))
+    raw, *parts = _estimates(responses, np.stack([slope_weights(coordinate), *bent]))
     law = log_factor + power * coordinate
     ratio = np.log(responses.mean(axis=0)) - law
     if scattered:
@@ -241,19 +237,8 @@ def fit_power(
     )
     ends = [float(ratio[kept] @ slope_weights(coordinate[kept])) for kept in (slice(1, None), slice(None, -1))]
     local = tuple(float(slope) for slope in local_slopes(ratio, coordinate)[1])
-    return PowerFit(
-        raw,
-        log_aware,
-        log_aware.shifted(-power),
-        local,
-        min(ends),
-        max(ends),
-        lower,
-        upper,
-        bend,
-        float(largest_run(responses)),
-        mean_level,
-    )
+    normalised, largest = log_aware.shifted(-power), float(largest_run(responses))
+    return PowerFit(raw, log_aware, normalised, local, min(ends), max(ends), lower, upper, bend, largest)
 
 
 def _halves(coordinate: Array) -> tuple[Array, Array] | None:

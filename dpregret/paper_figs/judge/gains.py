@@ -71,14 +71,16 @@ def _rows(runs: pd.DataFrame, gain: Gain) -> Iterator[dict[str, object]]:
                 if FAILED in (first.status[cell], second.status[cell]) or value != second.values[cell]:
                     continue
                 gained = ratio(first.responses[:, cell], second.responses[:, cell])
-                quieter = ratio(noisy[0].responses[:, cell], noisy[1].responses[:, cell]) if _noisy(noisy) else None
+                quieter = (
+                    ratio(noisy[0].responses[:, cell], noisy[1].responses[:, cell]) if _noisy(noisy) else fits.UNKNOWN
+                )
                 yield {
                     "learner": gain.learner, "with": variant, "over": gain.over, "experiment": gain.experiment,
                     "where": " ".join(f"{key}={each}" for key, each in gain.where.items()),
                     "stream": stream, "parameter": gain.parameter, "value": value, "response": gain.response,
                     "setting": settings.get(stream, ""), "cell": first.status[cell],
                     "runs": min(len(first.responses), len(second.responses)),
-                    **_columns("noise", quieter), **_columns("ratio", gained),
+                    **quieter.columns("noise"), **gained.columns("ratio"),
                 }  # fmt: skip
 
 
@@ -90,11 +92,6 @@ def _pair(runs: pd.DataFrame, gain: Gain, variant: str, stream: str) -> tuple[Ce
 
 def _noisy(cells: Sequence[Cells]) -> bool:
     return all(bool((each.responses > 0).all()) for each in cells)
-
-
-def _columns(name: str, estimate: fits.Estimate | None) -> dict[str, float]:
-    found = estimate or fits.Estimate(np.nan, np.nan, np.nan)
-    return {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
 
 
 def _claim_of(gain: Gain, variant: str, stream: str, noise: bool = False) -> Claim:

@@ -15,7 +15,7 @@ beyond 0.95 are for skewed responses, whose s varies more than the formula assum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -38,14 +38,6 @@ WITH_LOGARITHM: Final = (*LENGTHS, "dimension")
 """Parameters whose laws have or could have a logarithm; that of experts and windows is the parameter itself."""
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """Smallest noticed change, in powers of the parameter and of the logarithm (NaN: the law can have none)."""
-
-    power: float
-    log_power: float
-
-
 @lru_cache(maxsize=64)
 def reach(runs: int) -> float:
     """c above: how many standard errors beyond the tolerance a slope must lie to be noticed."""
@@ -60,12 +52,15 @@ def reach(runs: int) -> float:
     return float(optimize.brentq(shortfall, 0.0, 1e4))
 
 
-def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) -> Resolution:
-    """Resolution of a fitted claim. `cells` are those of the fit, `growth` its slope with the interval."""
+def resolution(claim: Claim, rate: Rate, cells: Cells, growth: fits.Estimate) -> tuple[float, float]:
+    """Smallest noticed change, in powers of the parameter and of the logarithm (NaN: the law can have none).
+
+    `cells` are those of the fit, `growth` its slope with the interval.
+    """
     half = np.asarray((growth.high - growth.low) / 2)
     change = float(noticed(np.asarray(growth.value), half, claim.tol, len(cells.responses)))
     leverage = log_leverage(claim, rate, cells)
-    return Resolution(change, change / abs(leverage) if leverage else float("nan"))
+    return change, change / abs(leverage) if leverage else float("nan")
 
 
 def noticed(offset: Array, half: Array, tolerance: float, runs: int) -> Array:

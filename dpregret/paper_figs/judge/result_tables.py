@@ -114,7 +114,7 @@ def _job(rows: pd.DataFrame) -> dict[str, Any]:
     failed = rows.loc[rows["status"] != "ok", "status"]
     ends = rows.loc[(rows["checkpoint"] == rows["horizon"]) & (rows["trivial_regret"] > 0)]
     ratios = (ends["regret"] / ends["trivial_regret"]).groupby(ends["run"]).mean().to_numpy(dtype=float)
-    level, share = fits.Estimate(np.nan, np.nan, np.nan), np.nan
+    level, share = fits.UNKNOWN, np.nan
     if len(ratios) > 1 and np.isfinite(ratios).all():
         level, spread = fits.mean_interval(ratios), (ratios - ratios.mean()) ** 2
         share = float(spread.max() / spread.sum()) if spread.sum() > 0 else 0.0
@@ -124,7 +124,7 @@ def _job(rows: pd.DataFrame) -> dict[str, Any]:
     return {
         "status": str(failed.iloc[0]) if len(failed) else "ok",
         "runs": rows["run"].nunique(),
-        "level": level.value, "level_low": level.low, "level_high": level.high, "largest_run": share,
+        **level.columns("level"), "largest_run": share,
         "violation": float(rows["violation"].max()),
         "delivered": delivered if np.isfinite(delivered) else np.nan,
         "noise_scale": float(np.exp(np.log(scales).mean())) if len(scales) else np.nan,

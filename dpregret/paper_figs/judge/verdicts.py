@@ -1,61 +1,58 @@
-"""Verdicts: what the runs say about each line of a claims file, as rows of claims.csv and checks.csv."""
+"""Verdicts: what the runs say about each line of a claims file, as rows of claims.csv and checks.csv.
+
+A line goes through `judge`: `collect_cells` finds its cells, and `judge_exponent` (a rate, or no progress at all),
+`judge_below` and `judge_stated` (explicit bounds) or `judge_private` (what the ledger delivers) has the rules of its
+type.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
 
 from dpregret.numerics.arrays import Array
+from dpregret.paper_figs.judge import cells as cell
 from dpregret.paper_figs.judge import fits
-from dpregret.paper_figs.judge.cells import (
-    CAPPED,
-    EARLY,
-    EDGE,
-    FAILED,
-    LENGTHS,
-    SATURATED,
-    Cells,
-    NotRun,
-    collect_cells,
-    coordinate,
-    direction,
-    log_factor,
-    select_rows,
-)
+from dpregret.paper_figs.judge import vocabulary as word
+from dpregret.paper_figs.judge.cells import Cells, NotRun, collect_cells, coordinate, direction, log_factor
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.rates import Rate
-from dpregret.paper_figs.judge.resolution import Resolution, resolution
+from dpregret.paper_figs.judge.resolution import resolution
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLoss, ExactLosses
 from dpregret.paper_figs.judge.runs import by_experiment
-from dpregret.paper_figs.judge.vocabulary import (  # fmt: skip
-    ABOVE,
-    BELOW,
-    CHECKS,
-    FAILS,
-    HOLDS,
-    INCONCLUSIVE,
-    NOT_RUN,
-    REPRODUCED,
-    SEEN_HERE,
-    STEEPER,
-    STEEPER_HELD,
-    UP_TO_LOGS,
-    VIOLATED,
-    labels_of,
-)  # fmt: skip
 from dpregret.paper_figs.text.formats import number, significant
 
 NAN: Final = float("nan")
-STATES: Final = (SATURATED, EARLY, FAILED, CAPPED, EDGE)
-"""Why a cell is not fitted."""
 POWER: Final = "power"
 """The quantity that the resolution of a fitted claim measures."""
+FACTOR: Final = "factor of eps"
+"""The same of a claim about privacy."""
 NO_EXPONENT: Final = "none: no exponent was fitted"
+NO_BOUND: Final = "none: a bound is held or it is not"
+OF_ITS_SIZE: Final = 0.5
+"""A response of at least this share of the bound is of the bound's size."""
+ROUNDING: Final = 1e-9
+"""Relative slack of quantities that are equal except for rounding."""
+UNCOMPARED: Final = (word.STEEPER, "there is no explicit bound to compare with")
+SETS: Final = ("width",)
+"""Parameters whose values are different sets: there the scatter of the cells is the error."""
+LINEAR: Final = Rate("T", power=1.0)
+FLAT: Final = Rate()
+AS_CHECK: Final = {
+    **dict.fromkeys((word.REPRODUCED, word.UP_TO_LOGS, word.SEEN_HERE), word.HOLDS),
+    **{verdict: verdict for verdict in word.CHECKS},
+}
+"""Verdict -> verdict of a consistency check, which has to match exactly: anything else fails."""
+COPIED: Final = (
+    "source", "origin", "type", "learner", "variant", "experiment", "stream", "parameter", "response",
+)  # fmt: skip
+"""Keys of a claim that are columns."""
+Side = Literal["outgrows", "keeps", "matches", "open"]
 
 
 @dataclass(frozen=True)
@@ -106,17 +103,98 @@ class Judgement:
     cells_excluded: str = ""
 
 
-def undecided(cells: Cells) -> Judgement:
+def judge_claims(
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    experiments: Collection[str] | None = None,
+    exact: ExactLosses = NOTHING,
+) -> pd.DataFrame:
+    """One row per line of the claims file, in file order, claims and checks told apart by the column `kind`.
+
+    `experiments` are those of the profile (None: whatever has rows), `exact` the losses that claims name.
+    """
+    parts = by_experiment(runs)
+    rows = [_row(claim, judge(parts.get(claim.experiment, runs), claim, experiments, exact)) for claim in claims.claims]
+    return pd.DataFrame(rows)
+
+
+def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
+    numbers = {
+        name: round(value, 9) + 0.0 if isinstance(value, float) else value for name, value in asdict(judgement).items()
+    }  # below 1e-9 there is rounding only
+    return {
+        "kind": claim.kind,
+        "claim": claim.id,
+        **{name: getattr(claim, name) for name in COPIED},
+        "rate": rate_text(claim),
+        "tolerance": claim.tol,
+        **numbers,
+        "errata": " ".join(claim.errata),
+        "statement": claim.statement,
+        "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),
+    }
+
+
+def judge(
+    runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
+) -> Judgement:
+    """Verdict on one line; raises ClaimsError when it does not determine its rows."""
+    try:
+        if experiments is not None and claim.experiment not in experiments:
+            raise NotRun(f"experiment {claim.experiment} is not in this profile")
+        cells = collect_cells(runs, claim)
+    except NotRun as missing:
+        return Judgement(word.NOT_RUN, str(missing), resolution_of="none: not run")
+    return judge_cells(runs, claim, cells, exact)
+
+
+def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
+    """The same of a line whose cells are there."""
+    if claim.type == "private":
+        return judge_private(runs, claim, cells, exact.get(claim.exact))
+    if claim.type in ("below", "stated"):
+        judged = (judge_below if claim.type == "below" else judge_stated)(claim, cells)
+    else:
+        judged = judge_exponent(runs, claim, cells)
+    judged = replace(judged, **_level(cells))
+    if claim.undecided and judged.verdict == word.INCONCLUSIVE:
+        judged = replace(judged, reason=f"{judged.reason}; {claim.undecided}")
+    return replace(judged, verdict=AS_CHECK.get(judged.verdict, word.FAILS)) if claim.kind == "check" else judged
+
+
+def _level(cells: Cells) -> dict[str, Any]:
+    """The level of the response, where all means are positive."""
+    try:
+        return fits.level((cells.fitted() if cells.used.any() else cells).responses).columns("log_level")
+    except fits.NoExponent:
+        return {}
+
+
+def rate_of(claim: Claim) -> Rate:
+    """The claimed rate; no progress is total regret like T, or an excess risk that does not fall."""
+    return claim.rate or (FLAT if claim.response == "excess" else LINEAR)
+
+
+def rate_text(claim: Claim) -> str:
+    """The claimed rate in plain text, such as `T^0.5 ln(T/delta)^2`, or what else is claimed."""
+    if claim.type in ("below", "stated"):
+        return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
+    if claim.type == "private":
+        return "delivered eps <= eps"
+    return f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}"
+
+
+def _undecided(cells: Cells, reason: str = "", **more: Any) -> Judgement:
     """An undecided judgement that says which cells there are."""
     excluded = []
-    for state in STATES:
+    for state in cell.STATES:
         values = [value for value, mark in zip(cells.values, cells.status, strict=True) if mark == state]
         if values:
             excluded.append(f"{state}: {listed(values)}")
+    used, count = listed(cells.values[cells.used]), len(cells.responses)
     return Judgement(
-        INCONCLUSIVE, "", runs=len(cells.responses),
-        cells_used=listed(cells.values[cells.used]), cells_excluded=" | ".join(excluded),
-    )  # fmt: skip
+        word.INCONCLUSIVE, reason, runs=count, cells_used=used, cells_excluded=" | ".join(excluded), **more
+    )
 
 
 def listed(values: Sequence[float] | Array) -> str:
@@ -125,49 +203,35 @@ def listed(values: Sequence[float] | Array) -> str:
     return "; ".join(f"{value:.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}" for value in rounded)
 
 
-FACTOR: Final = "factor of eps"
-UPPER_ONLY: Final = "none: the ledger is an upper bound"
-
-
 def judge_private(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLoss | None = None) -> Judgement:
     """Delivered against claimed eps, in all rows of the claim.
 
     An exact ledger above the claim refutes it. One that is only an upper bound shows no violation; but a consistency
     check is about the ledger itself, and fails. `exact`: the exact loss that the claim names; it refutes the claim too.
     """
-    rows = select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
+    rows = cell.select_rows(runs, claim.learner, claim.variant, claim.experiment, claim.stream, claim.where)
     rows = rows.loc[np.isfinite(rows["epsilon"])]  # the same learner without noise promises nothing
     ratio = (rows["delivered_epsilon"] / rows["epsilon"]).to_numpy(dtype=float)
     if not len(ratio) or not np.isfinite(ratio).all():
-        return Judgement(
-            INCONCLUSIVE, "the runs carry no delivered epsilon", resolution_of="none: no delivered epsilon"
-        )
-    shown = Judgement(
-        "", "", PRIVACY_ROUNDING, resolution_of=FACTOR, runs=len(cells.responses), cells_used=listed(cells.values)
-    )
-    if exact is not None and exact.refutes:
-        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
-        return replace(shown, verdict=VIOLATED, reason=reason)
+        missing = "the runs carry no delivered epsilon"
+        return Judgement(word.INCONCLUSIVE, missing, resolution_of="none: no delivered epsilon")
     kept, upper = ratio.max() <= 1 + PRIVACY_ROUNDING, claim.accounting == "upper"
-    if upper:
-        shown = replace(shown, resolution=float("nan"), resolution_of=UPPER_ONLY)
+    verdict = word.REPRODUCED if kept else word.VIOLATED
     reason = f"delivers {ratio.min():.3g} to {ratio.max():.3g} times the claimed eps"
-    if claim.kind == "check":
-        return replace(shown, verdict=HOLDS if kept else FAILS, reason=reason)
-    if upper and not kept:
+    resolved: dict[str, Any] = {"resolution": PRIVACY_ROUNDING, "resolution_of": FACTOR}
+    if exact is not None and exact.refutes:
+        verdict, upper = word.VIOLATED, False
+        reason = f"{exact}; in the runs the ledger proves at most {ratio.max():.3g} times the claimed eps"
+    elif claim.kind == "check":
+        verdict = word.HOLDS if kept else word.FAILS
+    elif upper and not kept:
+        verdict = word.INCONCLUSIVE
         reason = (
             f"the ledger proves {ratio.max():.3g} times the claimed eps only: an upper bound, no violation is shown"
         )
-        return replace(shown, verdict=INCONCLUSIVE, reason=reason)
-    return replace(shown, verdict=REPRODUCED if kept else VIOLATED, reason=reason)
-
-
-OF_ITS_SIZE: Final = 0.5
-"""A response of at least this share of the bound is of the bound's size."""
-FACTOR_STATED: Final = "factor of the stated bound"
-ROUNDING: Final = 1e-9
-"""Relative slack of quantities that are equal except for rounding."""
-NO_BOUND: Final = "none: a bound is held or it is not"
+    if upper:
+        resolved = {"resolution_of": "none: the ledger is an upper bound"}
+    return Judgement(verdict, reason, runs=len(cells.responses), cells_used=listed(cells.values), **resolved)
 
 
 @dataclass(frozen=True)
@@ -179,43 +243,38 @@ class Standing:
     """
 
     ratios: Array
-    crossed: tuple[str, ...]
+    crossed: str
     held: bool
 
 
 def standing(cells: Cells, lower: bool = False) -> Standing:
     """Compare every cell with its bound."""
-    count = len(cells.values)
-    means = [fits.mean_interval(cells.responses[:, cell], count) for cell in range(count)]
-    values = np.array([mean.value for mean in means])
-    low, high = np.array([mean.low for mean in means]), np.array([mean.high for mean in means])
+    means = [fits.mean_interval(responses, len(cells.values)) for responses in cells.responses.T]
+    values, low, high = np.array([(mean.value, mean.low, mean.high) for mean in means]).T
     broken = high < cells.bounds if lower else low > cells.bounds
     kept = low >= cells.bounds if lower else high <= cells.bounds
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = cells.bounds / values if lower else values / cells.bounds
-    return Standing(
-        np.asarray(ratios, dtype=np.float64),
-        tuple(f"{value:g}" for value in cells.values[broken]),
-        FAILED not in cells.status and bool(kept.all()),
-    )
+        ratios = np.asarray(cells.bounds / values if lower else values / cells.bounds, dtype=np.float64)
+    crossed = "; ".join(f"{value:g}" for value in cells.values[broken])
+    return Standing(ratios, crossed, cell.FAILED not in cells.status and bool(kept.all()))
 
 
 def judge_below(claim: Claim, cells: Cells) -> Judgement:
     """Below an explicit upper bound in every cell, or above an explicit lower one in every asymptotic cell."""
-    shown, lower = replace(undecided(cells), resolution_of=NO_BOUND), claim.side == "lower"
     if not np.isfinite(cells.bounds).all():
-        return Judgement(shown.verdict, "the runs carry no explicit bound", resolution_of=NO_BOUND)
+        return Judgement(word.INCONCLUSIVE, "the runs carry no explicit bound", resolution_of=NO_BOUND)
+    shown, lower = _undecided(cells, resolution_of=NO_BOUND), claim.side == "lower"
     cells = cells.fitted() if lower else cells
     if not len(cells.values):
         return replace(shown, reason="no cell is asymptotic")
-    found = standing(cells, lower)
+    means = standing(cells, lower)
     noun = {"excess": "excess", "noise": "noise", "calls": "number of calls"}.get(claim.response, "regret")
-    if found.crossed:
+    if means.crossed:
         side = "below" if lower else "above"
-        return replace(shown, verdict=FAILS, reason=f"mean {noun} {side} the bound at {'; '.join(found.crossed)}")
-    if found.held:
-        most = f"at least {1 / found.ratios.max():.4g}" if lower else f"at most {found.ratios.max():.3g}"
-        return replace(shown, verdict=HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
+        return replace(shown, verdict=word.FAILS, reason=f"mean {noun} {side} the bound at {means.crossed}")
+    if means.held:
+        most = f"at least {1 / means.ratios.max():.4g}" if lower else f"at most {means.ratios.max():.3g}"
+        return replace(shown, verdict=word.HOLDS, reason=f"{most} of the bound in {len(cells.values)} cells")
     return replace(shown, reason=f"an interval of the mean {noun} contains the bound, or runs failed")
 
 
@@ -224,138 +283,78 @@ def judge_stated(claim: Claim, cells: Cells) -> Judgement:
 
     The resolution is the smallest factor by which the stated side could shrink and be seen to fail.
     """
-    found = replace(judge_below(claim, cells), verdict=INCONCLUSIVE, resolution_of=FACTOR_STATED)
+    below = judge_below(claim, cells)
+    shown = replace(below, verdict=word.INCONCLUSIVE, resolution_of="factor of the stated bound")
     if not np.isfinite(cells.bounds).all():
-        return found
-    held = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
-    most = f"up to {significant(float(held.ratios.max()), 3)} times the stated value"
-    if held.crossed:
-        return replace(found, verdict=VIOLATED, reason=f"{most}; exceeded at {'; '.join(held.crossed)}",
-                       resolution=ROUNDING)  # fmt: skip
-    if held.held:
+        return shown
+    means = standing(replace(cells, bounds=cells.bounds * (1 + ROUNDING)))
+    largest = float(means.ratios.max())
+    most = f"up to {significant(largest, 3)} times the stated value"
+    if means.crossed:
+        reason = f"{most}; exceeded at {means.crossed}"
+        return replace(shown, verdict=word.VIOLATED, reason=reason, resolution=ROUNDING)
+    if means.held:
         reason = f"{most}, in {len(cells.values)} cells"
-        return replace(found, verdict=REPRODUCED, reason=reason, resolution=1 - float(held.ratios.max()))
-    return found
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The evidence of an explicit bound on a slope that exceeds its rate: `crossed` as in `Standing`; `ratio` is the
-    largest share of the bound that the response has in a fitted cell."""
-
-    crossed: tuple[str, ...]
-    held: bool
-    ratio: float
-
-
-def evidence(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> Evidence | None:
-    """Compare a response that outgrows its rate with the runs' explicit bound; None where there is none to compare.
-
-    The bound is that of the total regret (or excess risk), of which an overhead is a part; for a lower bound, the
-    stream's. A bound that grows faster than the claimed law (`law`: its logarithm in the fitted cells) by more than the
-    tolerance is another statement's.
-    """
-    lower = claim.side == "lower"
-    if lower and claim.response != "noise":
-        if "lower_bound" not in runs.columns:
-            return None
-        runs = runs.assign(bound=runs["lower_bound"])
-        cells = collect_cells(runs, claim)
-    totals = _totals(runs, claim, cells)
-    fitted = cells.fitted()
-    bounds = fitted.bounds
-    if totals is None or not (np.isfinite(bounds) & (bounds > 0)).all() or not np.isfinite(totals.bounds).all():
-        return None
-    axis = coordinate(claim, fitted.values)
-    weights = fits.slope_weights(axis)
-    if direction(claim) * float((np.log(bounds) - law) @ weights) > claim.tol:
-        return None
-    size = fitted.regrets if claim.response == "log_slope" else fitted.responses.mean(axis=0)
-    gap = np.log(bounds / size) if not lower else np.log(size / bounds)
-    found = standing(totals.fitted() if lower else totals, lower)
-    return Evidence(found.crossed, found.held, float(np.exp(-gap.min())))
-
-
-def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
-    """The sweep of what the explicit bound is about, all cells."""
-    if claim.response == "noise":
-        return cells if claim.bound == "explicit" else None
-    if claim.response in ("calls", "draws", "optimum"):
-        return None
-    response = "excess" if claim.response == "excess" else "regret"
-    if claim.response == response and claim.counterpart is None and claim.side == "upper":
-        return cells  # no mark but a failure matters
-    whole = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})
-    try:
-        return collect_cells(runs, whole)
-    except NotRun:
-        return None
-
-
-Side = Literal["outgrows", "keeps", "matches", "open"]
-SETS: Final = ("width",)
-"""Parameters whose values are different sets: there the scatter of the cells is the error."""
-LINEAR: Final = Rate("T", power=1.0)
-FLAT: Final = Rate()
+        return replace(shown, verdict=word.REPRODUCED, reason=reason, resolution=1 - largest)
+    return shown
 
 
 def judge_exponent(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Judgement:
     """Fit the sweep and judge the slope of response / bound."""
-    rate = rate_of(claim)
-    shown = undecided(cells)
     if cells.used.sum() < fits.MINIMUM_CELLS:
-        return replace(shown, reason=_too_few(claim, cells))
-    fitted = cells.fitted()
+        return _undecided(cells, _too_few(claim, cells))
+    rate, fitted = rate_of(claim), cells.fitted()
     if claim.bound == "explicit" and not (fitted.bounds > 0).all():
-        return replace(shown, reason="the runs carry no explicit bound")
-    axis = coordinate(claim, fitted.values)
-    factor = log_factor(claim, rate, fitted)
-    over_sets = claim.parameter in SETS
+        return _undecided(cells, "the runs carry no explicit bound")
+    axis, factor = coordinate(claim, fitted.values), log_factor(claim, rate, fitted)
+    over_sets, lower = claim.parameter in SETS, claim.side == "lower"
     try:
         fit = fits.fit_power(fitted.responses, axis, factor, rate.power, over_sets)
     except fits.NoExponent as nothing:
-        return replace(shown, reason=f"no exponent: {nothing}")
-    sign = direction(claim)
-    growth = fit.normalised if sign > 0 else fit.normalised.reflected()
+        return _undecided(cells, f"no exponent: {nothing}")
+    sign = direction(claim)  # positive slopes outgrow the bound from here on
+    growth, bend = fit.normalised.signed(sign), fit.bend.signed(-1 if lower else 1)
+    late = (fit.upper if (sign > 0) != lower else fit.lower).signed(sign)
     low, high = sorted((sign * fit.end_low, sign * fit.end_high))
-    late, bend = _towards_the_end(claim, fit)
-    resolved = resolution(claim, rate, fitted, growth)
-    side, reason = decide(growth, claim.tol, len(fitted.responses), lower=claim.side == "lower")
-    bent = _bent(side, claim.tol, late, bend) if not over_sets else ""
-    verdict = INCONCLUSIVE
-    if side == "keeps":
-        verdict = INCONCLUSIVE if bent else ABOVE if claim.side == "lower" else BELOW
+    power, log_power = resolution(claim, rate, fitted, growth)
+    side, reason = decide(growth, claim.tol, len(fitted.responses), lower=lower)
+    bent = "" if over_sets else _bent(side, claim.tol, late, bend)
+    verdict = word.INCONCLUSIVE
+    if side == "keeps" and not bent:
+        verdict = word.ABOVE if lower else word.BELOW
     elif side == "outgrows":
-        verdict, more = _outgrown(runs, claim, cells, factor + rate.power * axis)
-        verdict = INCONCLUSIVE if bent and verdict == STEEPER else verdict
+        outgrown, more = _outgrown(runs, claim, cells, factor + rate.power * axis)
+        verdict = word.INCONCLUSIVE if bent and outgrown == word.STEEPER else outgrown
         reason += f"; {more}"
     elif side == "matches" and (low < -claim.tol or high > claim.tol):
         ends = f"[{number(low, 3)}, {number(high, 3)}]"
         reason = f"{reason}, but not without an end cell: {ends}, not one power on this grid"
     elif side == "matches" and not bent:
-        verdict, reason = _matched(claim, rate, cells.tight, resolved, reason)
+        verdict, reason = _matched(claim, rate, cells.tight, log_power, reason)
     if bent:
         reason += f"; {bent}"
     elif min(abs(bend.low), abs(bend.high)) > claim.tol and bend.low * bend.high > 0:
         reason += f"; the law bends: slope {number(late.value - bend.value, 3)}, then {number(late.value, 3)}"
     if fit.largest_run > fits.RARE:
         reason += f"; ruled by rare runs: one makes {fit.largest_run:.0%} of a cell's spread, more may move all"
-    judgement = replace(
-        shown, verdict=verdict, reason=reason, largest_run=fit.largest_run,
-        resolution=resolved.power, resolution_log=resolved.log_power, resolution_of=POWER,
-        fitted=fit.raw.value, fitted_low=fit.raw.low, fitted_high=fit.raw.high,
-        log_aware=fit.log_aware.value, log_aware_low=fit.log_aware.low, log_aware_high=fit.log_aware.high,
-        normalised=growth.value, normalised_low=growth.low, normalised_high=growth.high,
-        log_level=fit.level.value, log_level_low=fit.level.low, log_level_high=fit.level.high,
-        end_low=low, end_high=high, interval_over="sets" if over_sets else "runs",
-        late=late.value, late_low=late.low, late_high=late.high,
-        bend=bend.value, bend_low=bend.low, bend_high=bend.high,
+    return replace(
+        _undecided(cells, reason),
+        verdict=verdict,
+        resolution=power,
+        resolution_log=log_power,
+        resolution_of=POWER,
+        **fit.raw.columns("fitted"),
+        **fit.log_aware.columns("log_aware"),
+        **growth.columns("normalised"),
+        end_low=low,
+        end_high=high,
+        interval_over="sets" if over_sets else "runs",
+        **late.columns("late"),
+        **bend.columns("bend"),
+        largest_run=fit.largest_run,
         local_slopes=listed([sign * slope for slope in fit.local]),
-    )  # fmt: skip
-    law = _log_law(claim, rate, cells)
-    if law is None:
-        return judgement
-    return replace(judgement, per_octave=law.per_octave, increments=listed(law.increments), delta_aic=law.delta_aic)
+        **_log_law(claim, rate, cells),
+    )
 
 
 def decide(growth: fits.Estimate, tolerance: float, runs: int, lower: bool = False) -> tuple[Side, str]:
@@ -378,16 +377,6 @@ def decide(growth: fits.Estimate, tolerance: float, runs: int, lower: bool = Fal
     return "open", f"{interval} straddles {'+' if growth.value > 0 else '-'}{tolerance:g}"
 
 
-def _towards_the_end(claim: Claim, fit: fits.PowerFit) -> tuple[fits.Estimate, fits.Estimate]:
-    """Slope over the half of the cells at the end that the theorem speaks of, minus that over the other half: `late`,
-    `bend`; positive means 'outgrows the bound'."""
-    sign = direction(claim)
-    towards = sign if claim.side == "upper" else -sign
-    late = fit.upper if towards > 0 else fit.lower
-    bend = fit.bend if towards > 0 else fit.bend.reflected()
-    return (late, bend) if sign > 0 else (late.reflected(), bend.reflected())
-
-
 def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate) -> str:
     """Why the end of the range takes back what the whole range says; empty where it does not.
 
@@ -406,148 +395,96 @@ def _bent(side: Side, tolerance: float, late: fits.Estimate, bend: fits.Estimate
     return ""
 
 
-def _matched(claim: Claim, rate: Rate, tight: bool, resolved: Resolution, reason: str) -> tuple[str, str]:
-    """A slope that agrees with its law: how much that proves."""
-    verdict = REPRODUCED
-    if rate.log_power and resolved.log_power > 1:
-        verdict = UP_TO_LOGS
+def _matched(claim: Claim, rate: Rate, tight: bool, resolved: float, reason: str) -> tuple[str, str]:
+    """A slope that agrees with its law, and how much that proves; resolved: powers of the logarithm.
+
+    It is a proof on any stream where the stream does not matter: of the noise, of linear regret (that on one stream is
+    linear regret), and of a sentence of ours about this very stream. A theorem of a paper is about all streams.
+    """
+    verdict = word.REPRODUCED
+    if rate.log_power and resolved > 1:
+        verdict = word.UP_TO_LOGS
         power = str(replace(rate, log_power=0.0)) if rate.power else f"{rate.symbol or 'T'}^0"
-        reason = f"{power}, log power not resolved (+- {number(resolved.log_power, 1)} powers): {reason}"
-    if not (tight or about_this_stream(claim)):
-        verdict, reason = SEEN_HERE, f"{reason}; the stream is not tight"
+        reason = f"{power}, log power not resolved (+- {number(resolved, 1)} powers): {reason}"
+    ours = claim.scope == "instance" and claim.origin != "paper"
+    if not (tight or ours or claim.response == "noise" or claim.type == "linear"):
+        verdict, reason = word.SEEN_HERE, f"{reason}; the stream is not tight"
     return verdict, reason
 
 
-def about_this_stream(claim: Claim) -> bool:
-    """Whether a match is a proof on any stream: the noise does not depend on the stream, linear regret on one stream is
-    linear regret, and a sentence of ours may be about this very stream. A theorem of a paper is about all streams."""
-    ours = claim.scope == "instance" and claim.origin != "paper"
-    return ours or claim.response == "noise" or claim.type == "linear"
-
-
 def _outgrown(runs: pd.DataFrame, claim: Claim, cells: Cells, law: Array) -> tuple[str, str]:
-    """A slope beyond its law: refuted, or still far from the bound."""
-    found = evidence(runs, claim, cells, law)
-    if found is None:
-        return STEEPER, "there is no explicit bound to compare with"
-    if found.crossed:
-        return VIOLATED, f"the explicit bound is crossed at {'; '.join(found.crossed)}"
-    share = f"{found.ratio:.2g} of the explicit bound"
-    if found.ratio >= OF_ITS_SIZE or not found.held:
-        return VIOLATED, f"at up to {share}"
-    return STEEPER_HELD, f"at most {share}"
+    """A slope beyond its law: refuted by the runs' explicit bound, or still far from it.
+
+    The bound is that of the total regret (or excess risk), of which an overhead is a part; for a lower bound, the
+    stream's. A bound that grows faster than the claimed law (`law`: its logarithm in the fitted cells) by more than the
+    tolerance is another statement's.
+    """
+    lower = claim.side == "lower"
+    if lower and claim.response != "noise":
+        if "lower_bound" not in runs.columns:
+            return UNCOMPARED
+        runs = runs.assign(bound=runs["lower_bound"])
+        cells = collect_cells(runs, claim)
+    totals, fitted = _totals(runs, claim, cells), cells.fitted()
+    bounds = fitted.bounds
+    if totals is None or not (np.isfinite(bounds) & (bounds > 0)).all() or not np.isfinite(totals.bounds).all():
+        return UNCOMPARED
+    weights = fits.slope_weights(coordinate(claim, fitted.values))
+    if direction(claim) * float((np.log(bounds) - law) @ weights) > claim.tol:
+        return UNCOMPARED
+    size = fitted.regrets if claim.response == "log_slope" else fitted.responses.mean(axis=0)
+    gap = np.log(size / bounds) if lower else np.log(bounds / size)
+    means = standing(totals.fitted() if lower else totals, lower)
+    if means.crossed:
+        return word.VIOLATED, f"the explicit bound is crossed at {means.crossed}"
+    ratio = float(np.exp(-gap.min()))
+    share = f"{ratio:.2g} of the explicit bound"
+    if ratio >= OF_ITS_SIZE or not means.held:
+        return word.VIOLATED, f"at up to {share}"
+    return word.STEEPER_HELD, f"at most {share}"
 
 
-def rate_of(claim: Claim) -> Rate:
-    """The claimed rate; no progress is total regret like T, or an excess risk that does not fall."""
-    return claim.rate or (FLAT if claim.response == "excess" else LINEAR)
+def _totals(runs: pd.DataFrame, claim: Claim, cells: Cells) -> Cells | None:
+    """The sweep of what the explicit bound is about, all cells."""
+    if claim.response == "noise":
+        return cells if claim.bound == "explicit" else None
+    if claim.response in ("calls", "draws", "optimum"):
+        return None
+    response = "excess" if claim.response == "excess" else "regret"
+    if claim.response == response and claim.counterpart is None and claim.side == "upper":
+        return cells  # no mark but a failure matters
+    whole = claim.model_copy(update={"response": response, "counterpart": None, "type": "below"})
+    try:
+        return collect_cells(runs, whole)
+    except NotRun:
+        return None
 
 
-def _log_law(claim: Claim, rate: Rate, cells: Cells) -> fits.LogLaw | None:
+def _log_law(claim: Claim, rate: Rate, cells: Cells) -> dict[str, Any]:
     """Increments per octave and comparison of laws, for claims of ln T regret."""
     if claim.parameter != "horizon" or rate.power != 0 or claim.response in ("noise", "calls", "draws"):
-        return None
+        return {}
     try:
-        return fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
+        law = fits.compare_log_law(cells.values[cells.used], cells.regrets[cells.used])
     except fits.NoExponent:
-        return None
+        return {}
+    return {"per_octave": law.per_octave, "increments": listed(law.increments), "delta_aic": law.delta_aic}
 
 
 def _too_few(claim: Claim, cells: Cells) -> str:
-    counts = [(state, sum(mark == state for mark in cells.status)) for state in STATES]
+    counts = [(state, sum(mark == state for mark in cells.status)) for state in cell.STATES]
     lost = ", ".join(f"{count} {state}" for state, count in counts if count)
     text = f"no exponent: {int(cells.used.sum())} of {len(cells.values)} cells usable"
     text += f" ({lost})" if lost else ""
     if len(cells.values) < fits.MINIMUM_CELLS:
         return text
-    if claim.parameter in LENGTHS:  # four cells, as far apart as these, must lie above the threshold
+    if claim.parameter in cell.LENGTHS:  # four cells, as far apart as these, must lie above the threshold
         first = float(cells.values[cells.used][0]) if cells.used.any() else float(cells.needed[-1])
         step = (cells.values[-1] / cells.values[0]) ** (1 / (len(cells.values) - 1))
         rounds = first * step ** (fits.MINIMUM_CELLS - 1)
     else:
         rounds = float(np.sort(cells.needed)[fits.MINIMUM_CELLS - 1])
-    if not np.isfinite(rounds):  # whatever is played, a cell is saturated
+    if not math.isfinite(rounds):  # whatever is played, a cell is saturated
         return text
-    return (
-        f"{text}; it would take {labels_of(claim.response).length} of about 2^{int(np.ceil(np.log2(max(rounds, 2))))}"
-    )
-
-
-AS_CHECK: Final = {REPRODUCED: HOLDS, UP_TO_LOGS: HOLDS, SEEN_HERE: HOLDS, **{word: word for word in CHECKS}}
-"""Verdict on a slope -> verdict of a consistency check, which has to match exactly: anything else fails."""
-
-
-def judge_claims(
-    runs: pd.DataFrame,
-    claims: ClaimsFile,
-    experiments: Collection[str] | None = None,
-    exact: ExactLosses = NOTHING,
-) -> pd.DataFrame:
-    """One row per line of the claims file, in file order, claims and checks told apart by the column `kind`.
-
-    `experiments` are those of the profile (None: whatever has rows), `exact` the losses that claims name.
-    """
-    parts = by_experiment(runs)
-    return pd.DataFrame([
-        _row(claim, judge(parts.get(claim.experiment, runs), claim, experiments, exact)) for claim in claims.claims
-    ])  # fmt: skip
-
-
-def judge(
-    runs: pd.DataFrame, claim: Claim, experiments: Collection[str] | None = None, exact: ExactLosses = NOTHING
-) -> Judgement:
-    """Verdict on one line; raises ClaimsError when it does not determine its rows."""
-    try:
-        if experiments is not None and claim.experiment not in experiments:
-            raise NotRun(f"experiment {claim.experiment} is not in this profile")
-        cells = collect_cells(runs, claim)
-    except NotRun as missing:
-        return Judgement(NOT_RUN, str(missing), resolution_of="none: not run")
-    return judge_cells(runs, claim, cells, exact)
-
-
-def judge_cells(runs: pd.DataFrame, claim: Claim, cells: Cells, exact: ExactLosses = NOTHING) -> Judgement:
-    """The same of a line whose cells are there."""
-    if claim.type == "private":
-        return judge_private(runs, claim, cells, exact.get(claim.exact))
-    if claim.type in ("below", "stated"):
-        return _with_level((judge_below if claim.type == "below" else judge_stated)(claim, cells), cells)
-    found = _with_level(judge_exponent(runs, claim, cells), cells)
-    if claim.undecided and found.verdict == INCONCLUSIVE:
-        found = replace(found, reason=f"{found.reason}; {claim.undecided}")
-    return replace(found, verdict=AS_CHECK.get(found.verdict, FAILS)) if claim.kind == "check" else found
-
-
-def _with_level(found: Judgement, cells: Cells) -> Judgement:
-    """The judgement with the level of the response, where all means are positive."""
-    if not math.isnan(found.log_level):  # the fit has found it
-        return found
-    try:
-        level = fits.level((cells.fitted() if cells.used.any() else cells).responses)
-    except fits.NoExponent:
-        return found
-    return replace(found, log_level=level.value, log_level_low=level.low, log_level_high=level.high)
-
-
-def rate_text(claim: Claim) -> str:
-    """The claimed rate in plain text, such as `T^0.5 ln(T/delta)^2`, or what else is claimed."""
-    if claim.type in ("below", "stated"):
-        return ">= explicit bound" if claim.side == "lower" else "<= explicit bound"
-    if claim.type == "private":
-        return "delivered eps <= eps"
-    return f"{'>= ' if claim.side == 'lower' else ''}{rate_of(claim)}"
-
-
-def _row(claim: Claim, judgement: Judgement) -> dict[str, object]:
-    found = {
-        key: round(value, 9) + 0.0 if isinstance(value, float) else value for key, value in asdict(judgement).items()
-    }  # below 1e-9 there is rounding only
-    return {
-        "kind": claim.kind,
-        "claim": claim.id, "source": claim.source, "origin": claim.origin, "type": claim.type,
-        "learner": claim.learner, "variant": claim.variant, "experiment": claim.experiment,
-        "stream": claim.stream, "parameter": claim.parameter, "response": claim.response,
-        "rate": rate_text(claim), "tolerance": claim.tol, **found,
-        "errata": " ".join(claim.errata), "statement": claim.statement,
-        "why": claim.check or ("an explicit bound" if claim.type == "below" else ""),
-    }  # fmt: skip
+    length = word.labels_of(claim.response).length
+    return f"{text}; it would take {length} of about 2^{math.ceil(np.log2(max(rounds, 2)))}"

@@ -1,13 +1,13 @@
 """Are the fits right? Planted rates and planted failures, simulated; what comes out are tables.
 
 `intervals` says how often a 95 % interval holds the true exponent, `verdicts` how often planted curves get the verdict
-that they deserve, `resolution` how often a law that is off by the stated resolution is detected.
+that they deserve, `resolutions` how often a law that is off by the stated resolution is detected.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,102 +19,30 @@ from scipy import stats
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
+from dpregret.paper_figs.judge import vocabulary as word
 from dpregret.paper_figs.judge.cells import USED, Cells, pivot, swept_rows
 from dpregret.paper_figs.judge.resolution import POWER as NOTICED
 from dpregret.paper_figs.judge.resolution import log_leverage, noticed
 from dpregret.paper_figs.judge.verdicts import judge_cells, rate_of
-from dpregret.paper_figs.judge.vocabulary import (
-    BELOW,
-    INCONCLUSIVE,
-    REPRODUCED,
-    SEEN_HERE,
-    STEEPER,
-    STEEPER_HELD,
-    UP_TO_LOGS,
-    VIOLATED,
-)
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.validation.planted_laws import Law, Sweep, make_claim, own_and_common
 
 POWER: Final = 0.5
 REPLICATES: Final = 400
-"""Bootstrap replicates a simulated data set."""
+"""Bootstrap replicates a simulated data set; tables use `fits.REPLICATES`."""
 BATCH: Final = 500
 """Data sets simulated together."""
 OFFSETS: Final = (0.0, 0.05)
 """Slopes of response / bound under the claimed law, inside the tolerance."""
-RESOLUTION: Final = (
-    "Planted laws T^0.5 ln T that are off by exactly the resolution which an earlier play of the experiment stated, "
-    "in the power or in the power of the logarithm, under runs that are log-normal (spread: standard deviation of the "
-    "logarithm) and that have a slope of their own inside the tolerance (offset): mean resolution, and how often the "
-    f"change is noticed in the direction in which it is noticed less often (stated: at least {NOTICED:.0%}), with the "
-    "95 % interval of that share."
-)
-
-
-def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
-    """How often a law that is off by exactly the stated resolution is judged definitely otherwise.
-
-    Each simulation plays an experiment whose slope is `offset` above the claimed one, states its resolution, and plays
-    it again with other random numbers under a law whose power, or whose power of the logarithm, is off by just that, up
-    or down in turn. Counted is the worse direction.
-    """
-    claim, found = make_claim(rate="T^0.5 ln T"), []
-    rate = rate_of(claim)
-    for runs, spread, cells, offset in itertools.product((6, 16, 32), (0.1, 0.5), (4, 8), OFFSETS):
-        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
-        axis, factor = np.log(horizons), np.log(np.log(horizons))
-        leverage = log_leverage(claim, rate, _swept(horizons))
-        generator = np.random.default_rng([seed, runs, cells, round(100 * spread), round(100 * offset)])
-        base = (POWER + offset) * axis + factor
-
-        def fitted(law: Array, generator: np.random.Generator = generator, runs: int = runs, spread: float = spread,
-                   axis: Array = axis, factor: Array = factor) -> tuple[Array, Array, Array]:  # fmt: skip
-            """Slopes of response / bound with their ends, for data sets with the laws `law` (data sets, cells)."""
-            noise = own_and_common(generator, (len(law), runs, law.shape[1]))
-            responses = np.exp(law[:, None, :] + spread * np.sqrt(0.5) * noise)
-            return fits.slope_intervals(responses, axis, factor + POWER * axis, replicates=REPLICATES)
-
-        stated, seen = [], np.zeros((2, 2))
-        for first in range(0, simulations, BATCH):
-            count = min(BATCH, simulations - first)
-            value, low, high = fitted(np.tile(base, (count, 1)))
-            change = noticed(value, (high - low) / 2, claim.tol, runs)
-            stated.append(change)
-            up = np.arange(count) % 2 == 1
-            for index, shape in enumerate((axis, factor / leverage)):
-                _, low, high = fitted(base + np.where(up, change, -change)[:, None] * shape)
-                found_out = (low > claim.tol) | (high < -claim.tol)
-                seen[index] += found_out[up].sum(), found_out[~up].sum()
-        mean = float(np.concatenate(stated).mean())
-        row: dict[str, float] = {
-            "runs": runs, "spread": spread, "cells": cells, "offset": offset, "simulations": simulations,
-            "resolution": mean, "resolution_log": mean / leverage,
-        }  # fmt: skip
-        played = simulations // 2
-        for name, times in zip(("power", "log"), seen.min(axis=1).astype(int).tolist(), strict=True):
-            share = stats.binomtest(times, played).proportion_ci(fits.LEVEL)
-            row |= {f"noticed_{name}": times / played, f"{name}_low": share.low, f"{name}_high": share.high}
-        found.append(row)
-    return pd.DataFrame(found)
-
-
-def _swept(horizons: Array) -> Cells:
-    """Cells of a sweep over T, without responses."""
-    empty = np.full(len(horizons), np.nan)
-    return Cells(horizons, empty[None], empty, empty, horizons, empty, empty, (USED,) * len(horizons), empty, True)
-
-
-POWER, LOG_POWER = 0.5, 1.0
-REPLICATES = 400
-"""Bootstrap replicates a simulated data set; tables use `fits.REPLICATES`."""
-BATCH = 500
-"""Data sets simulated together."""
 CAPTIONS: Final = {
     "intervals": "Planted laws T^0.5 ln T with log-normal noise, half of its variance common to a run's cells: mean "
     "error of the log-aware exponent, and how often its 95 % interval holds the truth.",
     "verdicts": "Planted curves under the claim T^0.5, 16 runs a cell: how often they get the verdict they deserve.",
-    "resolution": RESOLUTION,
+    "resolution": "Planted laws T^0.5 ln T that are off by exactly the resolution which an earlier play of the "
+    "experiment stated, in the power or in the power of the logarithm, under runs that are log-normal (spread: "
+    "standard deviation of the logarithm) and that have a slope of their own inside the tolerance (offset): mean "
+    "resolution, and how often the change is noticed in the direction in which it is noticed less often (stated: at "
+    f"least {NOTICED:.0%}), with the 95 % interval of that share.",
 }
 
 
@@ -138,68 +66,124 @@ def _power(power: float, factor: float = 3.0) -> Law:
 
 CASES: Final[Mapping[str, Case]] = MappingProxyType(
     {
-        "as claimed": Case(_power(0.5), REPRODUCED),
-        "as claimed, on an easy stream": Case(_power(0.5), SEEN_HERE, "not tight", {"tight": False}),
+        "as claimed": Case(_power(0.5), word.REPRODUCED),
+        "as claimed, on an easy stream": Case(_power(0.5), word.SEEN_HERE, "not tight", {"tight": False}),
         "as claimed, with a logarithm too flat to see": Case(
             lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.log(checkpoints / 1e-6),
-            UP_TO_LOGS,
+            word.UP_TO_LOGS,
             "log power not resolved",
             claim={"rate": "T^0.5 ln(T/delta)"},
         ),
         "as claimed on the whole, but bent": Case(
             lambda checkpoints, value: 0.1 * checkpoints**0.5 * np.exp(0.25 * np.log(checkpoints / 2**11.5) ** 2),
-            INCONCLUSIVE,
+            word.INCONCLUSIVE,
             "not one power",
             {"scatter": 0.02},
         ),
-        "slower by 0.2": Case(_power(0.3), BELOW),
+        "slower by 0.2": Case(_power(0.3), word.BELOW),
         "faster by 0.2, through its bound": Case(
-            _power(0.7, 0.3), VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
+            _power(0.7, 0.3), word.VIOLATED, "crossed", {"bound": lambda checkpoints, value: 1.2 * checkpoints**0.5}
         ),
         "faster by 0.2, not far from its bound": Case(
-            _power(0.7, 0.3), VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
+            _power(0.7, 0.3), word.VIOLATED, "at up to", {"bound": lambda checkpoints, value: 3 * checkpoints**0.5}
         ),
         "faster by 0.2, from far below its bound": Case(
             _power(0.7, 0.3),
-            STEEPER_HELD,
+            word.STEEPER_HELD,
             "of the explicit bound",
             {"bound": lambda checkpoints, value: 60 * checkpoints**0.5},
         ),
-        "faster by 0.2, no bound of this rate": Case(_power(0.7, 0.3), STEEPER, "no explicit bound"),
-        "at the edge of the tolerance": Case(_power(0.6), INCONCLUSIVE, "straddles"),
-        "saturated": Case(lambda checkpoints, value: 0.45 * checkpoints, INCONCLUSIVE, "12 saturated"),
+        "faster by 0.2, no bound of this rate": Case(_power(0.7, 0.3), word.STEEPER, "no explicit bound"),
+        "at the edge of the tolerance": Case(_power(0.6), word.INCONCLUSIVE, "straddles"),
+        "saturated": Case(lambda checkpoints, value: 0.45 * checkpoints, word.INCONCLUSIVE, "12 saturated"),
         "noise larger than the set until T = 2^13": Case(
-            _power(0.5), INCONCLUSIVE, "it would take", {"displacement": lambda checkpoints, value: 8192 / checkpoints}
+            _power(0.5),
+            word.INCONCLUSIVE,
+            "it would take",
+            {"displacement": lambda checkpoints, value: 8192 / checkpoints},
         ),
-        "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, BELOW),
-        "too few runs for the noise": Case(_power(0.5), INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
+        "a start that bends": Case(lambda checkpoints, value: 300 + 3 * checkpoints**0.5, word.BELOW),
+        "too few runs for the noise": Case(_power(0.5), word.INCONCLUSIVE, "would decide", {"scatter": 1.2, "runs": 6}),
     }
 )
 """Curves that must not mislead a verdict."""
 
 
+def _batches(simulations: int) -> Iterator[int]:
+    """Sizes of the batches."""
+    return (min(BATCH, simulations - first) for first in range(0, simulations, BATCH))
+
+
+def _slopes(
+    generator: np.random.Generator, laws: Array, runs: int, spread: float, axis: Array, claimed: Array
+) -> tuple[Array, Array, Array]:
+    """Slopes of response / claimed law with their ends, for data sets of mean exp(`laws`) (data sets, cells)."""
+    noise = own_and_common(generator, (len(laws), runs, len(axis)))
+    responses = np.exp(laws[:, None, :] + spread * np.sqrt(0.5) * noise)
+    return fits.slope_intervals(responses, axis, claimed, replicates=REPLICATES)
+
+
 def intervals(simulations: int, seed: int = 1) -> pd.DataFrame:
     """Mean error of the log-aware exponent, coverage and mean half-width; one row for runs, spread and cells."""
-    found = []
+    rows = []
     for runs, spread, cells in itertools.product((8, 16, 32), (0.2, 0.5), (4, 8)):
-        horizons = 2.0 ** np.arange(8, 8 + cells)
-        axis, factor = np.log(horizons), LOG_POWER * np.log(np.log(horizons))
+        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
+        axis, factor = np.log(horizons), np.log(np.log(horizons))
         generator = np.random.default_rng([seed, runs, cells, round(100 * spread)])
-        batches = []
-        for first in range(0, simulations, BATCH):
-            shape = (min(BATCH, simulations - first), runs)
-            noise = own_and_common(generator, (*shape, cells))
-            responses = np.exp(POWER * axis + factor + spread * np.sqrt(0.5) * noise)
-            batches.append(fits.slope_intervals(responses, axis, factor, replicates=REPLICATES))
-        value, low, high = (np.concatenate(each) for each in zip(*batches, strict=True))
-        found.append(
-            {
-                "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,
-                "error": float(value.mean() - POWER), "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
-                "half_width": float((high - low).mean() / 2),
-            }
-        )  # fmt: skip
-    return pd.DataFrame(found)
+        laws = POWER * axis + factor
+        fitted = [
+            _slopes(generator, np.tile(laws, (count, 1)), runs, spread, axis, factor) for count in _batches(simulations)
+        ]
+        value, low, high = (np.concatenate(each) for each in zip(*fitted, strict=True))
+        rows.append({
+            "runs": runs, "spread": spread, "cells": cells, "simulations": simulations,
+            "error": float(value.mean() - POWER), "coverage": float(((low <= POWER) & (high >= POWER)).mean()),
+            "half_width": float((high - low).mean() / 2),
+        })  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def resolutions(simulations: int, seed: int = 1) -> pd.DataFrame:
+    """How often a law that is off by exactly the stated resolution is judged definitely otherwise.
+
+    Each simulation plays an experiment whose slope is `offset` above the claimed one, states its resolution, and plays
+    it again with other random numbers under a law whose power, or whose power of the logarithm, is off by just that, up
+    or down in turn. Counted is the worse direction.
+    """
+    claim, rows = make_claim(rate="T^0.5 ln T"), []
+    for runs, spread, cells, offset in itertools.product((6, 16, 32), (0.1, 0.5), (4, 8), OFFSETS):
+        horizons = np.asarray(2.0 ** np.arange(8, 8 + cells), dtype=np.float64)
+        axis, factor = np.log(horizons), np.log(np.log(horizons))
+        leverage = log_leverage(claim, rate_of(claim), _swept(horizons))
+        generator = np.random.default_rng([seed, runs, cells, round(100 * spread), round(100 * offset)])
+        laws, claimed = (POWER + offset) * axis + factor, factor + POWER * axis
+        stated, seen = [], np.zeros((2, 2))
+        for count in _batches(simulations):
+            value, low, high = _slopes(generator, np.tile(laws, (count, 1)), runs, spread, axis, claimed)
+            change = noticed(value, (high - low) / 2, claim.tol, runs)
+            stated.append(change)
+            up = np.arange(count) % 2 == 1
+            for index, shape in enumerate((axis, factor / leverage)):
+                off = laws + np.where(up, change, -change)[:, None] * shape
+                _, low, high = _slopes(generator, off, runs, spread, axis, claimed)
+                told = (low > claim.tol) | (high < -claim.tol)
+                seen[index] += told[up].sum(), told[~up].sum()
+        mean, played = float(np.concatenate(stated).mean()), simulations // 2
+        row: dict[str, float] = {
+            "runs": runs, "spread": spread, "cells": cells, "offset": offset, "simulations": simulations,
+            "resolution": mean, "resolution_log": mean / leverage,
+        }  # fmt: skip
+        for name, times in zip(("power", "log"), seen.min(axis=1).astype(int).tolist(), strict=True):
+            share = stats.binomtest(times, played).proportion_ci(fits.LEVEL)
+            row |= {f"noticed_{name}": times / played, f"{name}_low": share.low, f"{name}_high": share.high}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _swept(horizons: Array) -> Cells:
+    """Cells of a sweep over T, without responses."""
+    empty = np.full(len(horizons), np.nan)
+    return Cells(horizons, empty[None], empty, empty, horizons, empty, empty, (USED,) * len(horizons), empty, True)
 
 
 def verdicts(simulations: int, seed: int = 1) -> pd.DataFrame:
