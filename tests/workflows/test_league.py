@@ -20,7 +20,7 @@ from dpregret.algorithms.privacy.window_blocks import WindowItems
 from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bound
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims import load_claims
-from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league, pure_league
+from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
 from dpregret.workflows.plan.profiles import PAPERS
 
 
@@ -74,7 +74,7 @@ def test_errors_of_windows_are_those_of_the_dense_audit(each: league.Contender, 
 @pytest.mark.parametrize("window", [2, 4, 32])
 def test_errors_under_pure_noise_are_those_of_the_dense_audit(window: int) -> None:
     """The pure loss of protected items squared times the variance, once a window has passed."""
-    found = pure_league.windows([window]).set_index("mechanism")
+    found = league.pure_windows([window]).set_index("mechanism")
     for name, mechanism in {
         "window tree": WindowTree(window), "items": WindowItems(window), "blocks": window_sums("blocks", window),
     }.items():  # fmt: skip

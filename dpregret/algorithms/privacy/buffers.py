@@ -4,9 +4,9 @@
   BufferedToeplitz  C(x) = prod(1 - zeros_i x) / prod(1 - decays_i x) (Dvijotham, McMahan, Pillutla, Steinke & Thakurta
                     2024), h = 1 / ((1 - x) C): one pole of h is 1, so k + 1 vectors.
 
-The parameters (`buffers.json`, made by `fit_buffers.py`) make the largest error small for powers of two. They are
-taken from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters are
-private, only the error depends on the fit.
+The parameters (`buffers.json`, made by `workflows/mechanisms/fits.py`) make the largest error small for powers of two.
+They are taken from the nearest one, and the sensitivity is computed for the window or horizon there is: any parameters
+are private, only the error depends on the fit.
 """
 
 import json

@@ -8,7 +8,7 @@ import pandas as pd
 
 from dpregret.core.errors import ConfigError, not_allowed
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.mechanisms import bandit_crossover, bound_map, crossing, expiry_curves, league, pure_league
+from dpregret.workflows.mechanisms import bound_map, expiry_curves, league
 
 TIMED = ("cpu",)
 """Tables that depend on the machine."""
@@ -32,12 +32,12 @@ TABLES: Mapping[str, Callable[[], pd.DataFrame]] = {
     "noise": bound_map.noise,
     "bounds": _bounds,
     "switches": lambda: bound_map.switches(_bounds()),
-    "pure-windows": pure_league.windows,
-    "pure-sequences": pure_league.sequences,
-    "pure-gaussian": pure_league.against_gaussian,
+    "pure-windows": league.pure_windows,
+    "pure-sequences": league.pure_sequences,
+    "pure-gaussian": league.against_gaussian,
     "cpu": league.cpu,
-    "crossing": crossing.crossing,
-    "crossover": bandit_crossover.crossover,
+    "crossing": bound_map.crossing,
+    "crossover": bound_map.crossover,
 }
 LONG = ("ages", "bounds")
 """Tables that are drawn, not read: as CSV only."""

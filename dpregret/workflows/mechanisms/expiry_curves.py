@@ -64,10 +64,8 @@ def losses(windows: Sequence[int] = (16, 64, 256)) -> pd.DataFrame:
             mechanism = make(window)
             if window > DENSE and isinstance(mechanism, WindowTree):
                 continue
-            rows.append(
-                pd.DataFrame({"W": window, "mechanism": name, "age": np.arange(ages),
-                              "loss": squared_losses(mechanism, window, ages)})
-            )  # fmt: skip
+            loss = squared_losses(mechanism, window, ages)
+            rows.append(pd.DataFrame({"W": window, "mechanism": name, "age": np.arange(ages), "loss": loss}))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -82,9 +80,7 @@ def curves(found: pd.DataFrame) -> pd.DataFrame:
         for curve, allowed in CURVES.items():
             excess = group["loss"].to_numpy() / allowed(age, size)
             worst = int(np.argmax(excess > excess.max() * (1 - ROUNDING)))
-            rows.append({
-                "W": window, "mechanism": name, "curve": curve,
-                "kept": "yes" if excess[worst] <= 1 + ROUNDING else "no", "worst age": worst,
-                "worst age / W": worst / size, "noise factor": float(np.sqrt(excess[worst])),
-            })  # fmt: skip
-    return pd.DataFrame(rows)
+            kept = "yes" if excess[worst] <= 1 + ROUNDING else "no"
+            rows.append((window, name, curve, kept, worst, worst / size, float(np.sqrt(excess[worst]))))
+    columns = ["W", "mechanism", "curve", "kept", "worst age", "worst age / W", "noise factor"]
+    return pd.DataFrame(rows, columns=columns)

@@ -60,8 +60,8 @@ def make() -> dict[str, Any]:
             "inverse": inverse_root_coefficients(4 * FIRST).tolist(),
             "landau": {str(count): landau(count) for count in (*range(1, 17), *WINDOWS[4:], 2**20)},
         },
-        "windows": [windowed(mechanism, mechanism.window) for mechanism in window_mechanisms()],
-        "horizons": [over_horizon(mechanism, horizon) for mechanism, horizon in horizon_mechanisms()],
+        "windows": [entry(mechanism, "window", mechanism.window) for mechanism in window_mechanisms()],
+        "horizons": [entry(mechanism, "horizon", horizon) for mechanism, horizon in horizon_mechanisms()],
         "trees": {
             "tree": BinaryTree(64).noisy_nodes(63).tolist(),
             "reduced_tree": VarianceReducedTree(64).noisy_nodes(63).tolist(),
@@ -92,64 +92,41 @@ def horizon_mechanisms() -> Iterator[tuple[PrefixSums, int]]:
     for horizon in HORIZONS:
         yield from ((kind(horizon), horizon) for kind in (BinaryTree, VarianceReducedTree, Root))
         yield from ((BufferedToeplitz(horizon, buffers), horizon) for buffers in (1, 2, 3, 4, 5))
-        yield from ((BandedInverseRoot(horizon, bands), horizon) for bands in (64,) if horizon <= 2**17)
         if horizon <= 2**17:
+            yield BandedInverseRoot(horizon, 64), horizon
             yield UnboundedToeplitz(), horizon
         if horizon <= DENSE:
             yield NormalisedRoot(horizon), horizon
 
 
-def windowed(mechanism: PrefixSums, window: int) -> dict[str, Any]:
-    """One window mechanism, after its first windows."""
-    variances = mechanism.noisy_nodes(2 * window)[window:]
+def entry(mechanism: PrefixSums, kind: str, size: int) -> dict[str, Any]:
+    """One mechanism over a horizon, or after its first windows; kind: `horizon` or `window`."""
+    variances = mechanism.noisy_nodes(size - 1) if kind == "horizon" else mechanism.noisy_nodes(2 * size)[size:]
     most, mean = float(variances.max()), float(variances.mean())
     if isinstance(mechanism, WindowBuffers):  # fading, so they keep creeping up
         most = mean = mechanism.symbol().square_sum()
-    entry = {"mechanism": type(mechanism).__name__, "window": window, **_errors(mechanism, most, mean)}
-    if isinstance(mechanism, Toeplitz):
-        losses = np.square(mechanism.loss_by_age(4 * window)) * mechanism.nodes_per_item
-        entry["squared_loss_at_ages"] = {
-            str(age - 1): float(losses[age - 1]) for age in range(window, 5 * window, window)
-        }
-    if isinstance(mechanism, WindowBuffers):
-        entry |= _rational(
-            mechanism.buffers, mechanism.symbol().poles, mechanism.symbol().zeros, mechanism.symbol().weights
-        )
-    return entry
-
-
-def over_horizon(mechanism: PrefixSums, horizon: int) -> dict[str, Any]:
-    """One mechanism over a horizon."""
-    variances = mechanism.noisy_nodes(horizon - 1)
-    entry = {
-        "mechanism": type(mechanism).__name__,
-        "horizon": horizon,
-        **_errors(mechanism, float(variances.max()), float(variances.mean())),
-    }
-    if isinstance(mechanism, BufferedToeplitz):
-        strategy = mechanism.strategy()
-        entry |= _rational(mechanism.buffers, strategy.poles, strategy.zeros, strategy.weights)
-    if isinstance(mechanism, BandedInverseRoot):
-        entry["bands"] = mechanism.bands
-    if isinstance(mechanism, UnboundedToeplitz):
-        entry["beta"] = mechanism.beta
-    return entry
-
-
-def _errors(mechanism: PrefixSums, most: float, mean: float) -> dict[str, Any]:
     charged = float(mechanism.nodes_per_item)
-    entry: dict[str, Any] = {
-        "charged": charged, "max_variance": most, "mean_variance": mean, "max_error": charged * most,
+    made: dict[str, Any] = {
+        "mechanism": type(mechanism).__name__,
+        kind: size,
+        "charged": charged,
+        "max_variance": most,
+        "mean_variance": mean,
+        "max_error": charged * most,
         "mean_error": charged * mean,
-    }  # fmt: skip
+    }
     if isinstance(mechanism, Toeplitz):
-        entry["h"] = mechanism.noise_coefficients(FIRST).tolist()
-        entry["c"] = mechanism.strategy_coefficients(FIRST).tolist()
-    return entry
-
-
-def _rational(buffers: int, decays: Sequence[float], zeros: Sequence[float], weights: Any) -> dict[str, Any]:
-    return {"buffers": buffers, "decays": list(decays), "zeros": list(zeros), "weights": weights.tolist()}
+        made["h"] = mechanism.noise_coefficients(FIRST).tolist()
+        made["c"] = mechanism.strategy_coefficients(FIRST).tolist()
+        if kind == "window":
+            losses = np.square(mechanism.loss_by_age(4 * size)) * mechanism.nodes_per_item
+            made["squared_loss_at_ages"] = {str(age - 1): float(losses[age - 1]) for age in range(size, 5 * size, size)}
+    if isinstance(mechanism, WindowBuffers | BufferedToeplitz):
+        fitted = mechanism.symbol() if isinstance(mechanism, WindowBuffers) else mechanism.strategy()
+        made |= {"buffers": mechanism.buffers, "decays": list(fitted.poles), "zeros": list(fitted.zeros)}
+        made["weights"] = fitted.weights.tolist()
+    made |= {name: getattr(mechanism, name) for name in ("bands", "beta") if hasattr(mechanism, name)}
+    return made
 
 
 def differences(found: Any, expected: Any, place: str = "") -> Iterator[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dpregret.algorithms.privacy import buffers as buffers_module
+from dpregret.algorithms.privacy import series as series_module
 from dpregret.algorithms.privacy.buffers import BufferedToeplitz, WindowBuffers, stored
 from dpregret.algorithms.privacy.convolution import Buffered
-from dpregret.algorithms.privacy.series import Rational, landau
-from dpregret.workflows.mechanisms import fit_buffers
+from dpregret.algorithms.privacy.series import Rational, landau, root_decays
+from dpregret.workflows.mechanisms import fits
 
 # W, k -> decays, zeros, sum of c^2, sum of h^2: fitted by an independent program
 PRINTED = {
@@ -64,36 +66,32 @@ def test_sizes_between_powers_of_two_pay_for_themselves() -> None:
 
 
 def test_geometric_sums_are_those_of_the_mechanisms() -> None:
-    mechanism = WindowBuffers(256, 3)
-    fit = np.array(mechanism.symbol().poles), np.array(mechanism.symbol().zeros)
-    assert fit_buffers.window_error(*fit, 256) == pytest.approx(
-        mechanism.nodes_per_item * square_sum(mechanism), rel=1e-11
-    )
-    buffered = BufferedToeplitz(512, 3)
-    fit = np.array(buffered.strategy().poles), np.array(buffered.strategy().zeros)
+    window, buffered = WindowBuffers(256, 3), BufferedToeplitz(512, 3)
+    error = window.nodes_per_item * square_sum(window)
+    assert fits.buffer_error("windows", window.symbol().poles, window.symbol().zeros, 256) == pytest.approx(error)
     error = buffered.nodes_per_item * buffered.noisy_nodes(511)[-1]
-    assert fit_buffers.horizon_error(*fit, 512) == pytest.approx(error, rel=1e-10)
+    assert fits.buffer_error("horizons", buffered.strategy().poles, buffered.strategy().zeros, 512) == pytest.approx(
+        error, rel=1e-10
+    )
 
 
-def test_a_fit_finds_the_stored_parameters_again() -> None:
-    decays, zeros, error = fit_buffers.fit("windows", 16, 1)
-    assert decays == pytest.approx(PRINTED[16, 1][0], abs=1e-6)
-    assert zeros == pytest.approx(PRINTED[16, 1][1], abs=1e-6)
-    assert error == pytest.approx(2.046726 * 1.907071, rel=1e-6)
-
-
-def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (fit_buffers, buffers_module):
-        monkeypatch.setattr(module, "PARAMETERS", tmp_path / "buffers.json")
-    monkeypatch.setattr(fit_buffers, "WINDOWS", (2, 4))
-    monkeypatch.setattr(fit_buffers, "HORIZONS", (8,))
-    monkeypatch.setattr(fit_buffers, "BUFFERS", {"windows": (1, 2), "horizons": (1,)})
-    assert fit_buffers.main([]) == 0
+@pytest.mark.nightly
+def test_the_script_writes_the_files_that_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {module: tmp_path / f"{module.__name__}.json" for module in (buffers_module, series_module)}
+    for module, file in files.items():
+        monkeypatch.setattr(module, "PARAMETERS", file)
+    for name, sizes in (("WINDOWS", (2, 4, 16)), ("HORIZONS", (8,)), ("LENGTHS", (32,))):
+        monkeypatch.setattr(fits, name, sizes)
+    assert fits.main() == 0
     kept = stored.__wrapped__()
-    for kind, size in (("windows", 2), ("windows", 4), ("horizons", 8)):
+    for kind, size in (("windows", 2), ("windows", 4), ("windows", 16), ("horizons", 8)):
         for name in ("decays", "zeros"):
             assert kept[kind][size][1][name] == pytest.approx(stored()[kind][size][1][name], abs=1e-5)
     assert list(kept["windows"][4]) == [1]  # a second buffer gains nothing there
+    [made] = json.loads(files[series_module].read_text(encoding="utf-8"))
+    decays, weights = root_decays(32)
+    assert made["decays"] == pytest.approx(decays, rel=1e-13)
+    assert made["weights"] == pytest.approx(weights, rel=1e-13)
 
 
 def test_state_is_one_vector_a_buffer() -> None:

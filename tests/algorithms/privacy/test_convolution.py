@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from dpregret.algorithms.privacy import convolution as kernels
 from dpregret.algorithms.privacy.convolution import FIRST, Direct, Halving, RootSums, convolution, root_convolution
 from dpregret.algorithms.privacy.series import longest, power, root_coefficients, root_decays
 from dpregret.numerics.sums import add_product
-from dpregret.workflows.mechanisms import fit_root
+from dpregret.workflows.mechanisms import fits
 
 WIDTHS = (1, 7, kernels.PANEL, kernels.PANEL + 3)
 
@@ -85,16 +84,7 @@ def test_the_stored_decays_are_the_root(length: int) -> None:
     assert decays[0] < 1
     assert (np.diff(decays) < 0).all()
     assert (weights > 0).all()
-    assert fit_root.error(decays, weights, length) < (1e-14 if length < 2**15 else 1e-13)  # a^j of a rounded a
-
-
-def test_the_script_writes_the_file_that_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fit_root, "PARAMETERS", tmp_path / "decays.json")
-    assert fit_root.main((32,)) == 0
-    [made] = json.loads((tmp_path / "decays.json").read_text(encoding="utf-8"))
-    assert made["length"] == 32
-    assert made["decays"] == pytest.approx(root_decays(32)[0], rel=1e-13)
-    assert made["weights"] == pytest.approx(root_decays(32)[1], rel=1e-13)
+    assert fits.root_error(decays, weights, length) < (1e-14 if length < 2**15 else 1e-13)  # a^j of a rounded a
 
 
 @pytest.mark.parametrize(("length", "rounds"), [(17, 300), (100, 500), (1000, 3000), (4096, 4500), (5000, 5200)])
