@@ -22,7 +22,7 @@ from dpregret.algorithms.experts.base import ExpertProblem
 from dpregret.algorithms.geometry import make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
-from dpregret.datasets.realizable import DirectionSquare
+from dpregret.datasets.losses import DirectionSquare
 from dpregret.workflows.audit import one_pass
 from dpregret.workflows.audit.bandits import by_text
 from dpregret.workflows.audit.erm import DIMENSION, SAMPLES, LinearRisk

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from dpregret.core.losses import Losses, LossSource
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Source
+from dpregret.datasets.base import Generators, Source, build, positive, sources
 from dpregret.datasets.bundled import load
-from dpregret.datasets.catalogue import build, sources
 from dpregret.datasets.losses import Affine, Entry, NormKink
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import product, vecdot
@@ -71,11 +70,11 @@ class BanditStream(Source, ABC):
             )
 
     @abstractmethod
-    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
+    def source(self, generators: Generators) -> LossSource:
         """A function that gives the next n rounds. How a horizon is cut decides nothing."""
 
     @abstractmethod
-    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+    def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """Best fixed point of the first `horizon` rounds; give it generators equal to those of `source`."""
 
 
@@ -95,11 +94,11 @@ class Cone(BanditStream):
         vertex = self.domain.linear_oracle(np.arange(1.0, self.domain.dimension + 1))
         return 0.1 * self.domain.center() + 0.9 * vertex
 
-    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
+    def source(self, generators: Generators) -> LossSource:
         """The same loss in every round."""
         return lambda rounds: Losses(NormKink, [self.anchor[None]], (1.0, 0.0, 0.0), rounds)
 
-    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+    def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The anchor has no loss."""
         nothing, apart = np.zeros(len(generators)), self.domain.center() - self.anchor
         stay = horizon * float(np.sqrt(vecdot(apart, apart)))
@@ -156,7 +155,7 @@ class LinearStream(BanditStream):
         """Minus the least loss of each over the set (pool,)."""
         return -vecdot(self.costs, self.domain.linear_oracle(self.costs))
 
-    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
+    def source(self, generators: Generators) -> LossSource:
         """One number a round and run decides which cost is next."""
 
         draws = Uniforms(generators)
@@ -166,7 +165,7 @@ class LinearStream(BanditStream):
         """Which cost each round has, (runs, rounds); (1, 1) where there is one."""
         return places(draws, rounds, len(self.costs)) if len(self.costs) > 1 else np.zeros((1, 1), dtype=np.int64)
 
-    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+    def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """A vertex, by the linear oracle on the sum of the costs."""
         draws, pool = Uniforms(generators), len(self.costs)
         counts = counted(lambda rounds: self._chosen(draws, rounds), (len(generators), pool), horizon)
@@ -193,12 +192,12 @@ class EntryStream(BanditStream):
         """m (n,)."""
         return self.domain.project(self.given)
 
-    def source(self, generators: Sequence[np.random.Generator]) -> LossSource:
+    def source(self, generators: Generators) -> LossSource:
         """Entries are drawn with one number a round and run."""
         draws = Uniforms(generators)
         return lambda rounds: Losses(Entry, (places(draws, rounds, len(self.truth)).T.astype(float),), (self.truth,))
 
-    def comparator(self, generators: Sequence[np.random.Generator], horizon: int) -> BanditComparator:
+    def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
         """The truth has no loss."""
         nothing, draws, size = np.zeros(len(generators)), Uniforms(generators), len(self.truth)
         counts = counted(lambda rounds: places(draws, rounds, size), (len(generators), size), horizon)
@@ -231,8 +230,7 @@ class RandomLinear(LinearStream):
     title = "random linear losses"
 
     def __init__(self, domain: ConstraintSet, spread: float = 1.0) -> None:
-        if not (spread > 0 and math.isfinite(spread)):
-            raise ValueError(f"spread must be positive and finite, got {spread}")
+        positive(spread=spread)
         costs = np.linspace(-1.0, 1.0, domain.dimension) + spread * _fixed(1).standard_normal((POOL, domain.dimension))
         super().__init__(domain, costs)
 
@@ -340,6 +338,74 @@ class DigitsCompletion(EntryStream):
         super().__init__(domain, truth * (domain.diameter / 4) / size)
 
 
+class Arms(BanditStream):
+    """K arms that lose 0 or 1: one, drawn by each run, loses with probability 1/2 - gap, all others with 1/2.
+
+    All arms compare one uniform number a round with their probability: a learner that sees one arm per round cannot
+    distinguish this from independent ones, and the best arm is exactly the best in hindsight.
+    """
+
+    name = "arms"
+    title = "Bernoulli arms"
+    traits = frozenset({"linear", "arms"})
+    sets = ("simplex",)
+    tight = stochastic = True
+
+    def __init__(self, domain: ConstraintSet, gap: float = 0.25) -> None:
+        super().__init__(domain, 1.0)
+        if not 0 < gap <= 0.5:
+            raise ValueError(f"option gap must lie between 0 and 1/2, got {gap}")
+        self.arms, self.gap = len(domain.center()), gap
+
+    def source(self, generators: Generators) -> LossSource:
+        """A number that decides the best arm, then one a round."""
+        draws = Uniforms(generators)
+        first = 3 * places(draws, 1, self.arms)
+        costs = np.zeros((self.arms, 3, self.arms))
+        costs[:, 1:] = 1.0
+        costs[np.arange(self.arms), 1, np.arange(self.arms)] = 0.0
+        table, offsets = costs.reshape(-1, self.arms), np.zeros(3 * self.arms)
+        return lambda rounds: affine(first + self._losing(draws, rounds), table, offsets, rounds)
+
+    def _losing(self, draws: Uniforms, rounds: int) -> Whole:
+        """0 where no arm loses, 1 where all but the best one do, 2 where all do: (runs, rounds)."""
+        drawn = draws.draw(rounds)
+        return (drawn < 0.5).astype(np.int64) + (drawn < 0.5 - self.gap)
+
+    def comparator(self, generators: Generators, horizon: int) -> BanditComparator:
+        """The best arm; the center plays all arms equally."""
+        draws, others, own = Uniforms(generators), np.zeros(len(generators)), np.zeros(len(generators))
+        draws.draw(1)
+        for rounds in pieces(horizon):
+            losing = self._losing(draws, rounds)
+            others += (losing > 0).sum(axis=1)
+            own += (losing > 1).sum(axis=1)
+        return BanditComparator(own, np.zeros(len(own)), others + (own - others) / self.arms)
+
+
+class HardArms(Arms):
+    """The same with a gap of `gap` sqrt(K tau/T), tau = ceil(1/eps).
+
+    At gap = 1 no learner can find the best arm in time, and such a learner loses (1 - 1/K) sqrt(K tau T) like one that
+    plays all arms alike.
+    """
+
+    name = "hard-arms"
+    title = "hard arms"
+    aimed = True
+
+    def __init__(self, domain: ConstraintSet, horizon: int, epsilon: float, gap: float = 1.0) -> None:
+        positive(gap=gap)
+        product = len(domain.center()) * max(1, math.ceil(min(horizon, 1 / epsilon)))
+        found = gap * math.sqrt(product / horizon)
+        if found > 0.5:
+            raise ValueError(
+                f"option gap: {gap:g} sqrt(K tau / T) = {found:.3g} is beyond 1/2: give a horizon of at least "
+                f"{math.ceil(4 * gap**2 * product)}, or a smaller gap"
+            )
+        super().__init__(domain, found)
+
+
 def make_bandit_stream(
     name: str, domain: ConstraintSet, aim: tuple[int, float] = (1, math.inf), *,
     data_dir: str | Path | None = None, **options: Any,
@@ -347,7 +413,7 @@ def make_bandit_stream(
     """Build a stream of bandit losses on a set; aim: horizon and epsilon, for a stream that is made for them.
 
     Raises ValueError for unknown names and options, values out of range, and a set on which the stream does not live;
-    `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
+    `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     arguments: tuple[object, ...] = (domain,)
     if name in sources(BanditStream):

@@ -1,49 +1,20 @@
-"""The interface of a stream of losses, and the part of a constraint set that it uses."""
+"""Streams and risks by name: what all say of themselves, how they are found, and how one is built."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import ClassVar
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dpregret.core.losses import Loss, Rounds
-from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.losses.clipped import Clipped
-from dpregret.numerics.arrays import Array, sum_rows
-from dpregret.numerics.random import Normals
-from dpregret.numerics.sums import vecdot
+from dpregret.core.discovery import discover
+from dpregret.core.errors import not_allowed
 
-BLOCK = 256
-"""Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparator:
-    """The best fixed point in hindsight; every array has shape (checkpoints, runs).
-
-    Streams that drift have two more comparators: points that follow the seasons, and the best one of all rounds.
-    """
-
-    losses: Array
-    """Minimum over the set of the cumulative loss up to the checkpoint."""
-    gaps: Array
-    """Certified relative duality gap of ``losses``: 0 for closed forms, at most 1e-8 otherwise."""
-    stay: Array
-    """Cumulative loss of playing the set's center in every round."""
-    pieces: Array | None = None
-    """Sum over pieces of the stream up to the checkpoint, each with its own minimum."""
-    last: Array | None = None
-    """Cumulative loss up to the checkpoint of the point that is best at the last checkpoint."""
-
-    @classmethod
-    def joined(cls, parts: Sequence[Comparator]) -> Comparator:
-        """Of groups of runs."""
-        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
-        joined = {name: np.concatenate(column, axis=1) for name, column in columns.items() if column[0] is not None}
-        return cls(**joined)
+Generators = Sequence[np.random.Generator]
+"""One generator for each run."""
 
 
 class Source:
@@ -68,92 +39,67 @@ class Source:
     stochastic: ClassVar[bool] = False
 
 
-class Stream(Source, ABC):
-    """A sequence of losses, one generator per run, with its constants on the constraint set.
+class Quantities(Source):
+    """Whatever a lemma bounds: no losses, but noise and vectors that the lemma itself draws."""
 
-    ``lipschitz`` bounds |gradient| over the set for every loss the stream admits, ``smoothness`` is inf where the
-    loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where none is
-    declared. Traits: ``smooth``, ``strongly-convex`` (learners are informed), ``quadratic`` (squared losses of a linear
-    prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms). ``apart``: a run's
-    comparator is the same to the last bit whichever runs are requested with it. ``clip``: learners see gradients
-    clipped to ``lipschitz``, so that their epsilon needs no trust in it.
+
+class Noise(Quantities):
+    """Noise, or random vectors, by the lemma's own law: any other would not be the lemma's."""
+
+    name = "noise"
+    tight = True
+    stochastic = True
+
+
+class UnreadDataError(ValueError):
+    """The data of a stream or risk lie in a file, and no folder was given in which to look."""
+
+
+def sources(base: Any) -> dict[str, Any]:
+    """All named classes of this package that derive from `base`, by their names."""
+    return _sources(base)
+
+
+@cache
+def _sources(base: Any) -> dict[str, Any]:
+    return discover(__package__ or "", base, "name")
+
+
+def build(
+    noun: str,
+    base: Any,
+    name: str,
+    arguments: Sequence[object],
+    options: Mapping[str, object],
+    data_dir: str | Path | None,
+) -> Any:
+    """Make the stream or risk of a name from its leading arguments and its options.
+
+    base: the class that all of them derive from. data_dir: the folder of prepared data, for those that read some.
+    Raises ValueError, naming the nearest and the allowed, for an unknown name or option and a missing option;
+    `UnreadDataError` where everything fits but there is no folder.
     """
-
-    traits = frozenset({"smooth", "strongly-convex"})
-    best_loss: ClassVar[float | None] = None
-    apart: ClassVar[bool] = True
-    clip: bool = False
-
-    def __init__(
-        self,
-        domain: ConstraintSet,
-        *,
-        strong_convexity: float,
-        lipschitz: float,
-        smoothness: float,
-    ) -> None:
-        self.domain = domain
-        self.dimension = domain.dimension
-        self.strong_convexity = strong_convexity
-        self.lipschitz = lipschitz
-        self.smoothness = smoothness
-
-    def rounds(self, generators: Sequence[np.random.Generator], horizon: int) -> Rounds:
-        """``horizon`` losses whose parameters have shape (runs, d).
-
-        A run's data depend on its own generator only: not on the other runs, not on the horizon. Memory does not
-        grow with the horizon. Raises ValueError without a generator or a positive horizon.
-        """
-        if not generators:
-            raise ValueError("a stream needs at least one generator (one per run)")
-        if horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {horizon}")
-        blocks = self._losses(generators)
-        if self.clip:
-            blocks = ([Clipped(each, self.lipschitz) for each in block] for block in blocks)
-        return Rounds(blocks, horizon)
-
-    def comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
-
-        Makes its own pass over the data, so it wants fresh generators equal to those given to ``rounds``.
-        Raises ValueError for bad checkpoints, RuntimeError where the certified gap stays above 1e-8.
-        """
-        if not generators:
-            raise ValueError("a stream needs at least one generator (one per run)")
-        if not checkpoints or checkpoints[0] < 1 or any(np.diff(checkpoints) < 1):
-            raise ValueError(f"checkpoints must be positive and strictly increasing, got {list(checkpoints)}")
-        return self._comparator(generators, checkpoints)
-
-    @abstractmethod
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        """Endless losses, some rounds at a time."""
-
-    @abstractmethod
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        """``comparator`` for valid arguments."""
+    known = sources(base)
+    maker = known.get(name)
+    if maker is None:
+        raise ValueError(not_allowed(noun, name, known))
+    parameters = dict([*inspect.signature(maker).parameters.items()][len(arguments) :])
+    reads = parameters.pop("data_dir", None) is not None
+    for option in options:
+        if option not in parameters:
+            raise ValueError(f"{noun} {name!r} has no option {option!r}; allowed: {', '.join(parameters) or 'none'}")
+    for option, parameter in parameters.items():
+        if parameter.default is parameter.empty and option not in options:
+            raise ValueError(f"{noun} {name!r} needs the option {option!r}")
+    if not reads:
+        return maker(*arguments, **options)
+    if data_dir is None:
+        raise UnreadDataError(f"{noun} {name!r} needs the option 'data_dir'")
+    return maker(*arguments, data_dir=data_dir, **options)
 
 
-def sphere_blocks(generators: Sequence[np.random.Generator], dimension: int, radius: float = 1.0) -> Iterator[Array]:
-    """Endless fresh blocks (BLOCK, runs, d) of vectors uniform on the sphere of the given radius."""
-    normals = Normals(generators)
-    while True:
-        block = normals.draw(BLOCK, dimension)
-        block /= (np.sqrt(vecdot(block, block)) / radius)[..., None]
-        yield block.swapaxes(0, 1)
-
-
-def prefix_sums(blocks: Iterator[Array], checkpoints: Sequence[int]) -> Array:
-    """Sums over the first axis of endless blocks, up to each checkpoint: (checkpoints, ...)."""
-    sums: list[Array] = []
-    total = np.zeros(())
-    start = 0
-    pending = list(checkpoints)
-    for block in blocks:
-        while pending and pending[0] <= start + len(block):
-            sums.append(total + sum_rows(block[: pending.pop(0) - start]))
-        if not pending:
-            break
-        total = total + sum_rows(block)
-        start += len(block)
-    return np.stack(sums)
+def positive(**options: float) -> None:
+    """Raise ValueError for an option that is not positive and finite."""
+    for name, value in options.items():
+        if not (np.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} must be positive and finite, got {value}")

@@ -15,6 +15,7 @@ from typing import Final
 
 import numpy as np
 
+from dpregret.datasets import fetch
 from dpregret.datasets.examples import Examples, check_finite, read, save
 from dpregret.numerics.arrays import Array
 
@@ -58,8 +59,7 @@ def _diabetes() -> tuple[Array, Array]:
 
 def _between(values: Array, low: Array | float, high: Array | float) -> Array:
     """Columns of numbers in [low, high] as numbers in [-1, 1]; what lies outside is clipped."""
-    found: Array = np.clip((2.0 * values - low - high) / (high - low), -1.0, 1.0)
-    return found
+    return np.clip((2.0 * values - low - high) / (high - low), -1.0, 1.0)
 
 
 BUNDLED: Mapping[str, Callable[[], tuple[Array, Array]]] = MappingProxyType(
@@ -78,7 +78,7 @@ def prepare(name: str, path: Path) -> None:
         raise ValueError(f"unknown bundled data {name!r}; allowed: {', '.join(BUNDLED)}")
     features, labels = BUNDLED[name]()
     check_finite(features, labels, f"bundled data {name!r}")
-    save(path, features / np.sqrt(features.shape[1]), labels)
+    save(path, features=features / np.sqrt(features.shape[1]), labels=labels)
 
 
 def load(name: str, cache_dir: Path) -> Examples:
@@ -93,7 +93,5 @@ def load(name: str, cache_dir: Path) -> Examples:
         if name in BUNDLED:
             prepare(name, path)
         else:
-            from dpregret.datasets import fetch, sources  # what loads over the network, where it is needed
-
-            fetch.convert(sources.find_source(name), cache_dir)
+            fetch.convert(fetch.Source.find(name), cache_dir)
     return read(path)

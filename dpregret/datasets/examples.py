@@ -1,16 +1,41 @@
-"""Labelled examples: what holds of all of them, and the .npz files that they are kept in."""
+"""Prepared data: the .npz files that arrays are kept in, and what holds of all labelled examples."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from dpregret.core.files import atomic_write
-from dpregret.datasets.files import read_arrays
+from dpregret.core.files import atomic_write, opened
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
+
+
+def read_arrays(path: Path, what: str, *names: str) -> list[np.ndarray[Any, Any]]:
+    """Arrays of an .npz by name. Raises ValueError that names the file and `what` it should hold."""
+    try:
+        with opened(path) as file, np.load(file, allow_pickle=False) as archive:
+            return [np.asarray(archive[name]) for name in names]
+    except Exception as error:  # a damaged archive raises whatever its damage looks like
+        raise ValueError(f"{path}: not a readable .npz of {what} ({error})") from error
+
+
+def norm_of(file: Path) -> float:
+    """The public norm that norm 1 of prepared features stands for; 1 for data sets that are not of a study."""
+    with np.load(file, allow_pickle=False) as archive:
+        norm = float(archive["norm"]) if "norm" in archive else 1.0
+    if not (0 < norm < math.inf):
+        raise ValueError(f"{file}: the norm {norm} must be positive and finite")
+    return norm
+
+
+def save(path: Path, **arrays: Any) -> None:
+    """Write arrays as an .npz, atomically; equal arrays give equal bytes."""
+    with atomic_write(path) as temporary, temporary.open("xb") as file:
+        np.savez(file, **arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +62,6 @@ def read(path: Path) -> Examples:
             f"{path}: largest feature norm {norms.max():.6g} or label {np.abs(labels).max():.6g} exceeds 1"
         )
     return Examples(features, labels)
-
-
-def save(path: Path, features: Array, labels: Array) -> None:
-    """Write examples as an .npz, atomically; equal arrays give equal bytes."""
-    with atomic_write(path) as temporary, temporary.open("xb") as file:
-        np.savez(file, features=features, labels=labels)
 
 
 def unit_rows(features: Array, where: str) -> Array:

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpregret.core.files import atomic_write
-from dpregret.datasets.files import read_arrays
+from dpregret.datasets.examples import read_arrays, save
 
 Table = NDArray[np.uint8]
 """Errors of classifiers, (samples, experts): 1 is wrong, 0 is right."""
@@ -71,8 +70,7 @@ def prepare(name: str, path: Path) -> None:
         model = _model(expert).fit(features[np.ix_(rows, columns)], labels[rows])
         errors[:, expert] = model.predict(features[np.ix_(held, columns)]) != labels[held]
     ranked = errors[:, np.argsort(errors.sum(axis=0, dtype=np.int64), kind="stable")]
-    with atomic_write(path) as temporary, temporary.open("xb") as file:
-        np.savez(file, errors=ranked)
+    save(path, errors=ranked)
 
 
 def _model(expert: int) -> Any:

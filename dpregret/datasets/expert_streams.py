@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpregret.datasets import expert_data
-from dpregret.datasets.base import Source
-from dpregret.datasets.catalogue import build, sources
+from dpregret.datasets.base import Generators, Source, build, sources
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -78,14 +77,14 @@ class ExpertStream(Source, ABC):
             raise ValueError(f"best_loss must lie between 0 and the horizon {horizon}, got {best_loss}")
 
     @abstractmethod
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Blocks that cover the horizon exactly; a run's losses depend on its own generator only."""
 
-    def epochs(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def epochs(self, generators: Generators) -> Iterator[ExpertBlock]:
         """The same losses for who looks at sums over epochs [2^k, 2^(k+1)) only; a block may be an epoch's mean."""
         return self.blocks(generators)
 
-    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+    def comparator(self, generators: Generators) -> ExpertComparator:
         """A pass of its own over the losses: give it generators equal to those of `blocks`."""
         total = np.zeros((len(generators), len(self.sizes)))
         for block in self.blocks(generators):
@@ -121,14 +120,14 @@ class NestedHalving(ExpertStream):
             raise ValueError(f"horizon must be at least {phases}, the number of phases, got {horizon}")
         self.bounds = [phase * (horizon // phases) for phase in range(phases)] + [horizon]
 
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """One block a phase; the generators are not used."""
         for phase, (first, last) in enumerate(pairwise(self.bounds)):
             losses = np.full((1, 1, len(self.sizes)), self.floor / self.horizon)
             losses[..., phase if self.transient else 0 : phase + 1] = 1.0
             yield ExpertBlock(losses, last - first)
 
-    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+    def comparator(self, generators: Generators) -> ExpertComparator:
         """D rounds of death cost D (1 - L*/T) on top of L*."""
         starts = np.array(self.bounds)
         dead = np.diff(starts) if self.transient else self.horizon - starts[:-1]
@@ -191,7 +190,7 @@ class Bernoulli(ExpertStream):
         super().__init__([1] * experts, horizon, 0.0 if best_loss is None else best_loss)
         self.probability = probability
 
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Blocks of a bounded size; the perfect expert is the first."""
         step = rounds_of_block(len(generators), self.experts)
         for first in range(0, self.horizon, step):
@@ -236,11 +235,171 @@ class LowerBound(ExpertStream):
         if self.length < provable:
             self.lower_bound = self.length / 4
 
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Quiet rounds, if any, then those that count; the generators are not used."""
         if self.length < self.horizon:
             yield ExpertBlock(np.zeros((1, 1, 2)), self.horizon - self.length)
         yield ExpertBlock(np.array([[[1.0, 0.0]]]), self.length)
+
+
+class Turns(ExpertStream):
+    """Two halves of the experts lose 1 in turn, each for `length` rounds; by default 1/eps, rounded.
+
+    Who draws by exp(-eta * losses) every B = `length` rounds expects 1/2 and (1 + tanh(eta B/2))/2 of them in turn: a
+    regret of (T/4) tanh(eta B/2), near eta T B/8. Who draws in every round loses about eta T/8. A sixteenth of the
+    experts, at least one, lose in all rounds, so that a random expert has a regret; to see that costs ln(16/15)/eta.
+    """
+
+    name = "turns"
+    title = "halves in turn"
+    traits = frozenset({"phases"})
+    tight = True
+
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
+    ) -> None:
+        if experts < 3:
+            raise ValueError(f"experts must be at least 3 for turns, got {experts}")
+        bad = max(1, experts // 16)
+        super().__init__([experts - bad - (experts - bad) // 2, (experts - bad) // 2, bad], horizon, best_loss)
+        if length is None:
+            length = 1 if math.isinf(epsilon) else max(1, round(1 / epsilon))
+        if not (isinstance(length, int) and length >= 1):
+            raise ValueError(f"length must be a whole number of at least 1, got {length}")
+        self.length = length
+
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
+        """Whole turns, in blocks of a bounded size or one a turn; the generators are not used."""
+        period = np.array([[[1.0, 0.0, 1.0]], [[0.0, 1.0, 1.0]]])
+        if 2 * self.length > ROUNDS:
+            for number, first in enumerate(range(0, self.horizon, self.length)):
+                yield ExpertBlock(period[[number % 2]], min(self.length, self.horizon - first))
+        else:
+            table = np.tile(np.repeat(period, self.length, axis=0), (ROUNDS // (2 * self.length), 1, 1))
+            for first in range(0, self.horizon, len(table)):
+                losses = table[: self.horizon - first]
+                yield ExpertBlock(losses, len(losses))
+
+
+class SwitchEpochs(ExpertStream):
+    """The instance of Asi et al. 2024, Thm 4.2: an expert loses 0 or 1 in a whole epoch, by a fair coin of its own.
+
+    An epoch has `length` rounds; by default T/(T eps)^(4/3), rounded, at least 1, as in the paper. Who decides before
+    an epoch loses half of it, and the best of d experts is ahead of that by sqrt(T length) and a factor near
+    sqrt(ln(d)/2). No bound is declared for it: the paper's proof is not valid (docs/asi_et_al_2024.md).
+    """
+
+    name = "switch-epochs"
+    title = "epochs of fair coins"
+    tight = True
+    most = 2**10  # every one has losses of its own
+
+    def __init__(
+        self, experts: int, horizon: int, epsilon: float, best_loss: float | None, length: int | None = None
+    ) -> None:
+        super().__init__([1] * experts, horizon, best_loss)
+        if length is None:
+            length = 1 if math.isinf(epsilon) else max(1, round(horizon / (horizon * epsilon) ** (4 / 3)))
+        if not (isinstance(length, int) and length >= 1):
+            raise ValueError(f"length must be a whole number of at least 1, got {length}")
+        self.length = length
+
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
+        """Some epochs a block, of a bounded size; an epoch that is longer is a block."""
+        epochs = max(1, rounds_of_block(len(generators), self.experts) // self.length)
+        for first in range(0, self.horizon, epochs * self.length):
+            coins = np.stack([each.integers(0, 2, (epochs, self.experts)) for each in generators], axis=1)
+            rounds = min(epochs * self.length, self.horizon - first)
+            losses = coins if epochs == 1 else np.repeat(coins, self.length, axis=0)[:rounds]
+            yield ExpertBlock(losses.astype(np.float64), rounds)
+
+
+def epoch_lengths(horizon: int) -> list[int]:
+    """1, 2, 4, ... rounds that add up to the horizon; the last epoch may be shorter."""
+    starts = [2**k for k in range(horizon.bit_length())]
+    return [min(start, horizon + 1 - start) for start in starts]
+
+
+class Gap(ExpertStream):
+    """Independent losses 0 and 1: one expert loses with probability (1 - gap)/2, all others with (1 + gap)/2.
+
+    Sums over epochs are drawn, binomials; the rounds of an epoch follow by drawing without replacement, with the same
+    law as if every round had been drawn. So 2^22 rounds of 1024 experts cost 23,000 numbers where the rounds are not
+    requested, with the same sums as where they are. The best expert is the first. best_loss is a declaration only.
+    """
+
+    name = "gap"
+    title = "independent losses with a gap"
+    stochastic = True
+    traits = frozenset({"epochs"})
+    most = 2**20  # every one has losses of its own
+
+    def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None, gap: float = 0.25) -> None:
+        if not 0 <= gap <= 1:
+            raise ValueError(f"gap must lie in [0, 1], got {gap}")
+        super().__init__([1] * experts, horizon, best_loss)
+        self.gap = float(gap)
+        self.means = np.full(experts, (1 + self.gap) / 2)
+        self.means[0] = (1 - self.gap) / 2
+
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
+        """Epoch after epoch, in blocks of a bounded size."""
+        step = rounds_of_block(len(generators), self.experts)
+        for length, left in zip(epoch_lengths(self.horizon), self._sums(generators), strict=True):
+            for first in range(0, length, step):
+                rounds = min(step, length - first)
+                losses = np.stack([each.random((rounds, self.experts)) for each in generators], axis=1)
+                for index, loss in enumerate(losses):  # of the rounds that are left, so many are lost
+                    loss[...] = loss * float(length - first - index) < left
+                    left -= loss
+                yield ExpertBlock(losses, rounds)
+
+    def epochs(self, generators: Generators) -> Iterator[ExpertBlock]:
+        """Means of the epochs."""
+        for length, lost in zip(epoch_lengths(self.horizon), self._sums(generators), strict=True):
+            yield ExpertBlock(lost[None] / length, length)
+
+    def comparator(self, generators: Generators) -> ExpertComparator:
+        """From the sums."""
+        return self._compare(np.add.reduce(self._sums(generators)))
+
+    def _sums(self, generators: Generators) -> list[Array]:
+        """(runs, experts) an epoch; drawn before all rounds."""
+        lengths = np.array(epoch_lengths(self.horizon))[:, None]
+        drawn = [generator.binomial(lengths, self.means).astype(np.float64) for generator in generators]
+        return list(np.stack(drawn, axis=1))
+
+
+class HardGap(Gap):
+    """The gap is 4 sqrt(ln(d)/T), at most 1: a constant share of the rounds is needed to find the best expert."""
+
+    name = "gap-hard"
+    title = "hard gap"
+
+    def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
+        super().__init__(
+            experts, horizon, epsilon, best_loss, min(1.0, 4 * math.sqrt(math.log(experts) / max(1, horizon)))
+        )
+
+
+class LeaderSwap(ExpertStream):
+    """In epochs of even number the second half of the experts loses 1 in every round, in those of odd number the first.
+
+    Fixed before the first round, and no law: the leader of an epoch is the loser of the next. Who plays the leader of
+    the epoch before loses everything, where the better half loses a third.
+    """
+
+    name = "leader-swap"
+    title = "swapping leaders"
+    traits = frozenset({"phases"})
+
+    def __init__(self, experts: int, horizon: int, epsilon: float, best_loss: float | None) -> None:
+        super().__init__([experts - experts // 2, experts // 2], horizon, best_loss)
+
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
+        """One block an epoch; the generators are not used."""
+        for number, length in enumerate(epoch_lengths(self.horizon)):
+            yield ExpertBlock(np.array([[[1.0, 0.0] if number % 2 else [0.0, 1.0]]]), length)
 
 
 class ErrorTable(ExpertStream):
@@ -262,7 +421,7 @@ class ErrorTable(ExpertStream):
         table = expert_data.load(self.data, Path(data_dir))
         self.errors = expert_data.subset(table, experts).astype(np.float64)
 
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Pass after pass, in blocks of a bounded size."""
         step, left = rounds_of_block(len(generators), self.experts), self.horizon
         for order in self._orders(generators):
@@ -274,14 +433,14 @@ class ErrorTable(ExpertStream):
             if not left:
                 return
 
-    def comparator(self, generators: Sequence[np.random.Generator]) -> ExpertComparator:
+    def comparator(self, generators: Generators) -> ExpertComparator:
         """Full passes cost the sums of the table; only the last one depends on its order."""
         passes, rest = divmod(self.horizon, len(self.errors))
         last = next(islice(self._orders(generators), passes, None))
         beginning = np.stack([self.errors[order[:rest]].sum(axis=0) for order in last.T])
         return self._compare(passes * self.errors.sum(axis=0) + beginning)
 
-    def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[NDArray[np.int64]]:
+    def _orders(self, generators: Generators) -> Iterator[NDArray[np.int64]]:
         """Endless passes: numbers of samples, (samples, runs)."""
         while True:
             yield np.stack([generator.permutation(len(self.errors)) for generator in generators], axis=1)
@@ -319,7 +478,7 @@ class ClippedExperts(ExpertStream):
         self.stream = stream
         vars(self).update(vars(stream), tight=stream.tight, lower_bound=stream.lower_bound, gap=stream.gap)
 
-    def blocks(self, generators: Sequence[np.random.Generator]) -> Iterator[ExpertBlock]:
+    def blocks(self, generators: Generators) -> Iterator[ExpertBlock]:
         """Those of the stream, clipped."""
         return map(_clipped, self.stream.blocks(generators))
 
@@ -344,7 +503,7 @@ def make_expert_stream(
     epsilon: of the learner that the stream is aimed at; only the lower bound looks at it. best_loss: the public L*:
     part of the stream's definition for the halving streams (None is 0), a declaration for the others. data_dir: the
     folder of the tables. clip: losses outside [0, 1] are moved there. Raises ValueError for unknown names and options
-    and for values out of range; `catalogue.UnreadDataError` where all fits but a table is needed and `data_dir` was not
+    and for values out of range; `base.UnreadDataError` where all fits but a table is needed and `data_dir` was not
     given.
     """
     if experts < 2:

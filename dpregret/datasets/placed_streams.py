@@ -9,8 +9,8 @@ import numpy as np
 
 from dpregret.core.sets import ConstraintSet
 from dpregret.datasets.bandit_streams import Cone
-from dpregret.datasets.base import Stream
 from dpregret.datasets.losses import NormKink
+from dpregret.datasets.streams import Stream
 from dpregret.datasets.synthetic import FixedNormKink
 from dpregret.numerics.arrays import Array
 

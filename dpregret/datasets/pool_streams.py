@@ -4,27 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from dpregret.core.losses import Loss, Losses
+from dpregret.core.minimise import minimise
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import BLOCK, Comparator, Stream
+from dpregret.datasets.base import Generators
 from dpregret.datasets.bundled import load
-from dpregret.datasets.examples import Examples
+from dpregret.datasets.examples import Examples, norm_of
 from dpregret.datasets.losses import RidgeLogistic, RidgeSquared
-from dpregret.datasets.optimum import minimise_pool
+from dpregret.datasets.streams import BLOCK, Comparator, Stream
 from dpregret.numerics.arrays import Array
-from dpregret.numerics.sums import vecdot
+from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
 
 # Words of the seed of a synthetic pool, so that two families with one pool_seed share no draws.
 _LOGISTIC, _LASSO = 1, 2
 
 
+def minimise_pool(
+    family: Any,
+    features: Array,
+    labels: Array,
+    weights: Array,
+    *,
+    strong_convexity: float,
+    domain: ConstraintSet,
+    start: Array,
+    goal: float = 1e-11,
+    **options: Any,
+) -> tuple[Array, Array, Array]:
+    """Minimise sum_i w_i phi(<v_i, x>; y_i) + (mu/2) |x|^2 over the set, for every run at once.
+
+    ``features`` (pool, d), ``labels`` (pool,), ``weights`` (runs, pool) with row sums 1, ``start`` (runs, d); each run
+    has its own smoothness mu + bend * lambda_max(sum_i w_i v_i v_i^T). ``goal`` and ``options``: of `minimise`, whose
+    error it raises.
+
+    Returns (points (runs, d), values (runs,), relative gaps (runs,)): the duality gap divided by the value.
+    """
+
+    def gradient(points: Array) -> Array:
+        slopes = family.slope(product(points, features.T), labels)
+        slopes *= weights
+        result = product(slopes, features)
+        result += strong_convexity * points
+        return result
+
+    def value(points: Array) -> Array:
+        losses = vecdot(weights, family.loss(product(points, features.T), labels))
+        result: Array = losses + 0.5 * strong_convexity * vecdot(points, points)
+        return result
+
+    moments = np.stack([product(features.T * row, features) for row in weights])
+    smoothness = strong_convexity + family.bend() * largest_eigenvalue(moments)[:, None]
+    points, gaps, _ = minimise(domain, gradient, start, smoothness, goal=goal, **options)
+    values = value(points)
+    return points, values, np.divide(gaps, values, out=np.zeros_like(gaps), where=values > 0.0)
+
+
 class PoolStream(Stream):
     """f_t(x) = phi(<v_i, x>; y_i) + (mu/2) |x|^2 for the i-th example of the pool, i in random order.
+
+    family: `RidgeLogistic`, `RidgeSquared`, or another loss made of (features, labels, mu), with the scalar loss phi:
+    elementwise `loss` and `slope` (scores, labels), `bend`, the largest phi'', and `steepest` (reach), the largest
+    |phi'| over scores in [-reach, reach].
 
     Every run sees the whole pool once per pass, in an order of its own. Features have norm at most 1, labels lie in
     {-1, +1} or [-1, 1]; over all such examples the exact Lipschitz constant on a centered ball of radius
@@ -37,13 +82,7 @@ class PoolStream(Stream):
     apart = False
     stochastic = True
 
-    def __init__(
-        self,
-        domain: ConstraintSet,
-        strong_convexity: float,
-        examples: Examples,
-        family: Any,
-    ) -> None:
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, examples: Examples, family: Any) -> None:
         if examples.features.shape[1] != domain.dimension:
             columns = examples.features.shape[1]
             raise ValueError(f"stream {self.name!r} has {columns} features, the set has dimension {domain.dimension}")
@@ -58,19 +97,19 @@ class PoolStream(Stream):
         self.labels = examples.labels
         self.family = family
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
         for order in self._orders(generators):
             for first in range(0, len(order), BLOCK):
                 chosen = order[first : first + BLOCK]
                 yield Losses(self.family, [self.features[chosen], self.labels[chosen]], [self.strong_convexity])
 
-    def _orders(self, generators: Sequence[np.random.Generator]) -> Iterator[np.ndarray]:
+    def _orders(self, generators: Generators) -> Iterator[np.ndarray]:
         """Endless passes: example numbers (pool, runs)."""
         size = len(self.labels)
         while True:
             yield np.stack([generator.permutation(size) for generator in generators], axis=1)
 
-    def _counts(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Iterator[Array]:
+    def _counts(self, generators: Generators, checkpoints: Sequence[int]) -> Iterator[Array]:
         """How often each example was seen up to each checkpoint, (runs, pool)."""
         size = len(self.labels)
         orders = self._orders(generators)
@@ -83,26 +122,33 @@ class PoolStream(Stream):
             np.put_along_axis(counts, order[:rest].T, passes + 1.0, axis=1)
             yield counts
 
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        center = self.domain.center()
-        at_center = self.family.loss(vecdot(self.features, center), self.labels)
-        at_center = at_center + 0.5 * self.strong_convexity * vecdot(center, center)
-        points = np.tile(center, (len(generators), 1))
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        at_center = self._of_each(self.domain.center())
+        points = np.tile(self.domain.center(), (len(generators), 1))
         rows: list[tuple[Array, Array, Array]] = []
         for checkpoint, counts in zip(checkpoints, self._counts(generators, checkpoints), strict=True):
-            stay = vecdot(counts, at_center)
-            points, values, gaps = minimise_pool(
-                self.family,
-                self.features,
-                self.labels,
-                counts / checkpoint,
-                strong_convexity=self.strong_convexity,
-                domain=self.domain,
-                start=points,
-            )
-            rows.append((values * checkpoint, gaps, stay))
-        losses, relative, stays = (np.stack(column) for column in zip(*rows, strict=True))
-        return Comparator(losses, relative, stays)
+            points, losses, gaps = self._best(counts, checkpoint, points)
+            rows.append((losses, gaps, vecdot(counts, at_center)))
+        return Comparator(*(np.stack(column) for column in zip(*rows, strict=True)))
+
+    def _of_each(self, point: Array) -> Array:
+        """The loss of every example at a point, (pool,)."""
+        losses = self.family.loss(vecdot(self.features, point), self.labels)
+        at_point: Array = losses + 0.5 * self.strong_convexity * vecdot(point, point)
+        return at_point
+
+    def _best(self, counts: Array, rounds: float, start: Array) -> tuple[Array, Array, Array]:
+        """Points (runs, d), losses and relative gaps, (runs,), of minima after `rounds` rounds, from the `start`."""
+        points, values, gaps = minimise_pool(
+            self.family,
+            self.features,
+            self.labels,
+            counts / rounds,
+            strong_convexity=self.strong_convexity,
+            domain=self.domain,
+            start=start,
+        )
+        return points, values * rounds, gaps
 
 
 class RidgeLogisticPool(PoolStream):
@@ -174,58 +220,80 @@ def _unit_features(generator: np.random.Generator, size: int, dimension: int) ->
     return features
 
 
-class BreastCancer(PoolStream):
+class DataPool(PoolStream):
+    """Examples of the prepared data that have the stream's name, `through` a loss."""
+
+    real = True
+    through: ClassVar[Any] = RidgeLogistic
+
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
+        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), self.through)
+
+
+class BreastCancer(DataPool):
     """Wisconsin diagnostic breast cancer (569 x 30) through ridge-logistic loss; +1 = malignant."""
 
     name = data = "breast-cancer"
-    columns, real = 30, True
-
-    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
-        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
+    columns = 30
 
 
-class Digits(PoolStream):
+class Digits(DataPool):
     """Handwritten digits (1797 x 64) through ridge-logistic loss; +1 = odd digit (parity)."""
 
     name = data = "digits"
-    columns, real = 64, True
-
-    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
-        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeLogistic)
+    columns = 64
 
 
-class Diabetes(PoolStream):
+class Diabetes(DataPool):
     """Diabetes progression (442 x 10) through ridge-squared loss."""
 
     name = data = "diabetes"
     traits = PoolStream.traits | {"quadratic"}
-    columns, real = 10, True
-
-    def __init__(self, domain: ConstraintSet, strong_convexity: float, data_dir: str | Path) -> None:
-        super().__init__(domain, strong_convexity, load(self.name, Path(data_dir)), RidgeSquared)
+    through = RidgeSquared
+    columns = 10
 
 
-class Fetched(PoolStream):
+class Fetched(DataPool):
     """A fetched set of two classes of ``sources.yaml``, the option ``source``, through ridge-logistic loss."""
 
     name = "fetched"
-    real = True
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
-        examples = load(source, Path(data_dir))
-        if not np.isin(examples.labels, (-1.0, 1.0)).all():
+        super().__init__(domain, strong_convexity, data_dir)
+        if not np.isin(self.labels, (-1.0, 1.0)).all():
             raise ValueError(f"{source!r} has other labels than -1 and +1: it is for the stream 'fetched-regression'")
-        super().__init__(domain, strong_convexity, examples, RidgeLogistic)
 
 
-class FetchedRegression(PoolStream):
+class FetchedRegression(DataPool):
     """A fetched set of ``sources.yaml``, the option ``source``, through ridge-squared loss; labels in [-1, 1]."""
 
     name = "fetched-regression"
     traits = PoolStream.traits | {"quadratic"}
+    through = RidgeSquared
+
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
+        self.name = source
+        super().__init__(domain, strong_convexity, data_dir)
+
+
+class RecordsLogistic(PoolStream):
+    """f_t(x) = ln(1 + exp(-y <a, x>)) for the records of a study, the option ``source``; |a| is at most their `norm`.
+
+    Lipschitz constant: the norm, a public constant that the user states, whatever the set. Smoothness: norm^2 / 4. The
+    losses have no strong convexity: learners need a card that says ``convex``.
+    """
+
+    name = "records-logistic"
+    title = "logistic regression of records"
+    traits = frozenset({"smooth"})
     real = True
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float, source: str, data_dir: str | Path) -> None:
         self.name = source  # what messages call it
-        super().__init__(domain, strong_convexity, load(source, Path(data_dir)), RidgeSquared)
+        examples, norm = load(source, Path(data_dir)), norm_of(Path(data_dir) / f"{source}.npz")
+        if not np.isin(examples.labels, (-1.0, 1.0)).all():
+            raise ValueError(f"{source!r} has other labels than -1 and +1: give `positive` in its data.yaml")
+        scaled = Examples(norm * examples.features, examples.labels)
+        super().__init__(domain, 0.0, scaled, RidgeLogistic)  # a ridge of weight 0
+        self.lipschitz, self.smoothness = norm, 0.25 * norm**2

@@ -13,7 +13,7 @@ import tarfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,10 +30,8 @@ class Format(NamedTuple):
     """How a kind of file is read. columns: of its features, None as declared. spare: lines of it that are no rows."""
 
     read: Read
-    says: str
     columns: int | None = None
     spare: int = 0
-    regression: bool = False
 
 
 def hashed_columns(columns: int, buckets: int) -> tuple[np.ndarray, Array]:
@@ -51,6 +49,7 @@ def hashed_columns(columns: int, buckets: int) -> tuple[np.ndarray, Array]:
 
 
 def _libsvm(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
+    """Features as in the file; the larger of two classes is +1."""
     from scipy.sparse import csr_matrix
     from sklearn.datasets import load_svmlight_file  # slow to import, and checks read this module
 
@@ -64,13 +63,13 @@ def _libsvm(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]
     return matrix.toarray(), np.where(classes == distinct[-1], 1.0, -1.0)
 
 
-_ADULT_NUMBERS: Mapping[int, tuple[float, str]] = MappingProxyType(
+_ADULT_NUMBERS: Mapping[int, float] = MappingProxyType(
     {
-        0: (100.0, "age"),
-        4: (16.0, "education-num"),  # 16 levels
-        10: (100_000.0, "capital-gain"),  # the census writes 99,999 for more
-        11: (5_000.0, "capital-loss"),
-        12: (100.0, "hours-per-week"),  # two digits
+        0: 100.0,  # age
+        4: 16.0,  # education-num: 16 levels
+        10: 100_000.0,  # capital-gain; the census writes 99,999 for more
+        11: 5_000.0,  # capital-loss
+        12: 100.0,  # hours-per-week: two digits
     }
 )
 _ADULT_LEVELS: Mapping[int, tuple[str, str]] = MappingProxyType(
@@ -100,7 +99,10 @@ _ADULT_COLUMNS = 1 + len(_ADULT_NUMBERS) + sum(len(levels.split()) for _, levels
 
 
 def _adult(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
-    """A constant 1, five numbers, seven categories; no sampling weight, and education as its number only."""
+    """A constant 1, five numbers, seven categories; no sampling weight, and education as its number only.
+
+    Label +1: above 50,000 dollars.
+    """
     with io.TextIOWrapper(opened(path), encoding="ascii", newline="") as file:
         rows = [row for row in csv.reader(file, skipinitialspace=True) if row]
     for number, row in enumerate(rows):
@@ -108,12 +110,12 @@ def _adult(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
             raise ValueError(f"row {number} has {len(row)} fields, not {_ADULT_FIELDS}")
     fields = list(zip(*rows, strict=True))
     parts = [np.ones((len(rows), 1))]
-    for place, (largest, _) in _ADULT_NUMBERS.items():
+    for place, largest in _ADULT_NUMBERS.items():
         parts.append(np.array(fields[place], dtype=np.float64)[:, None] / largest)
     for place, (name, known) in _ADULT_LEVELS.items():
         codes = _coded(name, fields[place], {level: code for code, level in enumerate(known.split())} | {"?": -1})
         parts.append((codes[:, None] == np.arange(len(known.split()))).astype(np.float64))
-    return _clipped(np.concatenate(parts, axis=1)), _coded("income", fields[-1], _ADULT_CLASSES)
+    return np.clip(np.concatenate(parts, axis=1), -1.0, 1.0), _coded("income", fields[-1], _ADULT_CLASSES)
 
 
 def _coded(name: str, values: tuple[str, ...], codes: Mapping[str, float]) -> Array:
@@ -130,9 +132,9 @@ _LODGEPOLE_PINE = 2.0
 
 def _covtype(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
     """Ten numbers, four wilderness areas, forty kinds of soil; +1 = lodgepole pine."""
-    table = _table(np.loadtxt(path, delimiter=",", ndmin=2), columns + 1)
+    table = _table(path, columns + 1)
     table[:, : len(_COVTYPE_NUMBERS)] /= _COVTYPE_NUMBERS
-    return _clipped(table[:, :-1]), np.where(table[:, -1] == _LODGEPOLE_PINE, 1.0, -1.0)
+    return np.clip(table[:, :-1], -1.0, 1.0), np.where(table[:, -1] == _LODGEPOLE_PINE, 1.0, -1.0)
 
 
 def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[Array, Array]:
@@ -142,42 +144,38 @@ def _california_housing(path: Path, columns: int, hashed: int | None) -> tuple[A
     """
     try:
         with opened(path) as plain, tarfile.open(fileobj=plain, mode="r:gz") as archive:
-            text = archive.extractfile("CaliforniaHousing/cal_housing.data")
-            table = _table(np.loadtxt(text, delimiter=",", ndmin=2), columns)  # type: ignore[call-overload]
+            table = _table(archive.extractfile("CaliforniaHousing/cal_housing.data"), columns)
     except (tarfile.TarError, KeyError, TypeError) as error:
         raise ValueError(str(error)) from None
     longitude, latitude, age, rooms, bedrooms, people, households, income, value = table.T
     with np.errstate(divide="ignore", invalid="ignore"):  # said of the row, if it happens
         parts = [
-            np.ones(len(table)), income / 15, age / 52, rooms / households / 20, bedrooms / households / 10,
-            people / households / 10, people / 5_000, (latitude - 37.25) / 4.75, (longitude + 119.25) / 5.25,
-        ]  # fmt: skip
-    return _clipped(np.stack(parts, axis=1)), np.minimum(value, 500_000.0) / 250_000.0 - 1.0
+            np.ones(len(table)),
+            income / 15,
+            age / 52,
+            rooms / households / 20,
+            bedrooms / households / 10,
+            people / households / 10,
+            people / 5_000,
+            (latitude - 37.25) / 4.75,
+            (longitude + 119.25) / 5.25,
+        ]
+    return np.clip(np.stack(parts, axis=1), -1.0, 1.0), np.minimum(value, 500_000.0) / 250_000.0 - 1.0
 
 
-def _table(found: Array, columns: int) -> Array:
-    if found.shape[1] != columns:
-        raise ValueError(f"{found.shape[1]} numbers a row, not {columns}")
-    return found
-
-
-def _clipped(features: Array) -> Array:
-    clipped: Array = np.clip(features, -1.0, 1.0, out=features)
-    return clipped
+def _table(file: Any, columns: int) -> Array:
+    table = np.loadtxt(file, delimiter=",", ndmin=2)
+    if table.shape[1] != columns:
+        raise ValueError(f"{table.shape[1]} numbers a row, not {columns}")
+    return table
 
 
 FORMATS: Mapping[str, Format] = MappingProxyType(
     {
-        "libsvm": Format(_libsvm, "as in the file, the larger class +1"),
-        "adult": Format(
-            _adult, "a 1; numbers by public ranges, categories by the published levels; +1 above 50,000 dollars",
-            _ADULT_COLUMNS, spare=1,
-        ),
-        "covtype": Format(_covtype, "numbers by public ranges, areas and soils as 0 and 1; +1 for lodgepole pine", 54),
-        "california-housing": Format(
-            _california_housing, "a 1; numbers by public ranges; the value of houses, [0, 500,000] dollars to [-1, 1]",
-            9, spare=16, regression=True,
-        ),
+        "libsvm": Format(_libsvm),
+        "adult": Format(_adult, _ADULT_COLUMNS, spare=1),
+        "covtype": Format(_covtype, 54),
+        "california-housing": Format(_california_housing, 9, spare=16),
     }
-)  # fmt: skip
+)
 """Known kinds of files."""

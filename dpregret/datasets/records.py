@@ -7,7 +7,6 @@ looking at the records is not public, and the guarantee does not cover it.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -17,9 +16,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dpregret import study
 from dpregret.core.errors import ConfigError, not_allowed
-from dpregret.core.files import atomic_write, checksum, opened
+from dpregret.core.files import checksum, opened
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import Expanded, read_source
+from dpregret.datasets.examples import save
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
@@ -138,14 +138,4 @@ def prepare(name: str, out: Path) -> None:
     """Write a data set of the study as an .npz file: features of norm at most 1, labels, and the norm 1 stands for."""
     records = declared()[name]
     features, labels = records.read()
-    with atomic_write(out) as temporary, temporary.open("xb") as file:
-        np.savez(file, features=features / records.norm, labels=labels, norm=np.float64(records.norm))
-
-
-def norm_of(file: Path) -> float:
-    """The public norm of prepared records; 1 for data sets that are not of a study."""
-    with np.load(file, allow_pickle=False) as archive:
-        norm = float(archive["norm"]) if "norm" in archive else 1.0
-    if not (0 < norm < math.inf):
-        raise ValueError(f"{file}: the norm {norm} must be positive and finite")
-    return norm
+    save(out, features=features / records.norm, labels=labels, norm=np.float64(records.norm))

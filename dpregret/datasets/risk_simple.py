@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
 from dpregret.core.losses import Losses
 from dpregret.core.sets import ConstraintSet
+from dpregret.datasets.base import Generators, positive
 from dpregret.datasets.losses import Linear, NormKink, Quadratic, RidgeLogistic, Sum
-from dpregret.datasets.risk_base import EmpiricalRisk, Optimum
-from dpregret.datasets.risk_lasso import hadamard_signs
+from dpregret.datasets.risk_squared import hadamard_signs
+from dpregret.datasets.risks import EmpiricalRisk, Optimum
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import largest_eigenvalue, product, vecdot
-
-Generators = Sequence[np.random.Generator]
 
 
 class NormKinkRisk(EmpiricalRisk):
@@ -33,25 +30,12 @@ class NormKinkRisk(EmpiricalRisk):
     tight = True
 
     def __init__(
-        self,
-        domain: ConstraintSet,
-        samples: int,
-        generators: Generators,
-        majority: float = 0.75,
-        radius: float = 1.0,
+        self, domain: ConstraintSet, samples: int, generators: Generators, majority: float = 0.75, radius: float = 1.0
     ) -> None:
         if not 0.5 < majority <= 1.0:
             raise ValueError(f"majority must lie in (0.5, 1], got {majority}")
-        if not (np.isfinite(radius) and radius > 0.0):
-            raise ValueError(f"radius must be positive and finite, got {radius}")
-        super().__init__(
-            domain,
-            samples,
-            len(generators),
-            lipschitz=1.0,
-            smoothness=np.inf,
-            curvature=np.inf,
-        )
+        positive(radius=radius)
+        super().__init__(domain, samples, len(generators), lipschitz=1.0, smoothness=np.inf, curvature=np.inf)
         self.anchor = domain.target()
         self.pairs = int((1.0 - majority) * samples / 2.0 + 1e-9)
         normals = np.stack([generator.standard_normal(self.dimension) for generator in generators])
@@ -91,8 +75,7 @@ class QuadraticRisk(EmpiricalRisk):
         strong_convexity: float = 1.0,
         spread: float = 0.5,
     ) -> None:
-        if not (np.isfinite(strong_convexity) and strong_convexity > 0.0 and np.isfinite(spread) and spread > 0.0):
-            raise ValueError(f"strong_convexity and spread must be positive, got {strong_convexity} and {spread}")
+        positive(strong_convexity=strong_convexity, spread=spread)
         self.anchor = domain.target()
         self.spread = spread
         steepest = strong_convexity * (domain.reach(self.anchor) + spread)
@@ -183,13 +166,54 @@ class Collapse(EmpiricalRisk):
         return self._same_for_all(self.domain.linear_oracle(self.slope))
 
 
-class LogisticRisk(EmpiricalRisk):
-    """Logistic regression ln(1 + exp(-y <x, theta>)), |x|_2 <= 1: a generalised linear loss with Hessians of rank one.
+class PooledLogistic(EmpiricalRisk):
+    """ln(1 + exp(-y <x, theta>)), |x|_2 <= 1, on rows that many records share: a loss with Hessians of rank one.
+
+    A risk gives the rows, `features` (pool, p), the share of records that have each of them, `shares`, and the share
+    of those with label +1, `positive`: (pool,), or one row a data set. Any n costs as much as the pool.
+    """
+
+    features: Array
+    shares: Array
+    positive: Array
+
+    def __init__(self, domain: ConstraintSet, samples: int, runs: int) -> None:
+        super().__init__(
+            domain,
+            samples,
+            runs,
+            lipschitz=float(expit(domain.reach(np.zeros(domain.dimension)))),
+            smoothness=0.25,
+            curvature=0.25 * domain.diameter**2,
+            hessian_rank=1,
+        )
+
+    def value(self, points: Array) -> Array:
+        """Mean of softplus(score) - [y = 1] score."""
+        scores = product(points, self.features.T)
+        value: Array = -vecdot(log_expit(-scores), self.shares) - vecdot(self.positive, scores)
+        return value
+
+    def gradient(self, points: Array) -> Array:
+        """Mean of (sigma(score) - [y = 1]) x."""
+        slopes = expit(product(points, self.features.T))
+        slopes *= self.shares
+        slopes -= self.positive
+        return product(slopes, self.features)
+
+    def optimum(self) -> Optimum:
+        """By accelerated projected gradient, once where all runs share the data; see ``minimise``."""
+        moments = [product(self.features.T * shares, self.features) for shares in np.atleast_2d(self.shares)]
+        smoothness = 0.25 * largest_eigenvalue(np.array(moments))
+        return self._certified(np.broadcast_to(smoothness, len(self.positive)), self.domain.center())
+
+
+class LogisticRisk(PooledLogistic):
+    """Logistic regression with a model behind the labels.
 
     Features: `pool_size` unit vectors, one pool for all runs (from pool_seed), record i has vector i mod pool_size. A
     vector that occurs c times is labelled +1 in floor(c P + u) of its records, P = sigma(signal <direction, x>), u
-    uniform by the run's generator; the direction points from the set's center to its target. So any n costs as much
-    as `pool_size`.
+    uniform by the run's generator; the direction points from the set's center to its target.
     """
 
     name = "logistic-risk"
@@ -206,16 +230,7 @@ class LogisticRisk(EmpiricalRisk):
     ) -> None:
         if pool_size < 1:
             raise ValueError(f"pool_size must be at least 1, got {pool_size}")
-        steepest = float(expit(domain.reach(np.zeros(domain.dimension))))
-        super().__init__(
-            domain,
-            samples,
-            len(generators),
-            lipschitz=steepest,
-            smoothness=0.25,
-            curvature=0.25 * domain.diameter**2,
-            hessian_rank=1,
-        )
+        super().__init__(domain, samples, len(generators))
         pool = np.random.default_rng(np.random.SeedSequence([pool_seed, pool_size])).standard_normal(
             (pool_size, self.dimension)
         )
@@ -226,28 +241,10 @@ class LogisticRisk(EmpiricalRisk):
         chance = expit(signal * vecdot(self.features, direction) / np.sqrt(vecdot(direction, direction)))
         rounding = np.stack([generator.random(size) for generator in generators])
         self.positives = np.minimum(np.floor(counts * chance + rounding), counts)  # (runs, pool)
-        self._positive, self._all = self.positives / samples, counts / samples
-
-    def value(self, points: Array) -> Array:
-        """Mean of softplus(score) - [y = 1] score."""
-        scores = product(points, self.features.T)
-        value: Array = -vecdot(log_expit(-scores), self._all) - vecdot(self._positive, scores)
-        return value
-
-    def gradient(self, points: Array) -> Array:
-        """Mean of (sigma(score) - [y = 1]) x."""
-        slopes = expit(product(points, self.features.T))
-        slopes *= self._all
-        slopes -= self._positive
-        return product(slopes, self.features)
+        self.positive, self.shares = self.positives / samples, counts / samples
 
     def record_losses(self, records: NDArray[np.int64]) -> Losses:
         """Of one record a run: the first occurrences of a vector are the positive ones."""
         which, occurrence = records % len(self.features), records // len(self.features)
         labels = np.where(occurrence < self.positives[np.arange(self.runs), which], 1.0, -1.0)
         return Losses(RidgeLogistic, [self.features[which], labels], [0.0])
-
-    def optimum(self) -> Optimum:
-        """By accelerated projected gradient; see ``minimise``."""
-        moments = product(self.features.T * self._all, self.features)
-        return self._certified(np.full(self.runs, 0.25 * float(largest_eigenvalue(moments))), self.domain.center())

@@ -1,25 +1,136 @@
-"""Risks by name; the one entrance to the risks of this package."""
+"""The interface of a risk, empirical or of a population; risks by name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpregret.core.losses import Losses
+from dpregret.core.minimise import minimise
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.catalogue import build
-from dpregret.datasets.risk_base import RiskSource
+from dpregret.datasets.base import Generators, Source, build
+from dpregret.numerics.arrays import Array
 
-__all__ = ["RiskSource", "make_risk"]
+STORED, FRESH = "stored", "fresh"
+"""Traits of records: all there at once, or met once, one after the other."""
+
+Optimum = tuple[Array, Array, Array]
+"""Values (runs,), points (runs, p) and certified absolute duality gaps (runs,)."""
+
+
+class RiskSource(Source, ABC):
+    """An average of losses over records, and its minimum over a constraint set; points (..., runs, p).
+
+    Constants hold for every admissible record, so a private learner may use them: ``lipschitz`` bounds |gradient|_2
+    of a record's loss over the set, ``lipschitz_l1`` |gradient|_inf (left out: as ``lipschitz``, which bounds it),
+    ``smoothness`` is that of a record's loss in l2 (inf at kinks), ``curvature`` the Frank-Wolfe curvature of the risk
+    over the set (Jaggi 2013), ``strong_convexity`` that of the risk, ``hessian_rank`` the largest rank of a record's
+    Hessian (None where there is none). ``tight``: the rates of the theorems on risks of its kind really appear.
+    """
+
+    costly: ClassVar[bool] = False
+    """Many records take long to make, and decide no constant."""
+
+    def __init__(
+        self,
+        domain: ConstraintSet,
+        samples: int,
+        runs: int,
+        *,
+        lipschitz: float,
+        lipschitz_l1: float | None = None,
+        smoothness: float,
+        curvature: float,
+        strong_convexity: float = 0.0,
+        hessian_rank: int | None = None,
+    ) -> None:
+        if samples < 1:
+            raise ValueError(f"samples must be at least 1, got {samples}")
+        if runs < 1:
+            raise ValueError("a risk needs at least one generator (one per run)")
+        self.domain, self.samples, self.runs = domain, samples, runs
+        self.dimension = domain.dimension
+        self.lipschitz = lipschitz
+        self.lipschitz_l1 = lipschitz if lipschitz_l1 is None else lipschitz_l1
+        self.smoothness, self.curvature = smoothness, curvature
+        self.strong_convexity, self.hessian_rank = strong_convexity, hessian_rank
+
+    @abstractmethod
+    def value(self, points: Array) -> Array:
+        """Risk, (..., runs, p) -> (..., runs)."""
+
+    @abstractmethod
+    def optimum(self) -> Optimum:
+        """Minimum over the set: values (runs,), points (runs, p), absolute duality gaps (runs,), 0 for closed forms.
+
+        Raises FloatingPointError where a gap stays above 1e-8.
+        """
+
+    def _same_for_all(self, point: Array) -> Optimum:
+        """The optimum known in closed form, the same for every run."""
+        points = np.tile(point, (self.runs, 1))
+        return self.value(points), points, np.zeros(self.runs)
+
+
+class EmpiricalRisk(RiskSource):
+    """L(theta) = (1/n) sum_i loss(theta; d_i) over the records of one data set a run, which are all there at once.
+
+    A risk gives its `loss` and its `record_losses`, or the methods that follow from them: `value`, `gradient`,
+    `record_gradient`.
+    """
+
+    traits = frozenset({STORED})
+    loss: Any = None
+    """The risk as a loss of the points (dpregret.core.losses), for compiled loops; None where these ask `gradient`."""
+
+    def record_losses(self, records: NDArray[np.int64]) -> Losses | None:
+        """Losses of single records (rounds, runs), for compiled loops; None where these ask `record_gradient`."""
+        return None
+
+    def value(self, points: Array) -> Array:
+        found: Array = self.loss.value(points)
+        return found
+
+    def gradient(self, points: Array) -> Array:
+        """(Sub)gradient of the risk, of the shape of points; 0 is taken for a kinked part at its kink."""
+        slope: Array = self.loss.gradient(points)
+        return slope
+
+    def record_gradient(self, points: Array, records: np.ndarray) -> Array:
+        """(Sub)gradients of single records' losses: points (runs, p), record numbers (runs,) -> (runs, p)."""
+        losses = self.record_losses(records[None])
+        if losses is None:
+            raise NotImplementedError(f"{type(self).__name__} has neither record_losses nor record_gradient")
+        return losses[0].gradient(points)
+
+    def _certified(self, smoothness: Array, start: Array) -> Optimum:
+        """By `minimise`; smoothness (rows,): one row a run, or one where all runs share their data. start (p,)."""
+        rows = len(smoothness)
+        points, gaps, _ = minimise(self.domain, self.gradient, np.tile(start, (rows, 1)), smoothness[:, None])
+        values, points, gaps = (
+            np.repeat(each, self.runs // rows, axis=0) for each in (self.value(points), points, gaps)
+        )
+        return values, points, gaps
+
+
+def largest_l1_norm(domain: ConstraintSet) -> float:
+    """max over the set of |theta|_1: exact for l1 balls, simplices and listed vertices, else sqrt(p) max |theta|_2."""
+    vertices = getattr(domain, "vertices", None)
+    if vertices is not None:
+        return float(np.abs(vertices).sum(axis=1).max())
+    reach = domain.reach(np.zeros(domain.dimension))
+    return reach if domain.name in {"l1-ball", "simplex"} else float(np.sqrt(domain.dimension)) * reach
 
 
 def make_risk(
     name: str,
     domain: ConstraintSet,
     samples: int,
-    generators: Sequence[np.random.Generator],
+    generators: Generators,
     *,
     data_dir: str | Path | None = None,
     **options: Any,
@@ -30,6 +141,6 @@ def make_risk(
     some. Options are the parameters of the risk's class after the first three.
 
     Raises ValueError for an unknown name or option, a missing option, or values that the risk cannot serve;
-    `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
+    `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     return build("risk", RiskSource, name, (domain, samples, generators), options, data_dir)

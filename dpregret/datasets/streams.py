@@ -1,17 +1,140 @@
-"""Streams of losses by name; the one entrance to the streams of this package."""
+"""The interface of a stream of losses, and the part of a constraint set that it uses; streams by name."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dpregret.core.losses import Loss, Rounds
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import Comparator, Stream
-from dpregret.datasets.catalogue import build
+from dpregret.datasets.base import Generators, Source, build
+from dpregret.datasets.losses.clipped import Clipped
+from dpregret.numerics.arrays import Array, sum_rows
+from dpregret.numerics.random import Normals
+from dpregret.numerics.sums import vecdot
 
-__all__ = ["Comparator", "Stream", "make_stream"]
+BLOCK = 256
+"""Rounds drawn from a generator at once; a speed and memory choice that no result depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparator:
+    """The best fixed point in hindsight; every array has shape (checkpoints, runs).
+
+    Streams that drift have two more comparators: points that follow the seasons, and the best one of all rounds.
+    """
+
+    losses: Array
+    """Minimum over the set of the cumulative loss up to the checkpoint."""
+    gaps: Array
+    """Certified relative duality gap of ``losses``: 0 for closed forms, at most 1e-8 otherwise."""
+    stay: Array
+    """Cumulative loss of playing the set's center in every round."""
+    pieces: Array | None = None
+    """Sum over pieces of the stream up to the checkpoint, each with its own minimum."""
+    last: Array | None = None
+    """Cumulative loss up to the checkpoint of the point that is best at the last checkpoint."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[Comparator]) -> Comparator:
+        """Of groups of runs."""
+        columns = {each.name: [getattr(part, each.name) for part in parts] for each in fields(cls)}
+        joined = {name: np.concatenate(column, axis=1) for name, column in columns.items() if column[0] is not None}
+        return cls(**joined)
+
+    @classmethod
+    def without_loss(cls, stay: Array) -> Comparator:
+        """Of a point whose loss is 0 in every round."""
+        return cls(np.zeros_like(stay), np.zeros_like(stay), stay)
+
+
+class Stream(Source, ABC):
+    """A sequence of losses, one generator per run, with its constants on the constraint set.
+
+    ``lipschitz`` bounds |gradient| over the set for every loss the stream admits, ``smoothness`` is inf where the
+    loss has a kink. ``best_loss`` is the public bound L* on the total loss of the best point, None where none is
+    declared. Traits: ``smooth``, ``strongly-convex`` (learners are informed), ``quadratic`` (squared losses of a linear
+    prediction), ``best-loss`` (declared), ``quadratic-sums`` (sums of losses are quadratic forms). ``apart``: a run's
+    comparator is the same to the last bit whichever runs are requested with it. ``clip``: learners see gradients
+    clipped to ``lipschitz``, so that their epsilon needs no trust in it.
+    """
+
+    traits = frozenset({"smooth", "strongly-convex"})
+    best_loss: ClassVar[float | None] = None
+    apart: ClassVar[bool] = True
+    clip: bool = False
+
+    def __init__(self, domain: ConstraintSet, *, strong_convexity: float, lipschitz: float, smoothness: float) -> None:
+        self.domain = domain
+        self.dimension = domain.dimension
+        self.strong_convexity = strong_convexity
+        self.lipschitz = lipschitz
+        self.smoothness = smoothness
+
+    def rounds(self, generators: Generators, horizon: int) -> Rounds:
+        """``horizon`` losses whose parameters have shape (runs, d).
+
+        A run's data depend on its own generator only: not on the other runs, not on the horizon. Memory does not
+        grow with the horizon. Raises ValueError without a generator or a positive horizon.
+        """
+        if not generators:
+            raise ValueError("a stream needs at least one generator (one per run)")
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        blocks = self._losses(generators)
+        if self.clip:
+            blocks = ([Clipped(each, self.lipschitz) for each in block] for block in blocks)
+        return Rounds(blocks, horizon)
+
+    def comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        """Comparator and stay loss after each checkpoint (rounds, strictly increasing).
+
+        Makes its own pass over the data, so it wants fresh generators equal to those given to ``rounds``.
+        Raises ValueError for bad checkpoints, RuntimeError where the certified gap stays above 1e-8.
+        """
+        if not generators:
+            raise ValueError("a stream needs at least one generator (one per run)")
+        if not checkpoints or checkpoints[0] < 1 or any(np.diff(checkpoints) < 1):
+            raise ValueError(f"checkpoints must be positive and strictly increasing, got {list(checkpoints)}")
+        return self._comparator(generators, checkpoints)
+
+    @abstractmethod
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
+        """Endless losses, some rounds at a time."""
+
+    @abstractmethod
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        """``comparator`` for valid arguments."""
+
+
+def sphere_blocks(generators: Generators, dimension: int, radius: float = 1.0) -> Iterator[Array]:
+    """Endless fresh blocks (BLOCK, runs, d) of vectors uniform on the sphere of the given radius."""
+    normals = Normals(generators)
+    while True:
+        block = normals.draw(BLOCK, dimension)
+        block /= (np.sqrt(vecdot(block, block)) / radius)[..., None]
+        yield block.swapaxes(0, 1)
+
+
+def prefix_sums(blocks: Iterator[Array], checkpoints: Sequence[int]) -> Array:
+    """Sums over the first axis of endless blocks, up to each checkpoint: (checkpoints, ...)."""
+    sums: list[Array] = []
+    total = np.zeros(())
+    start = 0
+    pending = list(checkpoints)
+    for block in blocks:
+        while pending and pending[0] <= start + len(block):
+            sums.append(total + sum_rows(block[: pending.pop(0) - start]))
+        if not pending:
+            break
+        total = total + sum_rows(block)
+        start += len(block)
+    return np.stack(sums)
 
 
 def make_stream(
@@ -31,7 +154,7 @@ def make_stream(
     stream's class after the first two.
 
     Raises ValueError for an unknown name or option, a missing option, a bad value, or a set whose dimension is not
-    that of the data; `catalogue.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
+    that of the data; `base.UnreadDataError` where all fits but data are needed and `data_dir` was not given.
     """
     if not (np.isfinite(strong_convexity) and strong_convexity > 0.0):
         raise ValueError(f"strong_convexity must be positive and finite, got {strong_convexity}")

@@ -2,7 +2,12 @@
 
 All are built around x0 = ``domain.target()``, a point of the set away from where learners start. On a smooth stream
 with an interior optimum the noise of a private learner enters the regret to second order, so its regret saturates;
-only a kink at the comparator shows the logarithm of the theorems. Hence the two kink families are marked tight.
+only a kink at the comparator shows the logarithm of the theorems. Hence the kink families are marked tight.
+
+On a realizable stream x0 has no loss in any round, so it is the comparator and L* = 0, and losses are non-negative on
+the whole space, not only on the set: only then does |gradient|^2 <= 2 smoothness * value hold, on which small-loss
+bounds rest (f(x) = x on [0, 1] is non-negative there and flat, yet its gradient is 1 where its value is 0). Their
+strong convexity, where they have any, is not passed to learners: ``strong_convexity`` is 0.
 """
 
 from __future__ import annotations
@@ -15,18 +20,13 @@ import numpy as np
 
 from dpregret.core.losses import Loss, Losses
 from dpregret.core.sets import ConstraintSet
-from dpregret.datasets.base import BLOCK, Comparator, Stream, prefix_sums, sphere_blocks
-from dpregret.datasets.losses import DirectionKink, NormKink, Quadratic
+from dpregret.datasets.base import Generators, positive
+from dpregret.datasets.losses import DirectionKink, DirectionSquare, HalfSpace, NormKink, Quadratic
+from dpregret.datasets.streams import BLOCK, Comparator, Stream, prefix_sums, sphere_blocks
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.sums import vecdot
 
 DRIFT_CENTERS = 8
-
-
-def _positive(**options: float) -> None:
-    for name, value in options.items():
-        if not (np.isfinite(value) and value > 0.0):
-            raise ValueError(f"{name} must be positive and finite, got {value}")
 
 
 class _QuadraticStream(Stream):
@@ -37,7 +37,7 @@ class _QuadraticStream(Stream):
     """
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float) -> None:
-        _positive(spread=spread)
+        positive(spread=spread)
         self.anchor = domain.target()
         self.spread = spread
         super().__init__(
@@ -72,12 +72,12 @@ class SmoothQuadratic(_QuadraticStream):
     def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float = 0.5) -> None:
         super().__init__(domain, strong_convexity, spread)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
         for block in sphere_blocks(generators, self.dimension, self.spread):
             block += self.anchor
             yield Losses(Quadratic, [block], [self.strong_convexity])
 
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
         blocks = sphere_blocks(generators, self.dimension, self.spread)
         return self._from_offset_sums(prefix_sums(blocks, checkpoints), checkpoints)
 
@@ -95,32 +95,54 @@ class Drift(_QuadraticStream):
     def __init__(self, domain: ConstraintSet, strong_convexity: float, spread: float = 0.5, period: int = 2048) -> None:
         if period < DRIFT_CENTERS or period % DRIFT_CENTERS:
             raise ValueError(f"period must be a positive multiple of {DRIFT_CENTERS}, got {period}")
-        self.period = period
+        self.segment = period // DRIFT_CENTERS
         super().__init__(domain, strong_convexity, spread)
 
-    def _offsets(self, generators: Sequence[np.random.Generator]) -> Array:
+    def _offsets(self, generators: Generators) -> Array:
         """The offsets of the centers, (8, runs, d)."""
         return next(sphere_blocks(generators, self.dimension, self.spread))[:DRIFT_CENTERS]
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        segment = self.period // DRIFT_CENTERS
-        cycle: list[Any] = [
-            Quadratic(self.anchor + offset, self.strong_convexity) for offset in self._offsets(generators)
-        ]
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
+        centers = self.anchor + self._offsets(generators)
+        cycle: list[Any] = [Quadratic(center, self.strong_convexity) for center in centers]
         while True:
             for loss in cycle:
-                yield [loss] * segment
+                yield [loss] * self.segment
 
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        segment = self.period // DRIFT_CENTERS
-        cycles, rest = np.divmod(np.asarray(checkpoints), self.period)
-        started = segment * np.arange(DRIFT_CENTERS)
-        visits = cycles[:, None] * segment + np.clip(rest[:, None] - started, 0, segment)
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        cycles, rest = np.divmod(np.asarray(checkpoints), self.segment * DRIFT_CENTERS)
+        started = self.segment * np.arange(DRIFT_CENTERS)
+        visits = cycles[:, None] * self.segment + np.clip(rest[:, None] - started, 0, self.segment)
         sums = (visits.astype(np.float64)[:, :, None, None] * self._offsets(generators)).sum(axis=1)
         return self._from_offset_sums(sums, checkpoints)
 
 
-class RandomKink(Stream):
+class Directions(Stream):
+    """Losses `kind(u_t, *fixed)` that x0 does not have, u_t uniform on the unit sphere: x0 is the comparator."""
+
+    stochastic = True
+    kind: ClassVar[Any]
+    fixed: tuple[Any, ...]
+    """The parameters of all losses, after the direction."""
+
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
+        for block in sphere_blocks(generators, self.dimension):
+            yield Losses(self.kind, [block], self.fixed)
+
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        wanted, total, done = np.asarray(checkpoints), np.zeros((1, len(generators))), 0
+        sums: list[Array] = []
+        for block in sphere_blocks(generators, self.dimension):
+            values = self.kind(block, *self.fixed).value(self.domain.center())
+            some = np.cumsum(np.concatenate([total, values]), axis=0)  # round after round
+            sums.append(some[wanted[(wanted > done) & (wanted <= done + len(block))] - done])
+            total, done = some[-1:], done + len(block)
+            if done >= wanted[-1]:
+                break
+        return Comparator.without_loss(np.concatenate(sums))
+
+
+class RandomKink(Directions):
     """f_t(x) = |<u_t, x - x0>| + (mu/2) |x - x0|^2, u_t uniform on the unit sphere; tight.
 
     x0 lies in the set and every loss is 0 there, so it is the comparator. Lipschitz constant 1 + mu reach(x0).
@@ -128,41 +150,84 @@ class RandomKink(Stream):
 
     name = "random-kink"
     title = "random kinks"
-    stochastic = True
+    kind = DirectionKink
     traits = frozenset({"strongly-convex"})
     tight = True
 
     def __init__(self, domain: ConstraintSet, strong_convexity: float) -> None:
-        self.anchor = domain.target()
-        super().__init__(
-            domain,
-            strong_convexity=strong_convexity,
-            lipschitz=1.0 + strong_convexity * domain.reach(self.anchor),
-            smoothness=np.inf,
-        )
+        self.fixed = domain.target(), strong_convexity
+        lipschitz = 1.0 + strong_convexity * domain.reach(domain.target())
+        super().__init__(domain, strong_convexity=strong_convexity, lipschitz=lipschitz, smoothness=np.inf)
 
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        for block in sphere_blocks(generators, self.dimension):
-            yield Losses(DirectionKink, [block], [self.anchor, self.strong_convexity])
-
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        shift = self.domain.center() - self.anchor
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        shift = self.domain.center() - self.domain.target()
         blocks = sphere_blocks(generators, self.dimension)
         stay = prefix_sums((np.abs(vecdot(block, shift)) for block in blocks), checkpoints)
         stay += 0.5 * self.strong_convexity * vecdot(shift, shift) * np.asarray(checkpoints)[:, None]
-        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+        return Comparator.without_loss(stay)
 
 
-class FixedNormKink(Stream):
+class RealizableDirection(Directions):
+    """f_t(x) = (smoothness/2) <u_t, x - x0>^2, u_t uniform on the unit sphere.
+
+    Realizable and not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
+    """
+
+    name = "realizable-direction"
+    title = "realizable directions"
+    kind = DirectionSquare
+    traits = frozenset({"smooth", "best-loss", "quadratic-sums"})
+    best_loss = 0.0
+
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
+        positive(smoothness=smoothness)
+        self.fixed = domain.target(), smoothness
+        lipschitz = smoothness * domain.reach(domain.target())
+        super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)
+
+
+class HalfSpaces(Directions):
+    """f_t(x) = max(0, <u_t, x - x0>) / 2, u_t uniform on the unit sphere; realizable.
+
+    Tight: an error enters to first order. Lipschitz constant 1/2, no smoothness.
+    """
+
+    name = "half-space"
+    title = "half spaces"
+    kind = HalfSpace
+    traits = frozenset({"best-loss"})
+    tight = True
+    best_loss = 0.0
+
+    def __init__(self, domain: ConstraintSet, strong_convexity: float) -> None:
+        self.fixed = (domain.target(),)
+        super().__init__(domain, strong_convexity=0.0, lipschitz=0.5, smoothness=np.inf)
+
+
+class Constant(Stream):
+    """The same loss in every round, 0 at the comparator. No randomness: the generators only count the runs."""
+
+    drawn = False
+    loss: Any
+
+    def _losses(self, generators: Generators) -> Iterator[Sequence[Loss]]:
+        return repeat([self.loss] * BLOCK)
+
+    def _comparator(self, generators: Generators, checkpoints: Sequence[int]) -> Comparator:
+        once = self.loss.value(self.domain.center())
+        stay = np.multiply.outer(np.asarray(checkpoints, dtype=np.float64), np.full(len(generators), once))
+        return Comparator.without_loss(stay)
+
+
+class FixedNormKink(Constant):
     """f_t(x) = weight |x - x0|_2 + (mu/2) |x - x0|^2 in every round, the steepest kink there is; tight.
 
     It acts like an adaptive adversary that aligns each loss with the learner's error. The comparator is x0, with
     loss 0. Lipschitz constant weight + mu reach(x0); the option ``lipschitz`` gives it in place of the weight, so that
-    mu can be swept alone. No randomness: the generators only count the runs.
+    mu can be swept alone.
     """
 
     name = "norm-kink"
-    drawn = False
     traits = frozenset({"strongly-convex"})
     tight = True
     radius: ClassVar[float] = 0.0
@@ -176,22 +241,10 @@ class FixedNormKink(Stream):
             if lipschitz <= bend:
                 raise ValueError(f"option lipschitz must be above mu reach(x0) = {bend:g}, got {lipschitz}")
             weight = lipschitz - bend
-        _positive(weight=weight)
-        self.loss: Any = NormKink(anchor, weight, strong_convexity, self.radius)
-        super().__init__(
-            domain,
-            strong_convexity=strong_convexity,
-            lipschitz=weight + bend,
-            smoothness=strong_convexity + weight / self.radius if self.radius else np.inf,
-        )
-
-    def _losses(self, generators: Sequence[np.random.Generator]) -> Iterator[Sequence[Loss]]:
-        return repeat([self.loss] * BLOCK)
-
-    def _comparator(self, generators: Sequence[np.random.Generator], checkpoints: Sequence[int]) -> Comparator:
-        once = self.loss.value(self.domain.center())
-        stay = np.multiply.outer(np.asarray(checkpoints, dtype=np.float64), np.full(len(generators), once))
-        return Comparator(np.zeros_like(stay), np.zeros_like(stay), stay)
+        positive(weight=weight)
+        self.loss = NormKink(anchor, weight, strong_convexity, self.radius)
+        smoothness = strong_convexity + weight / self.radius if self.radius else np.inf
+        super().__init__(domain, strong_convexity=strong_convexity, lipschitz=weight + bend, smoothness=smoothness)
 
 
 class HuberKink(FixedNormKink):
@@ -204,3 +257,20 @@ class HuberKink(FixedNormKink):
     title = "smoothed norm kink"
     traits = frozenset({"smooth", "strongly-convex"})
     radius = 0.002
+
+
+class RealizableQuadratic(Constant):
+    """f_t(x) = (smoothness/2) |x - x0|^2 in every round; realizable.
+
+    Not tight: noise enters to second order. Lipschitz constant smoothness * reach(x0).
+    """
+
+    name = "realizable-quadratic"
+    traits = frozenset({"smooth", "best-loss"})
+    best_loss = 0.0
+
+    def __init__(self, domain: ConstraintSet, strong_convexity: float, smoothness: float = 1.0) -> None:
+        positive(smoothness=smoothness)
+        self.loss = Quadratic(domain.target(), smoothness)
+        lipschitz = smoothness * domain.reach(domain.target())
+        super().__init__(domain, strong_convexity=0.0, lipschitz=lipschitz, smoothness=smoothness)

@@ -8,7 +8,7 @@ import pytest
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled
 from dpregret.datasets.bandit_streams import BanditStream, make_bandit_stream
-from dpregret.datasets.catalogue import sources
+from dpregret.datasets.base import sources
 
 HOMES = {
     "placed-cone": ("permutahedron", 4),

@@ -12,8 +12,7 @@ from scipy import stats
 
 from dpregret.algorithms.experts.epoch_leader import lengths
 from dpregret.datasets import expert_streams
-from dpregret.datasets.expert_epochs import Gap, epoch_lengths
-from dpregret.datasets.expert_streams import make_expert_stream
+from dpregret.datasets.expert_streams import Gap, epoch_lengths, make_expert_stream
 
 
 def _generators(runs: int) -> list[np.random.Generator]:

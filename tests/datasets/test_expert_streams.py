@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from dpregret.datasets import expert_data, expert_streams
-from dpregret.datasets.catalogue import sources
+from dpregret.datasets.base import sources
 from dpregret.datasets.expert_streams import ExpertStream, make_expert_stream
 
 HALVING = ["halving", "halving-transient", "halving-slow"]

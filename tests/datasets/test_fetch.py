@@ -14,9 +14,9 @@ import pytest
 from local_server import BAD_URLS, CHECKSUM, CONTENT, VOUCHERS, Place, said
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets import fetch, sources
+from dpregret.datasets import fetch
 from dpregret.datasets.bundled import load
-from dpregret.datasets.download import FetchError, download
+from dpregret.datasets.fetch import FetchError, download
 from dpregret.datasets.streams import make_stream
 
 
@@ -100,13 +100,13 @@ def test_a_file_placed_by_hand_is_verified_and_needs_no_server(
     assert place.run() == 2
     assert "tiny.txt" in said(capsys)
     with pytest.raises(fetch.FetchError):
-        fetch.fetch(sources.find_source("tiny", place.sources), place.folder)
+        fetch.fetch(fetch.Source.find("tiny", place.sources), place.folder)
     assert place.contents() == {"tiny.txt"}
 
 
 def test_the_stream_verifies_what_it_converts(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     place.declare()
-    monkeypatch.setattr(sources, "find_source", sources.read_sources(place.sources).__getitem__)
+    monkeypatch.setattr(fetch.Source, "find", fetch.Source.read_all(place.sources).__getitem__)
     domain = make_set("ball", 4)
     with pytest.raises(ValueError, match="tiny"):
         make_stream("fetched", domain, source="tiny", data_dir=place.folder)

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import approx_fprime, minimize
 
 from dpregret.algorithms.geometry import make_set
-from dpregret.datasets.realizable import DirectionSquare, HalfSpace
+from dpregret.datasets.losses import DirectionSquare, HalfSpace
 from dpregret.datasets.streams import make_stream
 
 NAMES = ("realizable-quadratic", "realizable-direction", "half-space")

@@ -19,7 +19,7 @@ from dpregret.algorithms.geometry import ConstraintSet, make_set
 from dpregret.algorithms.learner import Problem, Setting, play
 from dpregret.algorithms.privacy import Budget
 from dpregret.core.losses import Loss
-from dpregret.datasets import base, pool_streams
+from dpregret.datasets import pool_streams, streams
 from dpregret.datasets.losses import DirectionKink, Quadratic, RidgeLogistic, RidgeSquared
 from dpregret.datasets.streams import Stream, make_stream
 
@@ -66,7 +66,7 @@ def test_data_depend_neither_on_the_horizon_nor_on_the_block_size(name: str, mon
     points = np.random.default_rng(2).standard_normal((1, 2, 4))
     long = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
     short = _evaluate(list(stream.rounds(_generators(0, 1), 123)), points)
-    monkeypatch.setattr(base, "BLOCK", 9)
+    monkeypatch.setattr(streams, "BLOCK", 9)
     monkeypatch.setattr(pool_streams, "BLOCK", 9)
     chunked = _evaluate(list(stream.rounds(_generators(0, 1), 700)), points)
     for reference, first, other in zip(long, short, chunked, strict=True):

@@ -8,11 +8,10 @@ import pytest
 
 from dpregret.algorithms.geometry import make_set
 from dpregret.datasets import bundled
-from dpregret.datasets.base import Source, Stream
-from dpregret.datasets.catalogue import UnreadDataError
+from dpregret.datasets.base import Source, UnreadDataError
 from dpregret.datasets.losses import RidgeSquared
 from dpregret.datasets.pool_streams import PoolStream
-from dpregret.datasets.streams import make_stream
+from dpregret.datasets.streams import Stream, make_stream
 from dpregret.workflows.families import DEFAULT, FAMILIES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -64,7 +64,7 @@ def fingerprints() -> dict[str, str]:
         ("datasets/synthetic.py", {"cocop", "pocp"}),
         ("workflows/run/play.py", {"cocop", "pocp"}),
         ("workflows/families/online.py", {"cocop", "pocp", "audit"}),
-        ("datasets/realizable.py", set()),
+        ("datasets/placed_streams.py", set()),
         ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/erm.py", {"audit"}),
         ("workflows/scripts/play.py", set()),

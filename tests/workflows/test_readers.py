@@ -20,8 +20,7 @@ from plays import SMALL, small
 from dpregret.core import parquet
 from dpregret.core.errors import ConfigError
 from dpregret.core.yaml_source import Bounds, read_source
-from dpregret.datasets.download import FetchError
-from dpregret.datasets.sources import read_sources
+from dpregret.datasets.fetch import FetchError, Source
 from dpregret.paper_figs.judge.claims import ClaimsError, load_claims, load_errata
 from dpregret.paper_figs.judge.runs import RunsError, read_runs
 from dpregret.paper_figs.validation.planted_laws import Sweep
@@ -80,7 +79,7 @@ READERS: dict[str, tuple[Callable[[], Any], Callable[[Path], object], type[Excep
     "claims": (lambda: parsed(TALWAR / "claims.yaml"), load_claims, ClaimsError),
     "errata": (lambda: parsed(TALWAR / "errata.yaml"), load_errata, ClaimsError),
     "audit": (lambda: parsed(WORKFLOWS / "audit" / "settings.yaml"), load_settings, ConfigError),
-    "sources": (lambda: parsed(WORKFLOWS / "config" / "sources.yaml"), read_sources, FetchError),
+    "sources": (lambda: parsed(WORKFLOWS / "config" / "sources.yaml"), Source.read_all, FetchError),
 }
 
 
@@ -141,7 +140,7 @@ def test_any_bytes_are_refused_with_the_name_of_the_file(kind: str, content: byt
     path = tmp_path / "mine.yaml"
     path.write_bytes(content)
     said = refusal(load, path, error)
-    assert "mine.yaml" in said or (kind == "sources" and read_sources(path) == {})
+    assert "mine.yaml" in said or (kind == "sources" and Source.read_all(path) == {})
 
 
 @st.composite

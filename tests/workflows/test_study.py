@@ -19,7 +19,7 @@ from dpregret import study
 from dpregret.algorithms.geometry import make_set
 from dpregret.core.errors import ConfigError
 from dpregret.datasets.losses import RidgeLogistic
-from dpregret.datasets.record_streams import RecordsLogistic
+from dpregret.datasets.pool_streams import RecordsLogistic
 from dpregret.datasets.records import RecordFile
 from dpregret.paper_figs.compare.gate import Tables
 from dpregret.paper_figs.judge.result_tables import read_lines

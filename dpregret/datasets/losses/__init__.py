@@ -10,7 +10,6 @@ from dpregret.datasets.losses.half_space import HalfSpace
 from dpregret.datasets.losses.linear import Linear
 from dpregret.datasets.losses.norm_kink import NormKink
 from dpregret.datasets.losses.quadratic import Quadratic
-from dpregret.datasets.losses.ridge import RidgeLinear
 from dpregret.datasets.losses.ridge_logistic import RidgeLogistic
 from dpregret.datasets.losses.ridge_squared import RidgeSquared
 from dpregret.datasets.losses.sum import Sum
@@ -26,7 +25,6 @@ __all__ = [
     "Linear",
     "NormKink",
     "Quadratic",
-    "RidgeLinear",
     "RidgeLogistic",
     "RidgeSquared",
     "Sum",

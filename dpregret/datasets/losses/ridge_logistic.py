@@ -17,7 +17,7 @@ ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 @loss
 class RidgeLogistic(NamedTuple):
-    """f(x) = ln(1 + exp(-y <v, x>)) + (mu/2) |x|^2 with labels y in {-1, +1}; see ridge.py."""
+    """f(x) = ln(1 + exp(-y <v, x>)) + (mu/2) |x|^2 with labels y in {-1, +1}; see `PoolStream`."""
 
     features: PerRun
     labels: PerRunNumber

@@ -9,7 +9,7 @@ from dpregret.numerics.arrays import Array
 
 @loss
 class RidgeSquared(NamedTuple):
-    """f(x) = (1/2) (y - <v, x>)^2 + (mu/2) |x|^2 with labels y in [-1, 1]; see ridge.py."""
+    """f(x) = (1/2) (y - <v, x>)^2 + (mu/2) |x|^2 with labels y in [-1, 1]; see `PoolStream`."""
 
     features: PerRun
     labels: PerRunNumber

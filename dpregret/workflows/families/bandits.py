@@ -89,7 +89,7 @@ class Bandits(Family[BanditExperiment, Cell, StreamOnSet]):
         """The set and the stream."""
         from dpregret.algorithms.geometry import make_set
         from dpregret.datasets.bandit_streams import make_bandit_stream
-        from dpregret.datasets.catalogue import UnreadDataError
+        from dpregret.datasets.base import UnreadDataError
 
         domain = make_set(cell.set_name, cell.dimension)
         aim = (cell.horizon, math.inf if cell.epsilon is None else cell.epsilon)

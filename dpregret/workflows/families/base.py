@@ -100,7 +100,7 @@ class Family(ABC, Generic[E, C, P]):
     @cached_property
     def streams(self) -> Mapping[str, type[Source]]:
         """The classes of datasets/ that learners of this family are played on, by their names."""
-        from dpregret.datasets.catalogue import sources
+        from dpregret.datasets.base import sources
 
         return sources(self.source())
 

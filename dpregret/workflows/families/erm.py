@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpregret.algorithms.learner import Card
     from dpregret.algorithms.privacy import Budget
     from dpregret.datasets.base import Source
-    from dpregret.datasets.risk_base import RiskSource
+    from dpregret.datasets.risks import RiskSource
     from dpregret.numerics.arrays import Array
     from dpregret.workflows.audit.neighbours import Audited
     from dpregret.workflows.audit.settings import Special
@@ -147,7 +147,7 @@ class Erm(Family[ErmExperiment, Cell, RiskOnSet]):
 
     def source(self) -> type[Source]:
         """Risks."""
-        from dpregret.datasets.risk_base import RiskSource
+        from dpregret.datasets.risks import RiskSource
 
         return RiskSource
 

@@ -113,7 +113,7 @@ class Experts(Family[ExpertExperiment, Cell, StreamOfExperts]):
     def problem(self, cell: Cell, experiment: ExpertExperiment, draws: Draws) -> StreamOfExperts:
         """The stream; without its data, as many experts in groups of one."""
         from dpregret.algorithms.experts.base import ExpertProblem
-        from dpregret.datasets.catalogue import UnreadDataError
+        from dpregret.datasets.base import UnreadDataError
         from dpregret.datasets.expert_streams import make_expert_stream
 
         try:

@@ -44,7 +44,7 @@ class Lemmas(Family[LemmaExperiment, Any, Any]):
 
     def source(self) -> type[Source]:
         """Noise."""
-        from dpregret.datasets.lemma_streams import Quantities
+        from dpregret.datasets.base import Quantities
 
         return Quantities
 

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from dpregret.algorithms.geometry import ConstraintSet, CountedSet
     from dpregret.algorithms.learner import Learner, Record, Setting
     from dpregret.algorithms.privacy import NoisePlan
-    from dpregret.datasets.base import Comparator, Source, Stream
+    from dpregret.datasets.base import Source
+    from dpregret.datasets.streams import Comparator, Stream
     from dpregret.numerics.arrays import Array
     from dpregret.workflows.audit.neighbours import Audited
     from dpregret.workflows.audit.settings import Special
@@ -117,7 +118,7 @@ class Online(Family[OnlineExperiment, Cell, OnlineProblem]):
 
     def source(self) -> type[Source]:
         """Streams of losses."""
-        from dpregret.datasets.base import Stream
+        from dpregret.datasets.streams import Stream
 
         return Stream
 
@@ -234,7 +235,7 @@ def runs_a_group(settings: int, runs: int, dimension: int, drawn: bool) -> int:
     price of a round.
     """
     from dpregret.algorithms.privacy import BLOCK as NOISE_BLOCK
-    from dpregret.datasets.base import BLOCK as LOSS_BLOCK
+    from dpregret.datasets.streams import BLOCK as LOSS_BLOCK
 
     block = max(NOISE_BLOCK * settings, LOSS_BLOCK * drawn) * dimension / MEGABYTE
     return max(1, min(runs, int(GROUP_MB / block)))
@@ -279,7 +280,7 @@ class _Share:
 
 def _comparator(stream: Stream, draws: Draws, cell: Cell, size: int) -> Comparator:
     """Group by group, where the others' runs are not in a run's last bit."""
-    from dpregret.datasets.base import Comparator
+    from dpregret.datasets.streams import Comparator
 
     generators = draws.generators(_data(cell))
     groups = range(0, draws.runs, size if stream.apart else draws.runs)

@@ -165,10 +165,10 @@ def _constructor(stream: type[Any], leading: Sequence[str]) -> str | None:
 def _sources() -> list[str]:
     """Names of data sets that the option `source` may have."""
     from dpregret.datasets.bundled import BUNDLED
+    from dpregret.datasets.fetch import Source
     from dpregret.datasets.records import declared
-    from dpregret.datasets.sources import read_sources
 
-    return [*declared(), *read_sources(), *BUNDLED]
+    return [*declared(), *Source.read_all(), *BUNDLED]
 
 
 def _unknown(noun: str, name: str, allowed: Collection[str], mapping: str) -> str:
@@ -233,7 +233,7 @@ def _tried(
     trial: Experiment, experiment: Experiment, family: Family[Any, Any, Any]
 ) -> Iterator[tuple[KeyPath, str, str]]:
     """Build the problem and the learner of every cell of a trial: (key path, cell, refusal)."""
-    from dpregret.datasets.catalogue import UnreadDataError
+    from dpregret.datasets.base import UnreadDataError
 
     problems: dict[Any, Any] = {}
     draws = Draws(0, trial.runs)

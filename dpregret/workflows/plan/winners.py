@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dpregret.datasets.risk_base import FRESH, STORED
+from dpregret.datasets.risks import FRESH, STORED
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.winners.cells import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
 from dpregret.workflows.families import FAMILIES

@@ -19,7 +19,7 @@ import pandas as pd
 from dpregret.core import boundary
 from dpregret.core.errors import one_line
 from dpregret.core.text import printable
-from dpregret.datasets.download import FetchError, download
+from dpregret.datasets.fetch import FetchError, download
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.text.read_table import DamageError
 from dpregret.workflows.run import sums

@@ -17,14 +17,13 @@ def prepare(name: str, out: Path) -> None:
     Raises OSError and FetchError where it is a download that is neither there nor to be had.
     """
     from dpregret.datasets import bundled, expert_data, flights, records
-    from dpregret.datasets.fetch import convert, fetch
-    from dpregret.datasets.sources import find_source
+    from dpregret.datasets.fetch import Source, convert, fetch
     from dpregret.workflows.plan.load import declared_sources
 
     if name in records.declared():
         records.prepare(name, out)
     elif name in declared_sources():
-        source = find_source(name)
+        source = Source.find(name)
         fetch(source, DOWNLOADS)
         shutil.copyfile(convert(source, DOWNLOADS), out)
     else:
