@@ -8,9 +8,8 @@ from pathlib import Path
 try:
     from dpregret.core.errors import ConfigError
     from dpregret.workflows.plan import machine
-    from dpregret.workflows.plan.read import MADE, load
-    from dpregret.workflows.run.failed import failures, forget_failed
-    from dpregret.workflows.run.publish import publish, summary
+    from dpregret.workflows.plan.read import EACH, MADE, WHOLE, load
+    from dpregret.workflows.run.publish import failures, forget_failed, publish, summary
 except ModuleNotFoundError as error:
     sys.exit(f"{error}: run 'make setup' and start snakemake as .venv/bin/snakemake")
 
@@ -51,10 +50,7 @@ localrules:
 
 
 include: "workflows/rules/common.smk"
-include: "workflows/rules/plays.smk"
-include: "workflows/rules/papers.smk"
-include: "workflows/rules/audit.smk"
-include: "workflows/rules/whole.smk"
+include: "workflows/rules/stages.smk"
 
 
 rule all:

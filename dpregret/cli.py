@@ -81,9 +81,10 @@ def results_of(profile: str) -> Path:
 
 def targets() -> list[str]:
     """Valid targets besides files: papers, and rules that make one thing."""
-    rules = (path.read_text(encoding="utf-8") for path in (PACKAGE / "workflows" / "rules").glob("*.smk"))
-    found = {name for text in rules for name in re.findall(r"^rule (\w+):", text, re.MULTILINE)}
-    return sorted({"all", *found, *paper_names.papers(), *paper_names.short_names(paper_names.papers()).values()})
+    from dpregret.workflows.plan.read import WHOLE
+
+    papers = paper_names.papers()
+    return sorted({"all", "audit", *WHOLE, *papers, *paper_names.short_names(papers).values()})
 
 
 def complete(words: Callable[[], list[str]]) -> Callable[[str], Iterator[str]]:
@@ -360,7 +361,7 @@ def within(words: list[str]) -> list[str] | None:
     return [command, *rest]
 
 
-handed("check", "workflows.run.check_page", "Decide one claim of a paper: what it needs is played, or computed.",
+handed("check", "workflows.run.check", "Decide one claim of a paper: what it needs is played, or computed.",
        in_workplace)  # fmt: skip
 handed("compare", "workflows.run.compare", "Compare two runs: folders, archives or addresses.", compared)
 handed("advise", "workflows.advice.page", "Advise which learner to use in a setting of yours.")

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpregret.cli import app
-from dpregret.workflows.plan.profiles import papers, short_names
+from dpregret.cli import app, targets
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
@@ -35,9 +34,7 @@ def known(command: str) -> set[str] | None:
     if command == "make":
         return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     if command == "snakemake":
-        rules = "".join(path.read_text() for path in [ROOT / "Snakefile", *(ROOT / "workflows/rules").glob("*.smk")])
-        named = set(re.findall(r"^rule (\w+):", rules, re.MULTILINE))
-        return named | set(papers()) | set(short_names(papers()).values())
+        return set(targets())
     if command == "dpregret":
         return {each.name or each.callback.__name__ for each in app.registered_commands if each.name or each.callback}
     return None

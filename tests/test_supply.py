@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dpregret.workflows.run.job_log import job_log
+from dpregret.workflows.run.stages import job_log
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

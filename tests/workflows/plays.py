@@ -1,13 +1,11 @@
-"""Plays and scripts without Snakemake: the rows of a learner variant, a plan as small as can be, a script's end."""
+"""Plays and stages without Snakemake: the rows of a learner variant, a plan as small as can be, a stage's end."""
 
 from __future__ import annotations
 
 import copy
 import json
 import math
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -15,7 +13,7 @@ import pandas as pd
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.plan.read import FORMAT, Part, Plan, Play
-from dpregret.workflows.run import child, fingerprint
+from dpregret.workflows.run import child, fingerprint, stages
 from dpregret.workflows.run.job import labelled
 from dpregret.workflows.run.play import play
 
@@ -79,14 +77,13 @@ def plan_of(folder: Path, **content: Any) -> Plan:
     return Plan.read(file)
 
 
-def run_script(script: str, plan: Plan, made: str) -> tuple[Any, str]:
-    """Exit code and log of the script that makes something of a plan, in a process of its own."""
+def run_stage(plan: Plan, made: str) -> tuple[Any, str]:
+    """Exit code and log of the stage that makes something of a plan, in a process of its own."""
     log = plan.file.with_name("log")
-    asked = {"output": [plan.made[made].file], "log": [str(log)], "params": SimpleNamespace(plan=str(plan.file))}
 
     def run(say: child.Say) -> Any:
         try:
-            runpy.run_path(str(fingerprint.script_file(script)), {"snakemake": SimpleNamespace(**asked)})
+            stages.run(made.partition("/")[0], str(plan.file), Path(plan.made[made].file), log)
         except SystemExit as over:
             return over.code
         return 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from plays import NO_CODE, plan_of, run_script
+from plays import NO_CODE, plan_of, run_stage
 
 from dpregret.algorithms.bandits.base import Given
 from dpregret.algorithms.bandits.noisy_leader import NoisyLeader
@@ -266,7 +266,7 @@ def test_gate_of_the_audit_refuses_what_it_cannot_compare(
     plan = plan_of(written, made=made, config=Config.model_validate(settings).to_json())
 
     def code() -> Any:
-        return run_script("audit_gate", plan, "audit_gate/all")[0]
+        return run_stage(plan, "audit_gate/all")[0]
 
     kept = (reference / "audit.csv").read_bytes()
     (reference / "audit.csv").unlink()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from plays import NO_CODE, part_of, plan_of, run_script
+from plays import NO_CODE, part_of, plan_of, run_stage
 
 from dpregret.core import parquet
 
@@ -16,7 +16,7 @@ def test_a_play_that_failed_fails_the_paper(tmp_path: Path, status: str, code: i
     output = tmp_path / "complete" / "p.0123.txt"
     parts = {"p": {"0123": part_of(tmp_path / "e.parquet")}}
     plan = plan_of(tmp_path, parts=parts, made={"complete/p": [str(output), ["runs/p"], NO_CODE]})
-    found, log = run_script("complete", plan, "complete/p")
+    found, log = run_stage(plan, "complete/p")
     assert found == code
     assert output.exists() == (code == 0)
     assert ("l.w" in log, "l.v" in log) == (code == 1, False)

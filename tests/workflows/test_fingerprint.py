@@ -44,10 +44,11 @@ def fingerprints() -> dict[str, str]:
     made = {
         "cocop": fingerprint.play_files("online", f"{ONLINE}.wdp_cocop", STREAMS),
         "pocp": fingerprint.play_files("online", f"{ONLINE}.pocp", STREAMS),
-        "data": fingerprint.data_files(),
-        "tables": fingerprint.page_files("tables", "lou_cheung_2020"),
-        "page": fingerprint.page_files("html_report", "lou_cheung_2020", "talwar_2015"),
-        "audit": fingerprint.audit_files(),
+        "data": fingerprint.stage_files("data"),
+        "tables": fingerprint.stage_files("tables", "lou_cheung_2020"),
+        "page": fingerprint.stage_files("report", "lou_cheung_2020", "talwar_2015"),
+        "oracles": fingerprint.stage_files("oracles"),
+        "audit": fingerprint.stage_files("audit_family"),
     }
     return {name: fingerprint.fingerprint(files) for name, files in made.items()}
 
@@ -67,12 +68,11 @@ def fingerprints() -> dict[str, str]:
         ("datasets/placed_streams.py", set()),
         ("dpregret/core/discovery.py", {"cocop", "pocp", "audit"}),
         ("workflows/families/erm.py", {"audit"}),
-        ("workflows/scripts/play.py", set()),
+        ("workflows/run/oracle_costs.py", {"oracles"}),
+        ("workflows/run/stages.py", {"data", "tables", "page", "audit", "oracles"}),
         ("workflows/audit/settings.yaml", {"audit"}),
-        ("workflows/scripts/tables.py", {"tables"}),
         ("paper_figs/judge/fits.py", {"tables", "page"}),
         ("paper_figs/report/explorer.py", {"page"}),
-        ("workflows/scripts/html_report.py", {"page"}),
         ("workflows/papers/talwar_2015/claims.yaml", {"page"}),
         ("workflows/papers/lou_cheung_2020/claims.yaml", {"tables", "page"}),
         ("workflows/papers/lou_cheung_2020/printed.yaml", {"tables", "page"}),

@@ -281,7 +281,7 @@ EXPLAINED = (
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
     "workflows.plan.(checks|config|experiments|limits|load|number_ranges|paper_names|profiles|sizes)",
-    "workflows.plan.read|workflows.run.(child|failed|fingerprint|job|publish|store)",  # how a job goes, rows are kept
+    "workflows.plan.read|workflows.run.(child|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )
 PROBE = """

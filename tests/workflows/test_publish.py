@@ -12,8 +12,7 @@ from plays import NO_CODE, part_of, plan_of
 
 from dpregret.core.files import checksum
 from dpregret.workflows.plan.read import Plan
-from dpregret.workflows.run.failed import FAILED, forget_failed
-from dpregret.workflows.run.publish import publish
+from dpregret.workflows.run.publish import FAILED, forget_failed, publish
 
 MADE, RESULTS = Path("results/made"), Path("results/mine")
 RUNS = {name: MADE / "runs" / "p" / f"{name}.0123.parquet" for name in ("good", "bad")}

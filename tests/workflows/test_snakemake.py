@@ -131,7 +131,7 @@ class Held:
             assert time.monotonic() < end
             time.sleep(0.05)
         below = psutil.Process(self.main.pid).children(recursive=True)
-        (child,) = (each for each in below if not each.children() and "play.py" in " ".join(each.cmdline()))
+        (child,) = (each for each in below if not each.children() and "stage.py" in " ".join(each.cmdline()))
         self.job = child.parent()
 
     def __enter__(self) -> "Held":

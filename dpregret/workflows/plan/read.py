@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from dpregret.core.errors import ConfigError
 from dpregret.core.files import atomic_write, checksum, opened
@@ -37,6 +37,46 @@ VERSIONS = ("numpy", "scipy", "numba", "llvmlite", "cvxpy", "dp-accounting", "sc
 """Libraries whose version can decide a number."""
 COMPARED = ("reference/**/*",)
 """Files of results that keys are made of."""
+
+
+class Stage(NamedTuple):
+    """What the rule of a stage calls in `run/stages.py`, what it makes and says, and where its log and benchmark are.
+
+    suffix: of the file that is made; a folder has none.
+    """
+
+    function: str
+    suffix: str
+    place: str
+    message: str
+
+
+EACH: Final = {
+    "audit_family": Stage(
+        "audit_family", ".parquet", "audit/{name}.audit_family", "audit the learners of {wildcards.name}"
+    ),
+    "data": Stage("data", ".npz", "data/{name}", "prepare the data {wildcards.name}"),
+    "oracles": Stage("oracles", ".parquet", "{name}/oracles", "time the oracles of {wildcards.name}"),
+    "exact": Stage("exact", "", "{name}/exact", "compute the exact tables of {wildcards.name}"),
+    "tables": Stage("tables", "", "{name}/tables", "write the tables of {wildcards.name}"),
+    "figures": Stage("figures", "", "{name}/figures", "draw the figures of {wildcards.name}"),
+    "paper_report": Stage("report", ".html", "{name}/paper_report", "write the report of {wildcards.name}"),
+    "complete": Stage("complete", ".txt", "{name}/complete", "look whether every play of {wildcards.name} ended well"),
+}
+"""Stages of a paper, a family or a data set, whose name is a wildcard."""
+WHOLE: Final = {
+    "planted": Stage("planted", ".parquet", "audit/planted", "audit planted mistakes"),
+    "exact_losses": Stage("exact_losses", ".csv", "audit/exact_losses", "compute exact privacy losses"),
+    "audit_tables": Stage("audit_tables", "", "audit/tables", "write the tables of the audit"),
+    "audit_gate": Stage("audit_gate", ".txt", "audit/gate", "compare the audit with the reference"),
+    "winners": Stage("winners", "", "winners", "compare the learners of all papers"),
+    "validation": Stage("validation", "", "validation", "simulate fits and verdicts"),
+    "errata_page": Stage("errata_page", "", "errata_page", "write the errata of all papers"),
+    "html_report": Stage("report", ".html", "html_report", "write the report"),
+    "gate": Stage("gate", ".txt", "gate", "compare with the reference"),
+}
+"""Stages of all papers together: their names are targets."""
+STAGES: Final = {**EACH, **WHOLE}
 
 
 class Play(NamedTuple):
@@ -139,6 +179,10 @@ class Plan:
         """The files that something is made of."""
         return [file for each in self.made[name].inputs for file in self.named(each)]
 
+    def part_of(self, file: Path) -> Part:
+        """The part that a file of runs is of."""
+        return next(part for parts in self.parts.values() for part in parts.values() if Path(part.file) == file)
+
     def key(self, name: str) -> str:
         """The key in the name of what is made."""
         return Path(self.made[name].file).name.split(".")[1]
@@ -210,9 +254,11 @@ def load(options: Mapping[str, Any], kept: Path = KEPT) -> Plan:
 
 
 def _from_child(words: str) -> dict[str, Any]:
-    """The answer of a fresh interpreter (`__main__.py`)."""
+    """The answer of a fresh interpreter (`make.main`)."""
     # this package last: what else lies beside it, say a numpy.py, hides no library
-    start = f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}', None, '__main__')"
+    start = (
+        f"import runpy, sys; sys.path.append({str(ROOT)!r}); runpy.run_module('{__package__}.make', None, '__main__')"
+    )
     done = subprocess.run([sys.executable, "-Pc", start, words], stdout=subprocess.PIPE, check=False)
     try:
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

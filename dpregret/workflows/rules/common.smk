@@ -7,6 +7,11 @@ def made(*names):
     return [ancient(file) for name in names for file in PLAN.named(name)]
 
 
+def output(file):
+    """A file, or a folder where it has no suffix but its key."""
+    return file if Path(file).suffixes[1:] else directory(file)
+
+
 def inputs_of(stage):
     """What something of a stage is made of; refuses a key that is not the plan's."""
 

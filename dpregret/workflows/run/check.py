@@ -1,4 +1,8 @@
-"""One claim of a paper, decided by what it needs and nothing else: its plays into the store, or its exact computation.
+"""The command `dpregret check PAPER CLAIM`: one claim, decided by what it needs and nothing else.
+
+It needs plays, which go into the store, or an exact computation. Printed are the statement, its place in the paper, the
+numbers, the verdict, and where its figure is. Exit code 0: the claim is decided, whatever the verdict; 2: it could not
+be, in one line.
 
 The plays are those of a run, under the same keys: what a run has played is not played again, and a run finds what was
 played here.
@@ -6,6 +10,7 @@ played here.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +23,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret.core import boundary
+from dpregret.core.answers import as_json
 from dpregret.core.errors import ConfigError, not_allowed
+from dpregret.core.text import printable
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import Cells, collect_cells, coordinate, log_factor, select_rows, setting
@@ -32,8 +40,7 @@ from dpregret.workflows.plan import make
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.load import check_options, load_config
 from dpregret.workflows.plan.paper_names import PAPERS, papers
-from dpregret.workflows.plan.read import FORMAT, MADE, Part, Plan, Play
-from dpregret.workflows.run import fingerprint
+from dpregret.workflows.plan.read import FORMAT, Part, Plan
 from dpregret.workflows.run.data import prepared
 from dpregret.workflows.run.job import play_experiment
 
@@ -261,17 +268,15 @@ def part_of(config: Config, paper: str, claim: Claim) -> tuple[Plan, Part]:
     }
     own = experiment.model_copy(update={"learners": {each: some for each, some in learners.items() if some}})
     found = list(make.plays(config, own))
-    files = sorted({path for each in found for path in each.files})
-    numbers = {path: number for number, path in enumerate(files)}
     content = {
-        "format": FORMAT, "config": config.to_json(),
-        "files": [fingerprint.name_of(path) for path in files],
-        "code": {each.code: [numbers[path] for path in each.files] for each in found},
-    }  # fmt: skip
-    plays = tuple(Play(each.learner, each.variant, each.module, each.code, each.key) for each in found)
-    data = {each: str(MADE / "data" / f"{each}.{make.data_key(each)}.npz") for each in make.data_of(experiment)}
+        "format": FORMAT,
+        "config": config.to_json(),
+        **make.listed_code({play.code: files for play, files in found}),
+    }
+    plays = tuple(play for play, _ in found)
     key = make.short([paper, name, [each.key for each in plays]])
-    return Plan(Path(), content), Part(paper, name, key, "", config.hash(name, paper), plays, data)
+    part = Part(paper, name, key, "", config.hash(name, paper), plays, make.data_files(experiment))
+    return Plan(Path(), content), part
 
 
 def _number(claim: Claim, judged: Judgement, runs: pd.DataFrame, cells: Cells) -> tuple[str, float, float, float]:
@@ -330,3 +335,22 @@ def _measured(
         asked.stated, quantity, value, low, high, of["resolution"], of["resolution_of"], judged.verdict,
         judged.reason, decided_by, shown, claim.errata, cells,
     )  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, draw, print."""
+    parser = boundary.Parser(prog="dpregret check", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("paper", help="a paper, or the beginning of its name")
+    parser.add_argument("claim", help="a claim or check of it, as `dpregret claims PAPER` lists them")
+    parser.add_argument("--profile", "-p", default="full", help="whose experiment is played (default: full)")
+    parser.add_argument("--figure", type=Path, help=f"the PNG to draw (default: {FIGURES}/PAPER/CLAIM.png)")
+    parser.add_argument("--json", action="store_true", help="the answer as JSON")
+    options = parser.parse_args(arguments)
+    logging.disable(logging.ERROR)  # a learner that fails is told by the verdict
+    try:
+        asked = find(options.paper, options.claim)
+        found = asked.measure(options.profile, options.figure or FIGURES / asked.paper / f"{asked.id}.png")
+    finally:
+        logging.disable(logging.NOTSET)
+    print(as_json(found).rstrip("\n") if options.json else printable(str(found)))
+    return 0

@@ -25,9 +25,8 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.make import data_key, data_of
+from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.plan.paper_names import PROFILES
-from dpregret.workflows.plan.read import MADE
 from dpregret.workflows.run import child
 from dpregret.workflows.run.data import prepared
 from dpregret.workflows.run.play import play
@@ -235,10 +234,10 @@ def tested(folder: Path) -> Iterator[tuple[str, list[str]]]:
     for settings in config.papers.values():
         for name, experiment in settings.experiments.items():
             family = FAMILIES[experiment.family]
-            for each in data_of(experiment):
+            for each, file in data_files(experiment).items():
                 link = folder / f"{each}.npz"
                 if not link.exists():
-                    link.symlink_to(prepared(each, MADE / "data" / f"{each}.{data_key(each)}.npz").resolve())
+                    link.symlink_to(prepared(each, Path(file)).resolve())
             for learner, variants in experiment.learners.items():
                 kind = family.learners[learner]
                 for variant in variants if own(kind) else ():

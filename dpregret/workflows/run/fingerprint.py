@@ -15,7 +15,7 @@ PACKAGE = "dpregret"
 FOLDERS = ("numerics", "core", "algorithms", "datasets", "paper_figs", "workflows")
 SUFFIXES = frozenset({".py", ".yaml", ".json", ".j2", ".css", ".js"})
 TEXTS = ("claims", "errata", "printed", "changes")  # what is written of a paper
-READERS = {"errors", "validation", "yaml_source"}  # of core: how files are read and mistakes told decides no result
+READERS = {"errors", "validation", "yaml_source"}  # of core
 WORKFLOWS = ROOT / PACKAGE / "workflows"
 STUDY, PAPERS = study.FOLDER, study.PAPERS
 
@@ -54,10 +54,13 @@ def content(path: Path) -> bytes:
 
 
 @functools.cache
-def imports_of(path: Path) -> frozenset[str]:
-    """Every name of ours that a file imports, submodules written as ``from package import name`` too."""
+def imports_of(path: Path, function: str = "") -> frozenset[str]:
+    """Every name of ours that a file, or a function of it, imports; submodules as ``from package import name`` too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(content(path))):
+    tree: ast.AST = ast.parse(content(path))
+    if function:
+        tree = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -71,12 +74,16 @@ def imports_of(path: Path) -> frozenset[str]:
 
 
 def imported_files(modules: Iterable[str]) -> set[Path]:
-    """Return the files of the given modules and of everything of ours that these import, however indirectly."""
+    """Return the files of the given modules and of everything of ours that these import, however indirectly.
+
+    How files are read, mistakes told and plans made decides no result: what a plan holds is part of the keys.
+    """
     todo = [path for path in map(module_file, modules) if path]
     found: set[Path] = set()
     while todo:
         path = todo.pop()
-        if path not in found and not (path.parent.name == "core" and path.stem in READERS):
+        reads = (path.parent.name == "core" and path.stem in READERS) or path.parent == WORKFLOWS / "plan"
+        if path not in found and not reads:
             found.add(path)
             todo += [each for each in map(module_file, imports_of(path)) if each]
     return found
@@ -130,39 +137,19 @@ def _play_files(family: str, learner: str, streams: tuple[str, ...]) -> list[Pat
     return spread([*shared, *files, *imported_files([learner, *streams, *makers])])
 
 
-def module_files(module: str, script: str) -> list[Path]:
-    """A module of ours, all that it imports, and the script that calls it."""
-    own = {path for path in imported_files([module]) if path.parent != WORKFLOWS / "plan" or path.stem in module}
-    return spread([*own, script_file(script)])
+def stage_files(function: str, *papers: str) -> list[Path]:
+    """The code, the templates and the papers' texts that decide what a function of `run/stages.py` writes.
 
-
-def audit_files() -> list[Path]:
-    """All learners, the audit, and all that these import."""
-    learners = ROOT / PACKAGE / "algorithms"
-    modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
-    audit = module_files(f"{PACKAGE}.workflows.audit.plan", "audit_family")
-    return spread([learners, WORKFLOWS / "audit", WORKFLOWS / "families", *audit, *imported_files(modules)])
-
-
-def data_files() -> list[Path]:
-    """The code that prepares data."""
-    modules = [f"{PACKAGE}.datasets.{name}" for name in ("bundled", "expert_data", "flights", "fetch", "records")]
-    return spread([*imported_files(modules), WORKFLOWS / "run" / "data.py", script_file("data")])
-
-
-def page_files(script: str, *papers: str) -> list[Path]:
-    """The code, the templates and the papers' texts that decide what a script of tables, figures or pages writes."""
-    own = [script_file(script), WORKFLOWS / "run" / "script.py"]
-    if any(name.endswith("run.pages") for name in imports_of(own[0])):
-        own.append(WORKFLOWS / "run" / "pages.py")
-    named = {name for path in own for name in imports_of(path)}
-    code = imported_files(name for name in named if not name.startswith(f"{PACKAGE}.workflows"))
-    templates = {path.parent / "templates" for path in code if (path.parent / "templates").is_dir()}
+    Its code is what the function imports. Who audits all learners needs all of them.
+    """
+    stages = WORKFLOWS / "run" / "stages.py"
+    code = imported_files(imports_of(stages, function))
+    templates = {path.parent / "templates" for path in code if path.is_relative_to(ROOT / PACKAGE / "paper_figs")}
     texts = [PAPERS / paper / f"{name}.yaml" for paper in papers for name in TEXTS]
     texts += [PAPERS / "findings.yaml"] if any(path.stem == "headlines" for path in code) else []
-    return spread([*code, *templates, *(text for text in texts if text.exists()), *own])
-
-
-def script_file(name: str) -> Path:
-    """The script of a rule."""
-    return WORKFLOWS / "scripts" / f"{name}.py"
+    found = [*code, *(each for each in (*templates, *texts) if each.exists()), stages]
+    if function == "audit_family":
+        learners = ROOT / PACKAGE / "algorithms"
+        modules = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in learners.rglob("*.py")]
+        found += [learners, WORKFLOWS / "audit", WORKFLOWS / "families", *imported_files(modules)]
+    return spread(found)

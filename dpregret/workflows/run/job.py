@@ -22,8 +22,8 @@ from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.config import Config
 from dpregret.workflows.plan.read import Part, Plan, Play
 from dpregret.workflows.run import child, fingerprint, store
-from dpregret.workflows.run.failed import FAILED
 from dpregret.workflows.run.play import blamed, play
+from dpregret.workflows.run.publish import FAILED
 
 
 def play_experiment(plan: Plan, part: Part, output: Path, log: Path | None = None) -> None:

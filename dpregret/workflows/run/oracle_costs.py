@@ -1,21 +1,20 @@
 """The cost of one call of each oracle: linear and local oracle, gauge, projection in closed form and by a solver."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from dpregret.algorithms.geometry import ConstraintSet, UnsupportedSet, make_set
 from dpregret.algorithms.geometry.reference import ReferenceProjection
-from dpregret.workflows.plan.config import Config
 
 ROWS = 32  # vectors a batched call
 REPEATS, SECONDS = 5, 0.004  # best of REPEATS, each at least this long
 
 
-def measure_costs(config: Config, paper: str) -> pd.DataFrame:
-    """Time every oracle of every set and dimension that a paper's configuration lists under `oracle_costs`.
+def measure_costs(oracle_costs: Mapping[str, Sequence[int]]) -> pd.DataFrame:
+    """Time every oracle of some sets, each with the dimensions that are given.
 
     Columns: set, dimension, operation ('projection', 'linear oracle', 'local oracle', 'gauge', 'projection (solver)'),
     seconds (CPU seconds a vector, best of several, warm), calls (calls timed), rows (vectors a call; the solver takes
@@ -30,7 +29,7 @@ def measure_costs(config: Config, paper: str) -> pd.DataFrame:
             **_cost(serve, points),
             "steepness": _steepness(domain),
         }
-        for name, dimensions in config.papers[paper].oracle_costs.items()
+        for name, dimensions in oracle_costs.items()
         for dimension in dimensions
         for domain in [make_set(name, dimension)]
         for operation, serve, points in _operations(domain)

@@ -13,8 +13,7 @@ from pathlib import Path
 from dpregret.core import boundary
 from dpregret.workflows.plan.read import Plan, key_in
 from dpregret.workflows.run import store
-from dpregret.workflows.run.failed import FAILED
-from dpregret.workflows.run.publish import PLAN
+from dpregret.workflows.run.publish import FAILED, PLAN
 
 
 def named(plan: Plan) -> Iterator[str]:

@@ -24,6 +24,8 @@ from dpregret.workflows.plan.read import Plan
 
 PLAN, SUMS = "plan.json", "SHA256SUMS"
 """The plan of a folder of results, as `dpregret prune` reads it."""
+FAILED = ".failed"
+"""The suffix of a file of runs in which a play failed: tables say so, and the next command plays it again."""
 
 
 def publish(plan: Plan) -> None:
@@ -140,3 +142,23 @@ def _counted(file: Path) -> str:
     absent = counts.pop(NOT_RUN, 0)
     told = [f"{count} {verdict}" for verdict, count in counts.most_common()]
     return ", ".join([*told, *([f"{absent} {CLAIMS[NOT_RUN]}"] if absent else [])])
+
+
+def failures(plan: Plan) -> list[str]:
+    """A line for each play that failed: paper, experiment, learner and reason."""
+    marks = {
+        f"{paper}, {part.experiment}": Path(part.file + FAILED)
+        for paper, parts in plan.parts.items() for part in parts.values()
+    }  # fmt: skip
+    found = {place: mark.read_text(encoding="utf-8").splitlines() for place, mark in marks.items() if mark.exists()}
+    return [f"failed: {place}: {line}" for place, lines in found.items() for line in lines]
+
+
+def forget_failed(plan: Plan) -> None:
+    """Remove the files of runs in which a play failed, and all that was made of them."""
+    files = [part.file for parts in plan.parts.values() for part in parts.values()]
+    failed = {file for file in files if Path(file + FAILED).exists()}
+    for file in [*plan.made_of(failed), *failed] if failed else []:
+        remove(Path(file))
+    for file in failed:
+        Path(file + FAILED).unlink()

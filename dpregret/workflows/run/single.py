@@ -19,8 +19,7 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws, Family
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.checks import experiment_mistakes
-from dpregret.workflows.plan.make import data_key, data_of
-from dpregret.workflows.plan.read import MADE
+from dpregret.workflows.plan.make import data_files
 from dpregret.workflows.run.data import prepared
 from dpregret.workflows.run.play import play
 
@@ -135,9 +134,8 @@ def play_one(
         raise ConfigError([f"{where(path)}: {message}" for path, message in mistakes])
     with TemporaryDirectory(prefix="dpregret-") as folder:
         data = Path(folder)
-        for each in data_of(experiment):
-            file = prepared(each, MADE / "data" / f"{each}.{data_key(each)}.npz")
-            (data / f"{each}.npz").symlink_to(file.resolve())
+        for each, file in data_files(experiment).items():
+            (data / f"{each}.npz").symlink_to(prepared(each, Path(file)).resolve())
         rows = play(family, experiment, learner_class, variant, Draws(seed, runs, data), lambda cell: None)
     first = rows.iloc[0]
     window_of = int(first["window"]) if window is not None else 0

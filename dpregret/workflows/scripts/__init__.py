@@ -1,1 +1,1 @@
-"""One script a rule, of the same name."""
+"""What Snakemake runs."""

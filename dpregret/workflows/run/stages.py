@@ -1,0 +1,366 @@
+"""The stages of a run: what the rule of each name makes.
+
+A stage writes to a fresh name, which becomes its output whole or not at all. The imports of its function are the code
+that its key holds (`fingerprint.stage_files`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+from uuid import uuid4
+
+from dpregret.core.errors import ConfigError
+from dpregret.core.text import printable
+from dpregret.workflows.plan.paper_names import PAPERS, PROFILES
+from dpregret.workflows.plan.read import STAGES, Plan, key_in
+
+if TYPE_CHECKING:
+    from dpregret.core.parquet import Stamp
+    from dpregret.workflows.plan.config import Config
+
+
+@dataclass(frozen=True)
+class Script:
+    """The input of a stage. name: of what it makes, in the plan; out: where it writes that; folder: for scratch."""
+
+    plan: Plan
+    name: str
+    out: Path
+    folder: Path
+
+    @property
+    def of(self) -> str:
+        """The paper, family or data set that it is about."""
+        return self.name.partition("/")[2]
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the run."""
+        from dpregret.workflows.plan.config import Config
+
+        return Config.model_validate_json(self.plan.config)
+
+    @property
+    def stamp(self) -> Stamp:
+        """The stamp of its Parquet files."""
+        from dpregret.core.parquet import Stamp
+
+        return Stamp(self.plan.key(self.name), self.plan.made[self.name].code)
+
+    @property
+    def reference(self) -> Path:
+        """The committed tables of the profile."""
+        from dpregret.core.files import reference
+
+        return reference() / Path(self.plan.results).relative_to("results")
+
+    def file(self, name: str) -> Path:
+        """Where something that the plan names is."""
+        return Path(self.plan.made[name].file)
+
+    def runs(self, paper: str) -> Path:
+        """A folder with the runs of a paper: EXPERIMENT/*.parquet."""
+        folder = self.folder / "runs" / paper
+        for part in self.plan.parts[paper].values():
+            link = folder / part.experiment / Path(part.file).name
+            if not link.exists():
+                _link(link, Path(part.file))
+        return folder
+
+    def results(self) -> Path:
+        """A folder of results, as it will be published, with what this is made of."""
+        folder, inputs = self.folder / "results", set(self.plan.inputs(self.name))
+        for name, (file, inner) in self.plan.shown.items():
+            if file in inputs:
+                _link(folder / name, Path(file) / inner)
+        return folder
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(target.resolve())
+
+
+def audit_family(script: Script) -> None:
+    """Audit all private learners of one family."""
+    from dpregret.core import parquet
+    from dpregret.workflows.audit.plan import family_rows
+
+    sizes = script.plan.content["sizes"]
+    parquet.write(family_rows(script.of, sizes["seed"], sizes["runs"]), script.out, script.stamp)
+
+
+def planted(script: Script) -> None:
+    """Does the audit see mistakes that were made on purpose?"""
+    from dpregret.core import parquet
+    from dpregret.workflows.audit.planted import planted_rows
+
+    sizes = script.plan.content["sizes"]
+    parquet.write(planted_rows(sizes["seed"], sizes["repeats"]), script.out, script.stamp)
+
+
+def exact_losses(script: Script) -> None:
+    """Compute the privacy losses that claims name and a ledger leaves open; nothing is sampled."""
+    from dpregret.paper_figs.judge.result_tables import write_exact_losses
+    from dpregret.workflows.audit.exact_losses import exact_losses
+
+    write_exact_losses(exact_losses(), script.out)
+
+
+def audit_tables(script: Script) -> None:
+    """Write the tables of the audit."""
+    from dpregret.workflows.audit.tables import write_audit
+
+    families = [script.file(f"audit_family/{family}") for family in script.plan.content["families"]]
+    write_audit(families, script.file("planted/all"), script.out)
+
+
+def audit_gate(script: Script) -> None:
+    """Fail when a ledger is wrong, the audit is blind, or an accounting left its reference."""
+    from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, report
+    from dpregret.paper_figs.text.read_table import DamageError
+    from dpregret.workflows.audit.tables import Tables, faults
+
+    kept = script.reference / "audit"
+    try:
+        now = Tables.read(script.file("audit_tables/all"), script.file("exact_losses/all"))
+        wrong = faults(now, Tables.read(kept, kept / "exact_losses.csv"))
+    except (DamageError, OSError) as fault:
+        logging.error("audit gate: cannot compare: %s", fault)
+        raise SystemExit(INCOMPARABLE) from None
+    counted = f"audit gate: {len(now.audit)} private learner variants, {len(now.planted)} planted bugs"
+    text = report(wrong, counted, script.plan.results)
+    if wrong:
+        logging.error("the audit found\n%s", text)
+        raise SystemExit(MOVED)
+    script.out.write_text(text)
+
+
+def data(script: Script) -> None:
+    """Prepare a data set."""
+    from dpregret.workflows.run.data import prepare
+
+    prepare(script.of, script.out)
+
+
+def oracles(script: Script) -> None:
+    """Measure what one call of each oracle costs."""
+    from dpregret.core import parquet
+    from dpregret.workflows.run.oracle_costs import measure_costs
+
+    parquet.write(measure_costs(script.config.papers[script.of].oracle_costs), script.out, script.stamp)
+
+
+def exact(script: Script) -> None:
+    """Compute the exact tables of a chapter."""
+    from dpregret.paper_figs.judge.claims import load_paper
+    from dpregret.workflows.mechanisms.exact import write_exact
+
+    write_exact(load_paper(PAPERS / script.of).claims.exact, script.out)
+
+
+def tables(script: Script) -> None:
+    """Judge the claims of one paper and write its tables."""
+    from dpregret.paper_figs.judge.claims import load_claims
+    from dpregret.paper_figs.judge.gains import write_gains
+    from dpregret.paper_figs.judge.result_tables import ExactLoss
+    from dpregret.paper_figs.tables.write import write_further_table, write_tables
+
+    paper, runs, config = PAPERS / script.of, script.runs(script.of), script.config
+    experiments = set(config.papers[script.of].experiments)
+    needed = "exact_losses/all" in script.plan.made[script.name].inputs
+    known = ExactLoss.read(script.file("exact_losses/all")) if needed else {}
+    write_tables(runs, paper, script.out, experiments, known, config.profile)
+    claims = load_claims(paper / "claims.yaml")
+    for number in range(2, len(claims.tables) + 1):
+        write_further_table(runs, paper, script.out, number, experiments, known)
+    if claims.gains:
+        write_gains(runs, paper, script.out)
+
+
+def figures(script: Script) -> None:
+    """Draw the figures of one paper."""
+    import gc
+
+    from dpregret.paper_figs.figures.write import write_figures
+    from dpregret.workflows.plan.titles import display_names
+
+    gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
+    further = {
+        key: script.file(f"{stage}/{script.of}")
+        for key, stage in (("costs_file", "oracles"), ("exact", "exact"))
+        if f"{stage}/{script.of}" in script.plan.made
+    }
+    write_figures(
+        script.runs(script.of),
+        PAPERS / script.of,
+        script.out,
+        experiments=set(script.config.papers[script.of].experiments),
+        names=display_names(),
+        **further,
+    )
+
+
+def complete(script: Script) -> None:
+    """Fail when a play of the paper failed, after its tables have said so."""
+    from dpregret.core import parquet
+
+    rows = [parquet.read(file, ["experiment", "learner", "variant", "status"]) for file in script.plan.runs(script.of)]
+    plays = [row for each in rows for row in each.drop_duplicates().itertuples()]
+    broken = [f"{row.learner}.{row.variant} in {row.experiment} {row.status}" for row in plays if row.status != "ok"]
+    if broken:
+        logging.error("failed; the next command plays them again:\n%s", "\n".join(broken))
+        raise SystemExit(1)
+    script.out.write_text(f"{len(plays)} plays ended well\n")
+
+
+def report(script: Script) -> None:
+    """Write the report of a run, or of one of its papers; a profile that is not built in is named by its file."""
+    from dpregret.paper_figs.report.page import Run, write_report
+    from dpregret.workflows.plan.titles import display_names
+
+    config, results = script.config, script.results()
+    papers = [script.of] if script.of in config.papers else list(config.papers)
+    benchmarks = Path(script.plan.results) / "benchmark"
+    for file in benchmarks.rglob("*.*"):
+        if key_in(file) in (None, *script.plan.keys):  # not of a job of before
+            _link(results / file.relative_to(script.plan.results), file)
+    for paper in papers:
+        script.runs(paper)
+    titles = {
+        paper: {name: experiment.title for name, experiment in config.papers[paper].experiments.items()}
+        for paper in papers
+    }
+    built_in = (PROFILES / f"{config.profile}.yaml").exists()
+    option = "" if config.profile == "full" else config.profile if built_in else f"{config.profile}.yaml"
+    settings = " ".join(config.fingerprint(paper) for paper in papers)
+    shown = Run(profile=config.profile, option=option, config=settings, names=display_names())
+    write_report(results, script.folder / "runs", titles, PAPERS, script.out, shown)
+
+
+def errata_page(script: Script) -> None:
+    """Write the errata of all papers on one page."""
+    from dpregret.paper_figs.report.errata_page import write_errata_page
+
+    write_errata_page(script.results(), list(script.config.papers), PAPERS, script.out)
+
+
+def winners(script: Script) -> None:
+    """Find out who wins in every setting, from the runs of all papers."""
+    from dpregret.paper_figs.winners.cells import read_refutations
+    from dpregret.paper_figs.winners.write import write_winners
+    from dpregret.workflows.plan.titles import display_names
+    from dpregret.workflows.plan.winners import facts
+
+    config = script.config
+    audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []
+    known = facts(config, read_refutations(*audits, script.file("exact_losses/all")))
+    files = [Path(file) for paper in config.papers for file in script.plan.runs(paper)]
+    files = [file for file in files if (file.parent.name, file.name.split(".")[0]) in known.experiments]
+    write_winners(files, known, script.out, display_names())
+
+
+def validation(script: Script) -> None:
+    """Are fits and verdicts to be trusted? Simulate them on planted laws."""
+    from dpregret.paper_figs.validation.simulate import write_validation
+
+    write_validation(script.out, script.plan.content["sizes"]["simulations"])
+
+
+def gate(script: Script) -> None:
+    """Compare the tables that the plan names with the reference; the comparison is the output, and the log."""
+    from dpregret.paper_figs.compare.gate import INCOMPARABLE, MOVED, GateError, Tables, compare, papers, report
+    from dpregret.paper_figs.text.read_table import DamageError
+
+    plan = script.plan
+    planned: dict[tuple[str, ...], tuple[str, str]] = {
+        (paper, part.experiment, play.learner, play.variant): (part.settings, play.code)
+        for paper, parts in plan.parts.items()
+        for part in parts.values()
+        for play in part.plays
+    }
+    try:
+        now = Tables.read({paper: script.file(f"tables/{paper}") for paper in plan.parts})
+        found, counted = compare(now, Tables.read(papers(script.reference)), planned)
+    except (GateError, DamageError, OSError) as fault:
+        logging.error("gate: cannot compare: %s", fault)
+        raise SystemExit(INCOMPARABLE) from None
+    text = report(found, counted, plan.results)
+    logging.info("comparison with the reference\n%s", text)
+    if found:
+        raise SystemExit(MOVED)
+    script.out.write_text(text)
+
+
+FUNCTIONS: Final = {
+    work.__name__: work
+    for work in (
+        audit_family, planted, exact_losses, audit_tables, audit_gate, data, oracles, exact, tables, figures, complete,
+        report, errata_page, winners, validation, gate,
+    )
+}  # fmt: skip
+
+
+def run(stage: str, plan_file: str, output: Path, log: Path) -> None:
+    """The job of a rule; its failure is in its log and ends the process with code 1.
+
+    Refuses to work with other code than that in the name of its output.
+    """
+    from dpregret.workflows.run.job import check_code, play_experiment
+
+    with job_log(log), TemporaryDirectory(prefix="dpregret-") as folder:
+        plan = Plan.read(plan_file)
+        if stage == "play":
+            play_experiment(plan, plan.part_of(output), output, log)
+            return
+        name = f"{stage}/{output.name.split('.')[0]}"
+        check_code(plan, {plan.made[name].code})
+        out = output.with_name(f".{uuid4().hex}.{output.name}")
+        out.parent.mkdir(parents=True, exist_ok=True)
+        if not output.suffixes[1:]:  # NAME.KEY without a suffix is a folder
+            out.mkdir()
+        try:
+            FUNCTIONS[STAGES[stage].function](Script(plan, name, out, Path(folder)))
+            if output.is_dir():
+                shutil.rmtree(output)
+            os.replace(out, output)
+        finally:
+            shutil.rmtree(out, ignore_errors=True) if out.is_dir() else out.unlink(missing_ok=True)
+
+
+class _Printable(logging.Formatter):
+    """Messages and tracebacks without anything that a terminal would obey: they hold names and words of learners."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+@contextlib.contextmanager
+def job_log(path: Path) -> Iterator[None]:
+    """Send messages and warnings to ``path``; log a failure's traceback there and end the process with code 1.
+
+    The terminal stays free: Snakemake prints the log of a failed job by itself.
+    """
+    from dpregret.core.parquet import StampError
+    from dpregret.paper_figs.judge.runs import RunsError
+
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(_Printable("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    try:
+        yield
+    except (RunsError, StampError, ConfigError) as fault:
+        logging.error("%s", fault)
+        raise SystemExit(1) from None
+    except Exception:
+        logging.exception("the job failed")
+        raise SystemExit(1) from None
