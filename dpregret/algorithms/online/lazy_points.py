@@ -38,7 +38,7 @@ import numpy as np
 from dpregret.algorithms.experts.batched_dartboard import affordable, tuned
 from dpregret.algorithms.experts.l2p import Copied
 from dpregret.algorithms.learner import Learner, Loss, Problem, Setting
-from dpregret.algorithms.privacy import keyed_generators
+from dpregret.algorithms.online.private_switching import generators_by_setting
 from dpregret.numerics.arrays import Array
 from dpregret.numerics.elementary import exp
 
@@ -107,11 +107,8 @@ class LazyPoints(Learner):
         return found
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
-        """Every setting draws from generators of its own, keyed by its epsilon."""
-        self.own = [
-            keyed_generators(generators, int(np.float64(setting.budget.epsilon).view(np.uint64)))
-            for setting in self.settings
-        ]
+        """Every setting draws from generators of its own."""
+        self.own = generators_by_setting(generators, self.settings)
         self.coins = np.empty((len(self.settings), self.runs, COINS, 3))
         self.tossed = np.full(len(self.settings), COINS)
         for setting, run in np.ndindex(self.draws.shape):
@@ -159,10 +156,6 @@ class LazyPoints(Learner):
     def _draw(self, which: int, setting: int, run: int) -> None:
         """A new x or y."""
         (self.point, self.copy)[which][setting, run] = self.drawn(which, setting, run)
-
-    def displacement(self, rounds: int) -> Array:
-        """Nothing is added to a point."""
-        return np.zeros((len(self.settings), rounds))
 
 
 def clipped(value: Array, base: Array, unit: float) -> Array:

@@ -42,11 +42,8 @@ class SwitchingLearner(Learner):
         self.switches = np.zeros((len(settings), runs), dtype=np.int64)
 
     def begin(self, generators: Sequence[np.random.Generator]) -> None:
-        """Every setting draws from generators of its own, keyed by its epsilon."""
-        self.own = [
-            keyed_generators(generators, int(np.float64(setting.budget.epsilon).view(np.uint64)))
-            for setting in self.settings
-        ]
+        """Every setting draws from generators of its own."""
+        self.own = generators_by_setting(generators, self.settings)
         self.watches = [Watch(plan.test(), own) for plan, own in zip(self.plans, self.own, strict=True)]  # line 2
         for setting, run in np.ndindex(self.queries.shape):
             self.move(setting, run)  # line 1
@@ -74,10 +71,6 @@ class SwitchingLearner(Learner):
                 watch.open(int(run))
                 self.move(setting, int(run))  # line 5
 
-    def displacement(self, rounds: int) -> Array:
-        """Nothing is added to a point."""
-        return np.zeros((len(self.settings), rounds))
-
     @abstractmethod
     def count(self, loss: Loss) -> Array:
         """Add a loss to the sums of all points; the scaled losses of the points in play, (settings, runs)."""
@@ -85,3 +78,11 @@ class SwitchingLearner(Learner):
     @abstractmethod
     def move(self, setting: int, run: int) -> None:
         """Draw a new point from the sums so far."""
+
+
+def generators_by_setting(
+    generators: Sequence[np.random.Generator], settings: Sequence[Setting]
+) -> list[list[np.random.Generator]]:
+    """Generators of each setting, one a run, keyed by its epsilon."""
+    keys = [int(np.float64(setting.budget.epsilon).view(np.uint64)) for setting in settings]
+    return [keyed_generators(generators, key) for key in keys]

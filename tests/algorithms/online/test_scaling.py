@@ -43,7 +43,7 @@ def test_the_regret_of_proved_constants_is_that_of_their_radius():
     slopes = {}
     for variant in ("proved", "practical"):
         loud, quiet = (
-            np.diff(regret("wdp-cocol-gaussian", variant, "simplex", 8, 1.0, 2.5, 2**13, 16, silent))[0]
+            np.diff(regret("wdp-cocol-gaussian", variant, "simplex", 8, 1.0, 2.5, 2**11, 16, silent))[0]
             for silent in (False, True)
         )
         slopes[variant] = quiet / loud
