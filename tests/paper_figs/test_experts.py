@@ -157,10 +157,10 @@ def test_figures_show_crossing_winner_and_best_lambda(expert_runs: Path, reposit
     scaled = sweep.sweep(Page(), runs, claims, entry)
     assert drawn(scaled, "shrinking dartboard, zcdp") == pytest.approx(40.0, rel=0.05)
     shares = compare.winners(Page(), runs, claims, entries["winners", "winners"])
-    assert len(shares.axes[0].texts) == len(shares.data()) == 2 * 9
+    assert len(shares.panels[0].axis.texts) == len(shares.data()) == 2 * 9
     tuning = compare.tuning(Page(), runs, claims, entries["tuning", "smooth-lambda"])
     tried = tuning.data().loc[lambda data: data["panel"].str.startswith("1"), "series"]
     assert set(tried) == {f"T = 2^{int(np.log2(horizon))}" for horizon in HORIZONS}
     entry = FigureEntry(type="bounds", experiment="experts-theorem", parameter="experts")
     bounds = sweep.bounds(Page(), runs, claims, entry)
-    assert [bounds.title(place) for place in range(len(bounds.axes))] == ["sparse vector, pure"]
+    assert [panel.title for panel in bounds.panels] == ["sparse vector, pure"]

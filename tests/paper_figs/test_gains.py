@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
 from dpregret.core import parquet
-from dpregret.paper_figs.figures.exact import crossover
 from dpregret.paper_figs.figures.layout import Page
+from dpregret.paper_figs.figures.mechanisms import crossover
 from dpregret.paper_figs.judge.cells import collect_cells, coordinate, landau
 from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
@@ -163,13 +163,13 @@ def test_a_crossover_is_drawn_where_it_was_computed_and_measured() -> None:
         for epsilon in (1.0, np.inf) for dimension in (2, 4) for run in range(8)
     ])  # fmt: skip
     plate = crossover(Page(), table, runs)
-    assert [plate.title(place) for place in (0, 1)] == ["Laplace tree", "Gaussian tree"]
+    assert [panel.title for panel in plate.panels] == ["Laplace tree", "Gaussian tree"]
     data = plate.data()
     assert list(data.loc[data["panel"] == "2 Gaussian tree", "y"]) == [2**24, 2**30, 2**22, 2**28]
     measured = data.loc[data["what"] == "who had the smaller regret"].set_index("series")["y"]
     found = [measured[f"measured, {word}"] for word in ("tree ahead", "every value ahead", "undecided")]
     assert found == [64, 16, 256]
-    assert crossover(Page(), table, pd.DataFrame()).axes
+    assert crossover(Page(), table, pd.DataFrame()).panels
 
 
 def test_a_chapter_is_not_counted_among_the_papers(tmp_path: Path) -> None:

@@ -12,8 +12,7 @@ from planted import write_runs
 from planted_risk import SAMPLES, by_samples, planted_risk_paper, risk_claim, risk_frame, width_cells
 
 from dpregret.paper_figs.figures import sweep
-from dpregret.paper_figs.figures.layout import Page
-from dpregret.paper_figs.figures.series import Curve
+from dpregret.paper_figs.figures.layout import Curve, Page
 from dpregret.paper_figs.figures.write import write_figures
 from dpregret.paper_figs.judge.cells import collect_cells
 from dpregret.paper_figs.judge.claims import ClaimsError, FigureEntry, load_claims
@@ -171,9 +170,9 @@ def test_every_figure_is_written(
 
 
 def test_crossings_are_found_between_cells(risk_runs: Path, repository: Path) -> None:
-    values, none = np.array([1.0, 4.0, 16.0]), np.zeros(3, dtype=bool)
+    values = np.array([1.0, 4.0, 16.0])
     flat, steep = (np.array(each) for each in ([1.0, 1.0, 1.0], [0.25, 0.5, 4.0]))
-    found = sweep.crossings(Curve(values, flat, flat, none), Curve(values, steep, steep, none))
+    found = sweep.crossings(Curve(values, flat), Curve(values, steep))
     assert found == pytest.approx([4 * 4 ** (1 / 3)])
     entry = FigureEntry(
         type="sweep", experiment="l1-dimension", parameter="dimension", crossing=("noisy-eg", "noisy-gd")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpregret.paper_figs.figures.markers import GREY, Looks, hue_of
+from dpregret.paper_figs.figures.style import GREY, Looks, hue_of
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.plan.profiles import read_profile
 from dpregret.workflows.plan.titles import VARIANTS, display_names

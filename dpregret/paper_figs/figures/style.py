@@ -1,12 +1,22 @@
-"""One style for all figures: sizes of a paper's columns, fonts, colours, axes; files of the same bytes every time."""
+"""One style for all figures: sizes of a paper's columns, fonts, axes, and the looks of algorithms; files of the same
+bytes every time.
+
+An algorithm has the same colour, marker and dashes in all figures, and no two are alike. It has a hue (`HUES`; others
+take one by the letters of their name), a learner without privacy is grey. Within a hue every variant has a marker of
+its own; what a paper prints is dashed.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
+from zlib import crc32
 
 import matplotlib as mpl
 import numpy as np
@@ -39,6 +49,41 @@ PALETTE: Final[dict[str, Colour]] = {
     }.items()
 }  # fmt: skip
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008, without yellow, and two of Tol's)."""
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h", "d", "8")
+Dash = str | tuple[int, tuple[float, ...]]
+PLAIN_DASHES: Final[tuple[Dash, ...]] = ("-", (0, (7, 1.2, 1.2, 1.2)), (0, (7, 1, 1, 1, 1, 1)), (0, (9, 1.5)))
+PRINTED_DASHES: Final[tuple[Dash, ...]] = ((0, (4, 1.8)), (0, (2, 1.2)))
+SHADES: Final = (0.0, -0.35, 0.25, -0.2, -0.5)
+NEAR: Final = {"sky": "blue", "blue": "sky", "vermilion": "orange", "orange": "vermilion"}
+"""Hues that shades may bring close to each other: their markers differ as far as there are enough."""
+GREYS: Final = (0.25, 0.5, 0.65)
+GREY_DASHES: Final[tuple[Dash, ...]] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)))
+GREY: Final = "grey"
+_BY_HUE: Final = {
+    "blue": "wdp-cocop-gaussian dp-ftrl sparse-vector private-bandit-gaussian noisy-gd private-ftrl "
+            "online-to-batch.descent one-pass-ftrl private-blocked-descent wdp-cocop-solver",
+    "vermilion": "wdp-cocop-gamma dp-ftrl-lipschitz private-bandit-laplace noisy-sgd noisy-eg private-ftpl phased-sgd "
+                 "restarted-ftal private-projected-descent adaptive-sparse-vector.cold epoch-leader",
+    "green": "wdp-cocol-gaussian pftal shrinking-dartboard private-linear-bandit objective-perturbation noisy-qnorm "
+             "private-fw.balanced online-to-batch.leader private-gauge-descent batched-arms noisy-oracle "
+             "net-sparse-vector l2p-net",
+    "purple": "wdp-cocol-gamma hedge-batched chaudhuri private-vr-fw online-to-batch.shrinking "
+              "private-separation-descent adaptive-sparse-vector.restart thakurta-smith-gaussian pqftl noisy-nuclear",
+    "orange": "wdp-scofw-gamma hedge-composition output-perturbation private-fw.gumbel online-to-batch.gauge "
+              "pocp-giga adaptive-sparse-vector.warm thakurta-smith-laplace sampled-sparse-vector",
+    "sky": "wdp-scofw-gaussian private-bandit-doubling noisy-gd-strong online-to-batch.descent-tree ftal-endless "
+           "noisy-grouped online-to-batch.descent-buffers",
+    "wine": "noise-per-gradient batched-dartboard noisy-value-bandit private-fw private-fw-general "
+            "online-to-batch.oracle online-to-batch.blocked",
+    "olive": "pocp-igd noise-per-prefix tree-counters noisy-md online-to-batch.local-oracle online-to-batch.implicit",
+    GREY: "ftal ogd ofw scofw stay lloo-ftal projected-descent blocked-descent separation-descent gauge-descent "
+          "adaptive-descent ogd-small-loss hedge fkm garber-kretzu fw projected-gradient stay-at-zero "
+          "ofw-explicit consensus noisy-oco norm-tail random-sum tree-error tree-privacy",
+}  # fmt: skip
+HUES: Final = {key: hue for hue, keys in _BY_HUE.items() for key in keys.split()}
+"""learner, or learner.variant -> its hue."""
+STEPS: Final = ("blue", "vermilion", "green", "purple", "orange", "sky")
+"""Hues of the values of a parameter."""
 SETTINGS: Final[dict[str, Any]] = {
     "font.family": "STIXGeneral", "font.size": 8.0, "axes.titlesize": 8.0, "axes.labelsize": 8.0,
     "xtick.labelsize": 7.2, "ytick.labelsize": 7.2, "legend.fontsize": 7.2, "legend.frameon": False,
@@ -71,6 +116,89 @@ def shaded(colour: Colour, share: float) -> Colour:
     towards = 1.0 if share > 0 else 0.0
     red, green, blue = (each + abs(share) * (towards - each) for each in colour)
     return red, green, blue
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a curve is drawn; `size` of its markers, None: as all."""
+
+    colour: Colour
+    marker: str
+    dash: Dash = "-"
+    size: float | None = None
+
+    def without_noise(self) -> Look:
+        """The same algorithm without privacy: grey, dotted, its own marker."""
+        return replace(self, colour=(0.4, 0.4, 0.4), dash=(0, (1.2, 1.2)))
+
+
+class Looks:
+    """The looks of all algorithms in `names`, and of others as they come."""
+
+    def __init__(self, names: Mapping[str, str]):
+        variants: dict[str, list[str]] = {}
+        for key in sorted(names, key=lambda name: name.partition(".")[2].startswith("printed")):  # solid curves first
+            learner, dot, variant = key.partition(".")
+            if learner and dot and ":" not in key:
+                variants.setdefault(learner, []).append(variant)
+        self._known: dict[str, Look] = {}
+        self._hues: dict[str, str] = {}
+        rank = {key: index for index, key in enumerate(HUES)}
+        for learner in sorted(variants, key=lambda name: (rank.get(name, len(rank)), name)):
+            self._assign(f"{learner}.{variants[learner][0]}")
+        for learner in sorted(variants):
+            for index, variant in enumerate(variants[learner]):
+                self._assign(f"{learner}.{variant}", index)
+
+    def of(self, learner: str, variant: str, private: bool = True) -> Look:
+        """The look of a learner's variant; one without privacy is never coloured."""
+        key = f"{learner}.{variant}"
+        if key not in self._known:
+            self._assign(key, hue=None if private else GREY)
+        found = self._known[key]
+        return found if private or hue_of(key) == GREY else found.without_noise()
+
+    def at(self, key: str) -> Look:
+        """The look of a private learner.variant."""
+        return self.of(*key.partition(".")[::2])
+
+    def _assign(self, key: str, index: int = 0, hue: str | None = None) -> None:
+        """The free look of its hue whose marker is rarest, first among its own variants, then in hues close by."""
+        if key in self._known:
+            return
+        hue, (learner, _, variant) = hue or hue_of(key), key.partition(".")
+        taken = {(look.colour, look.marker) for look in self._known.values()}
+        options = _options(hue, 0 if key in HUES else index, variant.startswith("printed"))
+        free = [look for look in options if (look.colour, look.marker) not in taken]
+        own = Counter(look.marker for name, look in self._known.items() if name.partition(".")[0] == learner)
+        near = Counter(look.marker for name, look in self._known.items() if self._hues[name] in (hue, NEAR.get(hue)))
+        if hue != GREY:
+            free.sort(key=lambda look: (own[look.marker], near[look.marker]))
+        self._known[key], self._hues[key] = (free or [Look(PALETTE["blue"], "o")])[0], hue
+
+
+def _options(hue: str, index: int, printed: bool) -> Iterator[Look]:
+    """The looks of a hue in the order in which the `index`-th variant tries them; greys as different as can be."""
+    if hue == GREY:
+        for number in range(len(GREYS) * len(MARKERS)):
+            marker = MARKERS[(number + number // len(MARKERS)) % len(MARKERS)]
+            yield Look((GREYS[number % len(GREYS)],) * 3, marker, GREY_DASHES[number % len(GREY_DASHES)])
+        return
+    dashes = PRINTED_DASHES if printed else PLAIN_DASHES
+    turn, start = index % len(SHADES), list(PALETTE).index(hue)
+    for shade, marker in product(SHADES[turn:] + SHADES[:turn], MARKERS[start:] + MARKERS[:start]):
+        yield Look(shaded(PALETTE[hue], shade), marker, dashes[index % len(dashes)])
+
+
+def hue_of(key: str) -> str:
+    """The hue of learner.variant."""
+    learner = key.partition(".")[0]
+    return HUES.get(key) or HUES.get(learner) or list(PALETTE)[crc32(learner.encode()) % len(PALETTE)]
+
+
+def stepped(number: int) -> Look:
+    """The look of the n-th value of a parameter, which is no algorithm."""
+    return Look(PALETTE[STEPS[number % len(STEPS)]], MARKERS[number % len(MARKERS)])
 
 
 def log_axis(axis: Axes, which: str, values: Iterable[float] = (), base: int = 10) -> None:

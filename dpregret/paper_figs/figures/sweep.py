@@ -1,8 +1,9 @@
-"""Learners side by side: response against a swept parameter, where curves cross, and how far bounds are."""
+"""Curves of one experiment: regret against T, what is printed beside what is right, sweeps of a parameter, their fits
+with local slopes, and measured regret between its bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,42 +13,166 @@ from matplotlib.axes import Axes
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.fitted import Fitted, fitted, verdict_sentence
-from dpregret.paper_figs.figures.layout import FULL, Page, Plate
+from dpregret.paper_figs.figures.layout import FULL, MOST, Curve, Page, Panel, Plate, Style
 from dpregret.paper_figs.figures.series import (
+    FOLLOWS,
     FREE,
-    Curve,
+    Fitted,
     Series,
-    cell_means,
     curve,
-    learners_of,
-    number_of,
+    draw_law,
+    fitted,
+    legend,
+    local_slopes,
+    means_by,
+    of_learner,
     panels_of,
     rows_of,
     saturated,
     series_of,
+    spread,
+    verdict_sentence,
 )
 from dpregret.paper_figs.figures.symbols import (
+    AXES,
     COORDINATES,
     RESPONSES,
     SPOKEN,
     axis_label,
     count,
-    interval,
     power_text,
     rate_math,
     rounded,
-    run_count,
-    setting,
     share,
+    symbol_of,
 )
+from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.cells import LENGTHS, NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry
-from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Response
 
 TRIVIAL: Final = {"regret": "constant point", "excess": "trivial point"}
 """The dotted line of a figure, by response."""
-Found = dict[str, Curve]
+ABOVE: Final = 2.6
+"""How far above a curve its predicted law is drawn, and one law above the other: a factor."""
+BELOW: Final = 2.2
+"""How far below a curve."""
+Curves = dict[str, Curve]
+
+
+def regret(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
+    """Mean regret against T, a pair of panels for at most six curves; raises NotRun.
+
+    Left: a linear axis, where ln T is a straight line (dashed, fitted to the later half). Right: a logarithmic one,
+    where powers are straight. Learners without privacy are grey.
+    """
+    rows = rows_of(runs, entry.experiment)
+    series = [each for each in series_of(rows) if each.variant != "printed"]
+    if not any(each.private for each in series):
+        raise NotRun("no learner with privacy")
+    streams = sorted(set(rows["stream"]))
+    parts = [(stream, part) for stream in streams for part in panels_of(series)]
+    plate = page.plate(2 * len(parts), 2, height=1.95)
+    every = {stream: {each: curve(rows.loc[rows["stream"] == stream], each) for each in series} for stream in streams}
+    found = [each for each in fitted(runs, claims, entry.experiment, "horizon", ("log_slope",)) if each.exponent]
+    for (stream, part), linear, powers in zip(parts, plate.panels[::2], plate.panels[1::2], strict=True):
+        leading = [each for each in part if each.private] or part
+        top = _robust_top([every[stream][each].means[-1] for each in leading])
+        for panel in (linear, powers):
+            _rounds_axis(panel, log=panel is powers)
+            for each in part:
+                panel.curve(each.name(page), every[stream][each], each.look(page), legend=legend(page, each, found))
+        for each in part:
+            _log_law(linear, every[stream][each], top)
+        if len(streams) > 1:
+            linear.axis.set_title(page.name(f"stream:{stream}"))
+        linear.axis.set_ylim(0, top)
+    plate.same_heights(plate.panels[1::2])
+    shown = [each for each in found if each.of(series)]
+    plate.finding = _growth(shown) if shown else _cost(page, every[streams[0]])
+    exponents = " Legend: exponent [95 %] of $dR/d\\ln T$ in $T$, 0 for $\\ln T$." if shown else ""
+    how = f", bands 95 %; dashed: $c + s\\,\\ln T$, fitted to the later half; hollow: saturated.{exponents}"
+    plate.setting = page.setting(rows, how, ("horizon",))
+    return plate
+
+
+def _rounds_axis(panel: Panel, log: bool) -> None:
+    style.log_axis(panel.axis, "x", base=2)
+    panel.axis.set(yscale="log" if log else "linear", xlabel=AXES["horizon"], ylabel=RESPONSES["regret"])
+
+
+def _robust_top(lasts: Sequence[float]) -> float:
+    """Top of a linear axis: curves of linear regret must not flatten all others."""
+    return float(1.15 * max(sorted(lasts)[int(0.7 * (len(lasts) - 1))], 1e-9))
+
+
+def _log_law(panel: Panel, drawn: Curve, top: float) -> None:
+    late = drawn.values >= np.sqrt(drawn.values.min() * drawn.values.max())
+    if late.sum() < 2 or drawn.means[-1] > top:
+        return
+    logs = np.log(drawn.values[late])
+    constant, slope = np.polynomial.polynomial.polyfit(logs, drawn.means[late], 1)
+    panel.line("c + s ln T", drawn.values[late], constant + slope * logs, "fit of the later half")
+
+
+def _growth(found: Sequence[Fitted]) -> str:
+    """How many curves grow like ln T, where that is what most do."""
+    agree = [each for each in found if each.said == FOLLOWS and not each.rate.power and each.rate.log_power == 1]
+    if len(agree) < len(found):
+        return verdict_sentence(found)
+    law = f"$dR/d\\ln T \\propto T^a$ with $a$ = {spread(agree)}"
+    return f"{len(agree)} of {len(found)} fitted curves grow like $\\ln T$: {law}"
+
+
+def _cost(page: Page, curves: Mapping[Series, Curve]) -> str:
+    """The private learner of least regret beside the best without privacy, at the largest T."""
+    ends = {each: float(drawn.means[-1]) for each, drawn in curves.items() if drawn.means[-1] > 0}
+    private, free = ([each for each in ends if each.private == wanted] for wanted in (True, False))
+    if not private or not free:
+        return ""
+    best, other = min(private, key=ends.__getitem__), min(free, key=ends.__getitem__)
+    last = count(float(max(curves[best].values)))
+    times = f"{share(ends[best] / ends[other])} times that of {other.name(page)}"
+    return f"Least private regret at $T =$ {last}: {best.name(page)}, {times}"
+
+
+def printed(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
+    """Regret against T of printed and corrected variants, one panel a learner, with a line of slope one."""
+    rows = rows_of(runs, entry.experiment)
+    every = series_of(rows)
+    faulty = {each.learner for each in every if each.variant.startswith("printed")}
+    series = [each for each in every if each.learner in faulty]
+    if not series:
+        raise NotRun(f"no printed variant in {entry.experiment}")
+    learners, streams = list(dict.fromkeys(each.learner for each in series)), sorted(set(rows["stream"]))
+    parts = [(learner, stream) for stream in streams for learner in learners]
+    plate = page.plate(len(parts), 2, height=2.1)
+    factors = []
+    for panel, (learner, stream) in zip(plate.panels, parts, strict=True):
+        _rounds_axis(panel, log=True)
+        own = f", {page.name(f'stream:{stream}')}" if len(streams) > 1 else ""
+        panel.axis.set_title(page.name(learner) + own)
+        wrong: list[float] = []
+        right: list[float] = []
+        for each in (each for each in series if each.learner == learner):
+            drawn = curve(rows.loc[rows["stream"] == stream], each)
+            label = each.name(page) if len(learners) > 1 else page.name(f".{each.variant}")
+            panel.curve(each.name(page), drawn, each.look(page), legend=label)
+            (wrong if each.variant.startswith("printed") else right).append(float(drawn.means[-1]))
+            if each.variant == "printed" and drawn.means[-1] > 0:
+                guide = 1.6 * drawn.means[-1] * drawn.values / drawn.values[-1]
+                half = drawn.values >= np.sqrt(drawn.values[0] * drawn.values[-1])
+                panel.line("slope one", drawn.values[half], guide[half], "slope one", r"$\propto T$", color=style.GUIDE)
+        right = [value for value in right if value > 0]
+        if wrong and right:
+            factors.append(max(wrong) / min(right))
+        style.readable_log(panel.axis)
+    last = count(float(rows["checkpoint"].max()))
+    if factors:
+        times = share(factors[0]) if len(factors) == 1 else f"{share(min(factors))} to {share(max(factors))}"
+        plate.finding = f"As printed the regret at $T =$ {last} is {times} times the best of the other variants"
+    plate.setting = page.setting(rows, ", bands 95 %; hollow: saturated.", ("horizon",))
+    return plate
 
 
 def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -58,152 +183,51 @@ def sweep(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry
     """
     parameter, response = entry.parameter or "horizon", claims.response
     rows = at(rows_of(runs, entry.experiment), entry)
-    column = VALUE_COLUMN[parameter]
+    column, symbol = VALUE_COLUMN[parameter], symbol_of(parameter, response)
     found = fitted(runs, claims, entry.experiment, parameter, (response,))
-    parts = [(stream, part) for stream, own in rows.groupby("stream", sort=True)
-             for part in panels_of(_series(own, entry.experiment))]  # fmt: skip
+    parts = [(str(name), part) for name, own in rows.groupby("stream", sort=True) for part in panels_of(series_of(own))]
     across = 2 if sum(len(part) for _, part in parts) > FULL else 3
-    plate = page.plate(len(parts), min(across, len(parts)), height=2.3 if len(parts) == 1 else 1.95)
-    curves: dict[str, Found] = {}
-    for index, (stream, part) in enumerate(parts):
+    plate = page.plate(len(parts), across, height=2.3 if len(parts) == 1 else 1.95)
+    curves: dict[str, Curves] = {}
+    over = f" / ${symbol}^{{{power_text(entry.scaled)}}}$" if entry.scaled else ""
+    for panel, (stream, part) in zip(plate.panels, parts, strict=True):
         own = rows.loc[rows["stream"] == stream]
-        shown = curves.setdefault(str(stream), {})
-        exponents = [each for each in found if each.claim.stream == stream and _same(each, entry)]
-        axis = plate.axes[index]
-        value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
-        axis.set_yscale("linear" if entry.scaled else "log")
+        shown = curves.setdefault(stream, {})
+        here = [each for each in found if each.claim.stream == stream and _same(each, entry)]
+        value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
+        panel.axis.set(yscale="linear" if entry.scaled else "log", xlabel=axis_label(parameter, response))
+        panel.axis.set_ylabel(RESPONSES[response] + over)
+        first = np.inf
         for each in part:
             drawn = curve(own, each, column).scaled(entry.scaled)
+            first = min(first, float(drawn.values[0]))
             shown |= {f"{each.learner}.{each.variant}": drawn} | ({} if each.free else {each.learner: drawn})
-            plate.curve(index, each.name(page), drawn.values, drawn.means, each.look(page), drawn.reach,
-                        hollow=drawn.saturated, legend=_legend(page, each, exponents))  # fmt: skip
+            panel.curve(each.name(page), drawn, each.look(page), legend=legend(page, each, here))
         trivial = own.groupby(column)["trivial_regret"].mean()
-        trivial = trivial.loc[
-            trivial.index >= min(float(shown[f"{one.learner}.{one.variant}"].values[0]) for one in part)
-        ]
-        plate.line(index, TRIVIAL[response], trivial.index, trivial / trivial.index**entry.scaled, what="trivial point",
-                   dash=":", legend=TRIVIAL[response])  # fmt: skip
-        axis.set_xlabel(axis_label(parameter, response))
-        axis.set_ylabel(RESPONSES[response] + _over(parameter, response, entry.scaled))
+        trivial = trivial.loc[trivial.index >= first]
+        level = trivial / trivial.index**entry.scaled
+        panel.line(TRIVIAL[response], trivial.index, level, "trivial point", key=TRIVIAL[response], linestyle=":")
         if len({name for name, _ in parts}) > 1:
-            axis.set_title(page.name(f"stream:{stream}"))
+            panel.axis.set_title(page.name(f"stream:{stream}"))
         if entry.scaled:  # small differences are what such a figure is for
-            axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
-        else:
-            _law(plate, index, [each for each in exponents if _drawn(each, part)], parameter)
-            style.readable_log(axis)
-    _shared(plate, entry)
-    private = {f"{each.learner}.{each.variant}" for _, part in parts for each in part if each.private and not each.free}
-    crossed = _crossed(plate, page, entry, curves, [str(stream) for stream, _ in parts], response)
-    plate.finding = crossed or (verdict_sentence([each for each in found if _same(each, entry)]) or
-                                _least(page, curves, parameter, response, private))  # fmt: skip
-    told = setting(rows, page.names, (_parameter_words(parameter), *(["stream"] if len(curves) > 1 else [])))
-    fit = " Numbers in the legend: fitted exponent [95 %]." if any(each.exponent for each in found) else ""
-    plate.setting = f"{run_count(rows)}, bands 95 %; hollow: saturated.{fit} {told}"
-    return plate
-
-
-def _series(rows: pd.DataFrame, experiment: str) -> list[Series]:
-    return [replace(each, free=each.variant == FREE) for each in series_of(rows, experiment)]
-
-
-def _same(each: Fitted, entry: FigureEntry) -> bool:
-    """Whether a claim speaks of the settings that the figure shows."""
-    where = {key: value for key, value in each.claim.where.items() if not isinstance(value, str)}
-    return all(entry.where.get(key, value) == value for key, value in where.items())
-
-
-def _drawn(each: Fitted, part: Sequence[Series]) -> bool:
-    return (each.claim.learner, each.claim.variant) in {(one.learner, one.variant) for one in part}
-
-
-def _legend(page: Page, each: Series, found: Sequence[Fitted]) -> str:
-    name = each.name(page)
-    own = [one for one in found if _drawn(one, [each]) and one.exponent]
-    if len(own) != 1 or each.free:
-        return name
-    estimate = own[0].found
-    return f"{name}: {interval(estimate.fitted, estimate.fitted_low, estimate.fitted_high)}"
-
-
-def _law(plate: Plate, place: int, found: Sequence[Fitted], parameter: Parameter) -> None:
-    """The predicted law below the lowest curve that has one, as a dashed slope with its exponent."""
-    fits_here = [each for each in found if each.exponent and parameter not in COORDINATES and each.rate.symbol]
-    if not fits_here:
-        return
-    low = min(fits_here, key=lambda each: float(np.exp(each.found.log_level)))
-    used, means = low.cells.used, low.cells.responses.mean(axis=0)
-    law = low.law[used]
-    guide = np.exp(law - law.mean() + np.log(means[used]).mean()) / 2.2
-    plate.line(place, "predicted law", low.cells.values[used], guide, what=f"law {low.rate}, scaled",
-               colour=style.GUIDE, text=f"$\\propto {rate_math(low.rate)}$", below=True)  # fmt: skip
-
-
-def _over(parameter: Parameter, response: Response, power: float) -> str:
-    symbol = axis_label(parameter, response).split("$")[1]
-    return f" / ${symbol}^{{{power_text(power)}}}$" if power else ""
-
-
-def _parameter_words(parameter: str) -> str:
-    return {"samples": "horizon", "experts": "dimension", "mu": "epsilon"}.get(parameter, parameter)
-
-
-def _shared(plate: Plate, entry: FigureEntry) -> None:
-    """The same limits for all panels, so that they can be compared."""
-    if len(plate.axes) < 2:
-        return
-    limits = np.array([axis.get_ylim() for axis in plate.axes])
-    for axis in plate.axes:
-        axis.set_ylim(limits[:, 0].min(), limits[:, 1].max())
-        if axis.get_yscale() == "log":
-            style.readable_log(axis)
-
-
-def _crossed(
-    plate: Plate, page: Page, entry: FigureEntry, curves: dict[str, Found], streams: Sequence[str], response: Response
-) -> str:
-    """Mark where the two curves of the entry cross, and say it."""
-    if entry.crossing is None:
-        return ""
-    said = ""
-    first, second = entry.crossing
-    symbol = axis_label(entry.parameter or "horizon", response).split("$")[1]
-    for stream, found in curves.items():
-        if not {first, second} <= set(found):
+            panel.axis.set_ylim(0.0, 1.15 * max(float(each.means.max()) for each in shown.values()))
             continue
-        for value in crossings(found[first], found[second]):
-            at_value = found[first].values >= value
-            ahead = found[first].means[at_value][:1] < np.interp(
-                found[first].values[at_value][:1], found[second].values, found[second].means
-            )
-            wins, loses = (first, second) if ahead.all() else (second, first)
-            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at ${symbol} \\approx$ {rounded(value)}"
-            for place in (number for number, each in enumerate(streams) if each == stream):
-                plate.axes[place].axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
-                high = plate.axes[place].get_ylim()[1]
-                plate.text(place, (value, high), rounded(value), "left", "top")
-                plate.keep(place, "crossing", [value], [np.nan], what="where the curves cross")
-    return said
-
-
-def _least(
-    page: Page, curves: dict[str, Found], parameter: Parameter, response: Response, private: Collection[str]
-) -> str:
-    """Which private learner has the least response at the last value that all have, and by what factor."""
-    if len(curves) != 1:
-        return ""
-    found = {key: each for key, each in next(iter(curves.values())).items() if key in private}
-    if len(found) < 2:
-        return ""
-    last = min(float(each.values.max()) for each in found.values())
-    at_last = {key: float(each.means[each.values == last][0]) for key, each in found.items() if last in each.values}
-    positive = {key: value for key, value in at_last.items() if value > 0}
-    if len(positive) < 2:
-        return ""
-    (best, least), (other, more) = sorted(positive.items(), key=lambda item: item[1])[:2]
-    symbol = axis_label(parameter, response).split("$")[1]
-    return (f"At ${symbol} =$ {count(last)} {page.spoken(best)} has the least {SPOKEN[response]}, "
-            f"{share(more / least)} times less than {page.spoken(other)}")  # fmt: skip
+        laws = [each for each in here if each.of(part) and each.exponent and each.rate.symbol]
+        if laws and parameter not in COORDINATES:
+            low = min(laws, key=lambda each: float(np.exp(each.found.log_level)))
+            draw_law(panel, low, low.cells.values, 1 / BELOW, below=True)
+        style.readable_log(panel.axis)
+    _compared(plate)
+    private = {f"{each.learner}.{each.variant}" for _, part in parts for each in part if each.private and not each.free}
+    plate.finding = (
+        _crossed(plate, page, entry, curves, [stream for stream, _ in parts], symbol)
+        or verdict_sentence([each for each in found if _same(each, entry)])
+        or _least(page, curves, symbol, response, private)
+    )
+    fit = " Numbers in the legend: fitted exponent [95 %]." if any(each.exponent for each in found) else ""
+    but = (parameter, "stream") if len(curves) > 1 else (parameter,)
+    plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{fit}", but)
+    return plate
 
 
 def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
@@ -218,8 +242,9 @@ def at(rows: pd.DataFrame, entry: FigureEntry) -> pd.DataFrame:
     if entry.counterpart is None:
         return chosen
     learner, variant = entry.counterpart.split(".", 1)
-    free = (rows["learner"] == learner) & (rows["variant"] == variant) & np.isinf(rows["epsilon"])
-    both: pd.DataFrame = pd.concat([chosen, rows.loc[free].assign(variant=FREE)], ignore_index=True)
+    free = of_learner(rows, Series(learner, variant))
+    free = free.loc[np.isinf(free["epsilon"])].assign(variant=FREE)
+    both: pd.DataFrame = pd.concat([chosen, free], ignore_index=True)
     return both
 
 
@@ -235,16 +260,152 @@ def value_axis(axis: Axes, parameter: str, values: Array) -> None:
         style.log_axis(axis, "x", values)
 
 
+def _same(each: Fitted, entry: FigureEntry) -> bool:
+    """Whether a claim speaks of the settings that the figure shows."""
+    where = {key: value for key, value in each.claim.where.items() if not isinstance(value, str)}
+    return all(entry.where.get(key, value) == value for key, value in where.items())
+
+
+def _compared(plate: Plate) -> None:
+    """The same heights for all panels."""
+    if len(plate.panels) < 2:
+        return
+    plate.same_heights(plate.panels)
+    for panel in plate.panels:
+        if panel.axis.get_yscale() == "log":
+            style.readable_log(panel.axis)
+
+
+def _crossed(
+    plate: Plate, page: Page, entry: FigureEntry, curves: Mapping[str, Curves], streams: Sequence[str], symbol: str
+) -> str:
+    """Mark where the two curves of the entry cross, and say it."""
+    if entry.crossing is None:
+        return ""
+    said, pair = "", entry.crossing
+    for stream, found in curves.items():
+        if not set(pair) <= set(found):
+            continue
+        one, other = (found[name] for name in pair)
+        for value in crossings(one, other):
+            later = one.values[one.values >= value][:1]
+            ahead = one.means[one.values >= value][:1] < np.interp(later, other.values, other.means)
+            wins, loses = pair if ahead.all() else pair[::-1]
+            said = said or f"{page.spoken(wins)} overtakes {page.spoken(loses)} at ${symbol} \\approx$ {rounded(value)}"
+            for panel in (panel for panel, name in zip(plate.panels, streams, strict=True) if name == stream):
+                panel.axis.axvline(value, color=style.GUIDE, linewidth=0.8, linestyle=style.DASHED)
+                panel.text((value, panel.axis.get_ylim()[1]), rounded(value), "left", "top")
+                panel.keep("crossing", [value], [np.nan], what="where the curves cross")
+    return said
+
+
 def crossings(first: Curve, second: Curve) -> Array:
     """Where two curves cross, interpolated in logarithms between neighbouring common positive values."""
     common, at_first, at_second = np.intersect1d(first.values, second.values, return_indices=True)
     positive = (common > 0) & (first.means[at_first] > 0) & (second.means[at_second] > 0)
-    common, at_first, at_second = common[positive], at_first[positive], at_second[positive]
-    ratio = np.log(first.means[at_first] / second.means[at_second])
+    ratio = np.log(first.means[at_first][positive] / second.means[at_second][positive])
     change = np.flatnonzero(np.sign(ratio[:-1]) * np.sign(ratio[1:]) < 0)
     place = ratio[change] / (ratio[change] - ratio[change + 1])
-    logs = np.log(common)
+    logs = np.log(common[positive])
     return np.asarray(np.exp(logs[change] + place * (logs[change + 1] - logs[change])), dtype=np.float64)
+
+
+def _least(page: Page, curves: Mapping[str, Curves], symbol: str, response: Response, private: Collection[str]) -> str:
+    """Which private learner has the least response at the last value that all have, and by what factor."""
+    found = {key: each for own in curves.values() for key, each in own.items() if key in private}
+    if len(curves) != 1 or not found:
+        return ""
+    last = min(float(each.values.max()) for each in found.values())
+    ends = {key: float(each.means[each.values == last][0]) for key, each in found.items() if last in each.values}
+    ranked = sorted((value, key) for key, value in ends.items() if value > 0)
+    if len(ranked) < 2:
+        return ""
+    (least, best), (more, other) = ranked[:2]
+    factor = f"{share(more / least)} times less than {page.spoken(other)}"
+    return f"At ${symbol} =$ {count(last)} {page.spoken(best)} has the least {SPOKEN[response]}, {factor}"
+
+
+def exponent(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
+    """Above (or left): means, fitted powers and the predicted law; below: local slopes of response over law.
+
+    Hollow cells are not fitted. Claims of several streams, settings or responses have panels of their own. Raises
+    NotRun when no claim on the parameter has rows.
+    """
+    parameter = entry.parameter or "horizon"
+    found = fitted(runs, claims, entry.experiment, parameter, entry.responses)
+    if not found:
+        raise NotRun(f"no claim on {parameter} has rows in {entry.experiment}")
+    groups: dict[tuple[str, str, str], list[Fitted]] = {}
+    for each in found:
+        claim = each.claim
+        groups.setdefault((claim.response, claim.stream, str(sorted(claim.where.items()))), []).append(each)
+    parts = [own[start : start + MOST] for own in groups.values() for start in range(0, len(own), MOST)]
+    several, across = len(parts) > 1, min(3, len(parts))
+    plate = page.plate(2 * across * -(-len(parts) // across), across if several else 2)
+    for panel in plate.panels:
+        panel.axis.set_visible(False)
+    for number, part in enumerate(parts):
+        first = 2 * across * (number // across) + number % across
+        _fits(plate.panels[first], plate.panels[first + across], page, part, several)
+    plate.finding = verdict_sentence(found)
+    rows, beside = runs.loc[runs["experiment"] == entry.experiment], "beside it" if several else "in the legend"
+    how = (
+        f", 95 % intervals. Solid: fitted power, its exponent [95 %] {beside}; dashed: predicted law; "
+        f"hollow: saturated or too early, not fitted. Local slope of response over law: 0 is the law."
+    )
+    plate.setting = page.setting(rows, how, (parameter,))
+    return plate
+
+
+def _fits(top: Panel, bottom: Panel, page: Page, part: list[Fitted], titled: bool) -> None:
+    """Cells with their laws above, local slopes below; exponents are in the legend, or beside curves of a panel
+    `titled`."""
+    claim = part[0].claim
+    for panel in (top, bottom):
+        panel.axis.set_visible(True)
+        if claim.parameter in (*LENGTHS, "dimension"):
+            style.log_axis(panel.axis, "x", base=2)
+        else:
+            style.log_axis(panel.axis, "x", np.round(np.concatenate([each.variable for each in part]), 3))
+        panel.axis.set_xlabel(axis_label(claim.parameter, claim.response, fitted=True))
+    style.log_axis(top.axis, "y")
+    top.axis.set_ylabel(RESPONSES[claim.response])
+    bottom.axis.set_ylabel("local slope, response / law")
+    if titled:
+        where = [_worded(key, value) for key, value in claim.where.items()]
+        top.axis.set_title(", ".join([page.name(f"stream:{claim.stream}"), *where]))
+    bottom.axis.axhline(0.0, color=style.GUIDE, linewidth=0.7)
+    laws: set[str] = set()
+    for each in sorted(part, key=lambda each: -float(each.cells.responses.mean())):
+        look, name = each.series.look(page), each.series.name(page)
+        label = name if titled else legend(page, each.series, [each])
+        top.curve(name, each.curve, replace(look, dash="none"), band=False, legend=label)
+        if each.used.sum() < 2:
+            continue
+        axis, logs = np.log(each.variable[each.used]), np.log(each.means[each.used])
+        line = np.exp(logs.mean() + float(logs @ fits.slope_weights(axis)) * (axis - axis.mean()))
+        shown: Style = {"color": look.colour, "linestyle": look.dash, "linewidth": 1.0}
+        top.line(name, each.variable[each.used], line, "fitted power", **shown)
+        if rate_math(each.rate) not in laws:
+            draw_law(top, each, each.variable, ABOVE ** (1 + len(laws)))
+        laws.add(rate_math(each.rate))
+        bottom.curve(name, local_slopes(each), look, "local slope of response over law", legend="")
+    style.readable_log(top.axis)
+    bottom.axis.set_xlim(top.axis.get_xlim())
+    if titled:
+        join = "\n" if len(part) <= MOST - 2 else " "
+        labels = [(each.exponent.replace(" ", join, 1), each) for each in part if each.exponent]
+        top.beside(
+            [(float(each.means[each.cells.used][-1]), text, each.series.look(page).colour) for text, each in labels]
+        )
+    low, high = bottom.axis.get_ylim()
+    bottom.axis.set_ylim(min(low, -0.15), max(high, 0.15))
+
+
+def _worded(key: str, value: float | str) -> str:
+    """A setting of a claim, for a title."""
+    symbols = {"epsilon": r"$\varepsilon =$ ", "window": "$W =$ ", "dimension": "$d =$ ", "horizon": "$T =$ "}
+    return symbols.get(key, f"{key} = ") + (value if isinstance(value, str) else count(value))
 
 
 def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry) -> Plate:
@@ -254,39 +415,31 @@ def bounds(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntr
     """
     parameter, response = entry.parameter or "horizon", claims.response
     rows, column = rows_of(runs, entry.experiment), VALUE_COLUMN[parameter]
-    bounded = [
-        (series, own) for series, own in learners_of(rows, entry.experiment)
-        if own["bound"].notna().all() and np.isfinite(own["epsilon"]).all()
-    ]  # fmt: skip
+    learners = [(series, of_learner(rows, series)) for series in series_of(rows) if series.private]
+    bounded = [(series, own) for series, own in learners if own["bound"].notna().all()]
     if not bounded:
         raise NotRun(f"no learner with an explicit bound in {entry.experiment}")
     plate = page.plate(len(bounded), 3 if len(bounded) != 4 else 2, height=2.0)
-    shares, lower = [], False
-    for index, (series, own) in enumerate(bounded):
-        look, name, axis = series.look(page), series.name(page), plate.axes[index]
-        value_axis(axis, parameter, rows[column].to_numpy(dtype=float))
-        axis.set_yscale("log")
+    shares, lower = [], ""
+    for panel, (series, own) in zip(plate.panels, bounded, strict=True):
+        name = series.name(page)
+        value_axis(panel.axis, parameter, rows[column].to_numpy(dtype=float))
+        panel.axis.set(yscale="log", xlabel=axis_label(parameter, response), ylabel=RESPONSES[response])
+        panel.axis.set_title(name, fontsize=style.SMALL)
         for stream, part in own.groupby("stream", sort=True):
-            drawn = cell_means([(number_of(value), cell["regret"].to_numpy(dtype=float))
-                                for value, cell in part.groupby(column, sort=True)])  # fmt: skip
+            drawn = means_by(part, column)._replace(hollow=saturated(part, column))
             above = part.groupby(column)["bound"].mean()
-            plate.curve(index, name, drawn.values, drawn.means, look, drawn.reach, legend="",
-                        hollow=saturated(part, column), what=f"mean on {stream}")  # fmt: skip
-            plate.line(index, f"bound of {name}", above.index, above, what="explicit bound", legend="explicit bound")
+            panel.curve(name, drawn, series.look(page), f"mean on {stream}", legend="")
+            panel.line(f"bound of {name}", above.index, above, "explicit bound", key="explicit bound")
             shares.append(float((drawn.means / above.to_numpy()).max()))
             if "lower_bound" in part.columns and part["lower_bound"].notna().all():
                 below = part.groupby(column)["lower_bound"].mean()
-                plate.line(index, "lower bound", below.index, below, what="lower bound", dash=":", legend="lower bound")
-                lower = True
-        axis.set_xlabel(axis_label(parameter, response))
-        axis.set_ylabel(RESPONSES[response])
-        axis.set_title(name, fontsize=style.SMALL)
-        style.readable_log(axis)
+                panel.line("lower bound", below.index, below, "lower bound", key="lower bound", linestyle=":")
+                lower = " Dotted: lower bound of the instance."
+        style.readable_log(panel.axis)
     plate.key("measured", color=style.GUIDE, marker="o", linestyle="-")
-    _shared(plate, entry)
+    _compared(plate)
     how = "stays below" if max(shares) <= 1 else "crosses"
     plate.finding = f"Measured {SPOKEN[response]} {how} the explicit bound: at most {max(shares):.2f} of it"
-    also = " Dotted: lower bound of the instance." if lower else ""
-    told = setting(rows, page.names, (_parameter_words(parameter),))
-    plate.setting = f"{run_count(rows)}, bands 95 %; hollow: saturated.{also} {told}"
+    plate.setting = page.setting(rows, f", bands 95 %; hollow: saturated.{lower}", (parameter,))
     return plate

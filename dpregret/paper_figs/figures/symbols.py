@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from dpregret.paper_figs.judge.cells import LENGTHS
 from dpregret.paper_figs.judge.rates import Rate
-from dpregret.paper_figs.judge.vocabulary import Parameter, Response
+from dpregret.paper_figs.judge.vocabulary import VALUE_COLUMN, Parameter, Response
 
 SYMBOLS: Final = {
     "T": "T", "n": "n", "d": "d", "p": "p", "(log2 d)": r"(\log_2 d)", "(log2 W + 1)": r"(\log_2 W + 1)", "G_W": "G_W",
@@ -67,6 +68,11 @@ def axis_label(parameter: Parameter, response: Response, fitted: bool = False) -
     return COORDINATES.get(parameter, AXES[parameter]) if fitted else AXES[parameter]
 
 
+def symbol_of(parameter: Parameter, response: Response = "regret") -> str:
+    """The symbol of a swept parameter, without dollar signs."""
+    return axis_label(parameter, response).split("$")[1]
+
+
 def power_of_two(value: float) -> str:
     """2^14 as mathematics, small powers and other numbers as numbers."""
     if value <= 0:
@@ -106,7 +112,7 @@ def count(value: float) -> str:
 
 def share(value: float) -> str:
     """A factor with two or three digits."""
-    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
 
 
 def rounded(value: float) -> str:
@@ -117,9 +123,7 @@ def rounded(value: float) -> str:
 def power_text(power: float) -> str:
     """1/2, 3/4, -1: a power as people write it."""
     near = Fraction(power).limit_denominator(12)
-    if abs(float(near) - power) > 1e-6:
-        return f"{power:g}"
-    return str(near)
+    return str(near) if abs(float(near) - power) <= 1e-6 else f"{power:g}"
 
 
 def rate_math(rate: Rate) -> str:
@@ -133,15 +137,12 @@ def rate_math(rate: Rate) -> str:
     if rate.log_power:
         log = r"\ln" if rate.log == "ln" else r"\log_2"
         raised = "" if rate.log_power == 1 else f"^{{{power_text(rate.log_power)}}}"
-        argument = symbol if rate.log_argument == "parameter" else f"({_argument(rate.log_argument)})"
+        argument = rate.log_argument.replace("delta", r"\delta").replace("beta", r"\beta")
+        argument = symbol if argument == "parameter" else f"({argument})"
         factors.append(rf"{log}{raised}\,{argument}")
     if rate.nodes:
         factors.append("A_W")
     return r"\,".join(factors) or "1"
-
-
-def _argument(text: str) -> str:
-    return text.replace("delta", r"\delta").replace("beta", r"\beta")
 
 
 def interval(value: float, low: float, high: float) -> str:
@@ -152,30 +153,34 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def setting(rows: pd.DataFrame, names: Mapping[str, str], but: Iterable[str] = ()) -> str:
-    """The setting that all rows of a figure share: set, losses, sizes and budget; the figure itself shows columns in
-    `but`."""
-    left = set(but)
+    """The setting that all rows of a figure share: set, losses, sizes and budget; the figure itself shows the
+    parameters (or columns) in `but`."""
+    shown = {"horizon" if each in LENGTHS else VALUE_COLUMN.get(each, each) for each in but}
     parts = []
-    for column, key in (("stream", "stream"), ("set", "set")):
-        found = sorted({str(value) for value in rows[column].unique()} - {""}) if column in rows else []
-        if len(found) == 1 and column not in left:
-            parts.append(tidy(names.get(f"{key}:{found[0]}", found[0])))
+    for column in ("stream", "set"):
+        found = sorted(set(rows[column].astype(str)) - {""})
+        if len(found) == 1 and column not in shown:
+            parts.append(tidy(names.get(f"{column}:{found[0]}", found[0])))
     excess = "iterations" in rows and rows["iterations"].notna().any()
-    private = rows.loc[np.isfinite(rows["epsilon"])] if "epsilon" in rows else rows
+    private = rows.loc[np.isfinite(rows["epsilon"])]
     columns = (
         ("dimension", "p" if excess else "d", rows), ("horizon", "n" if excess else "T", rows),
         ("window", "W", private), ("epsilon", r"\varepsilon", private), ("delta", r"\delta", private),
         ("strong_convexity", r"\mu", rows),
     )  # fmt: skip
     for column, symbol, own in columns:
-        values = sorted({float(value) for value in own[column].dropna().unique()}) if column in own else []
-        if len(values) == 1 and values[0] > 0 and column not in left:
-            parts.append(f"${symbol} =$ {count(values[0])}")
+        values = own[column].dropna().unique() if column in own and column not in shown else []
+        if len(values) == 1 and values[0] > 0:
+            parts.append(f"${symbol} =$ {count(float(values[0]))}")
     return f"Setting: {', '.join(parts)}." if parts else ""
 
 
 def run_count(rows: pd.DataFrame) -> str:
-    """`mean of 32 runs`, or the range where learners have different numbers."""
-    counts = sorted(set(rows.groupby(["learner", "variant"])["run"].nunique()))
-    shown = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"Mean of {shown} runs"
+    """`Mean of 32 runs`, or the range where learners have different numbers."""
+    return f"Mean of {span(rows.groupby(['learner', 'variant'])['run'].nunique())} runs"
+
+
+def span(counts: Iterable[float]) -> str:
+    """The one number that all are, or `8 to 32`."""
+    low, high = min(counts), max(counts)
+    return f"{low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"

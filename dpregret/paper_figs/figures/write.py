@@ -9,11 +9,8 @@ from typing import Final
 import pandas as pd
 
 from dpregret.core import parquet
-from dpregret.paper_figs.figures import compare, gains, regret, style, sweep
-from dpregret.paper_figs.figures.costs import costs
+from dpregret.paper_figs.figures import compare, mechanisms, style, sweep
 from dpregret.paper_figs.figures.drift import drift
-from dpregret.paper_figs.figures.exact import crossover
-from dpregret.paper_figs.figures.exponent import exponent
 from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.judge.cells import NotRun
 from dpregret.paper_figs.judge.claims import ClaimsFile, FigureEntry, load_claims
@@ -22,10 +19,17 @@ from dpregret.paper_figs.text.formats import read_csv
 
 Drawer = Callable[[Page, pd.DataFrame, ClaimsFile, FigureEntry], Plate]
 RUN_FIGURES: Final[Mapping[str, Drawer]] = {
-    "regret": regret.regret, "printed": regret.printed, "exponent": exponent, "sweep": sweep.sweep,
-    "bounds": sweep.bounds, "winners": compare.winners, "tuning": compare.tuning,
-    "privacy-cost": compare.privacy_cost, "gain": gains.gain, "drift": drift,
-}  # fmt: skip
+    "regret": sweep.regret,
+    "printed": sweep.printed,
+    "exponent": sweep.exponent,
+    "sweep": sweep.sweep,
+    "bounds": sweep.bounds,
+    "winners": compare.winners,
+    "tuning": compare.tuning,
+    "privacy-cost": compare.privacy_cost,
+    "gain": mechanisms.gain,
+    "drift": drift,
+}
 
 
 def write_figures(
@@ -62,7 +66,9 @@ def draw(page: Page, runs: pd.DataFrame, claims: ClaimsFile, entry: FigureEntry,
     with style.look():
         if entry.type in RUN_FIGURES:
             return RUN_FIGURES[entry.type](page, runs.loc[runs["experiment"] == entry.experiment], claims, entry)
-        path = Path(file or "") / f"{entry.type}.csv" if entry.type == "crossover" else Path(file or "")
+        path = Path(file or "", "crossover.csv" if entry.type == "crossover" else "")
         if not path.is_file():
             raise NotRun(f"no table for the figure of type {entry.type}")
-        return crossover(page, read_csv(path), runs) if entry.type == "crossover" else costs(page, parquet.read(path))
+        if entry.type == "crossover":
+            return mechanisms.crossover(page, read_csv(path), runs)
+        return mechanisms.costs(page, parquet.read(path))
