@@ -6,7 +6,7 @@ The saturation rule of the whole product is declared here and nowhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatch
 from typing import Final
@@ -20,98 +20,6 @@ from dpregret.paper_figs.judge.claims import Asymptotic, Claim, ClaimsError, Cou
 from dpregret.paper_figs.judge.rates import Rate
 from dpregret.paper_figs.judge.runs import ORACLES, SLOPE_SPAN, crashes
 from dpregret.paper_figs.judge.vocabulary import COUNTED, VALUE_COLUMN
-
-NDArrayInt = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
-
-
-def numbered(rows: pd.DataFrame, keys: Sequence[str]) -> tuple[NDArrayInt, NDArrayInt]:
-    """Number of every row's group of equal `keys`, groups in their order; and the first row of each group."""
-    number = np.zeros(len(rows), dtype=np.int64)
-    for key in keys:
-        column = rows[key]
-        if is_numeric_dtype(column):
-            _, own = np.unique(column.to_numpy(), return_inverse=True)
-        else:
-            own, _ = pd.factorize(column, sort=True)
-        number = number * (own.max() + 1) + own
-    _, firsts, groups = np.unique(number, return_index=True, return_inverse=True)
-    return groups, firsts
-
-
-def group_means(rows: pd.DataFrame, names: Sequence[str], groups: NDArrayInt) -> dict[str, Array]:
-    """Means over the rows of each group, (groups,) by name; missing numbers are left out."""
-    numbers = np.column_stack([rows[name].to_numpy(dtype=float) for name in names])
-    means = pd.DataFrame(numbers).groupby(groups).mean().to_numpy()
-    return dict(zip(names, means.T, strict=True))
-
-
-BATCH: Final = 128
-"""Runs whose quantile counts as one response."""
-ODDS: Final = (2, 4, 8, 16, 32, 64)
-"""1 / beta; the rarest level has two runs of a batch above it."""
-
-
-def quantiles(rows: pd.DataFrame) -> pd.DataFrame:
-    """One row for every batch of runs and every beta: `response` is the batch's quantile at 1 - beta, `odds` 1 / beta.
-
-    rows: one for every run, with its `response`. The mean over batches then estimates the quantile, and batches are
-    independent as runs are. Further columns are means over the batch; runs that fill no batch are left out.
-    """
-    batch = rows["run"] // BATCH
-    whole = batch.map(batch.value_counts()) == BATCH
-    numbers = rows.loc[whole].groupby(batch.loc[whole])
-    parts = []
-    for odds in ODDS:
-        part = numbers.mean(numeric_only=True)
-        part["response"] = numbers["response"].quantile(1 - 1 / odds)
-        parts.append(part.assign(odds=odds, run=part.index, status="ok", tight=bool(rows["tight"].all())))
-    if (rows["status"] != "ok").any():
-        parts = [part.assign(status="failed") for part in parts]
-    return pd.concat(parts, ignore_index=True)
-
-
-def landau(windows: Array) -> Array:
-    """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
-    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
-    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
-    return found
-
-
-def mean_root(windows: Array) -> Array:
-    """A_W: the mean of sqrt(number of noisy nodes) over the sums of a block of the window tree.
-
-    At position j of a block of W = 2^m a sum holds m + 1 - v2(j) noisy nodes, v2 the trailing zeros: i of them at
-    W / 2^(i+1) positions for i < m, m at the last one. A_W is 1 at W = 1 and about sqrt(log2 W) later.
-    """
-    found = []
-    for window in windows:
-        depth = round(float(np.log2(window)))
-        zeros = np.arange(depth)
-        found.append(float(np.sum(0.5 ** (zeros + 1) * np.sqrt(depth + 1 - zeros)) + 0.5**depth))
-    return np.array(found)
-
-
-def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
-    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
-
-    `cell`: rows of several variants (columns regularisation, run, regret).
-    """
-    table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
-    tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
-    total, runs = regrets.sum(axis=0), len(regrets)
-    place = int(np.argmin(total))
-    if not 0 < place < len(tried) - 1:
-        return np.full(runs, np.exp(tried[place])), False
-    near = slice(place - 1, place + 2)
-
-    def bottom(means: Array) -> float:
-        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
-        return float(np.exp(tried[place] - slope / (2 * curvature)))
-
-    whole = bottom(total / runs)
-    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
-    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
-
 
 SATURATED_SHARE: Final = 0.5
 """A cell is saturated when its mean regret exceeds this share of the trivial regret, ..."""
@@ -129,6 +37,11 @@ COUPLED: Final = {
     **dict.fromkeys(LENGTHS, ("horizon",)), "width": ("set", "dimension"), "mu": ("epsilon",), "delta": ("delta",),
 }  # fmt: skip
 """Settings that change along with a swept parameter by its nature."""
+BATCH: Final = 128
+"""Runs whose quantile counts as one response."""
+ODDS: Final = (2, 4, 8, 16, 32, 64)
+"""1 / beta; the rarest level has two runs of a batch above it."""
+NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 class NotRun(LookupError):  # noqa: N818 - an answer, not a fault
@@ -166,9 +79,6 @@ class Cells:
         kept = {each.name: getattr(self, each.name) for each in fields(self)}
         arrays = {name: value[..., used] for name, value in kept.items() if isinstance(value, np.ndarray)}
         return Cells(**{**kept, **arrays, "status": (USED,) * int(used.sum())})
-
-
-NDArrayBool = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
 
 def collect_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
@@ -261,6 +171,28 @@ def _optimum_cells(frame: pd.DataFrame, claim: Claim) -> Cells:
     )
 
 
+def best_regularisation(cell: pd.DataFrame) -> tuple[Array, bool]:
+    """Jackknife pseudo-values (runs,) of a cell's best regularisation, and whether it lies inside the tried ones.
+
+    `cell`: rows of several variants (columns regularisation, run, regret).
+    """
+    table = cell.pivot_table(index="run", columns="regularisation", values="regret").dropna()  # runs of all variants
+    tried, regrets = np.log(table.columns.to_numpy(dtype=float)), table.to_numpy(dtype=float)
+    total, runs = regrets.sum(axis=0), len(regrets)
+    place = int(np.argmin(total))
+    if not 0 < place < len(tried) - 1:
+        return np.full(runs, np.exp(tried[place])), False
+    near = slice(place - 1, place + 2)
+
+    def bottom(means: Array) -> float:
+        curvature, slope, _ = np.polyfit(tried[near] - tried[place], np.log(means[near]), 2)
+        return float(np.exp(tried[place] - slope / (2 * curvature)))
+
+    whole = bottom(total / runs)
+    others = np.array([bottom((total - each) / (runs - 1)) for each in regrets])
+    return np.asarray(runs * whole - (runs - 1) * others, dtype=np.float64), True
+
+
 def _end_rows(series: pd.DataFrame, parameter: str) -> pd.DataFrame:
     """Rows at the end of a run, or, in a T sweep of a learner that does not receive T, at all its checkpoints."""
     if parameter == "best_loss":
@@ -344,11 +276,31 @@ def _counterpart_regret(rows: pd.DataFrame, frame: pd.DataFrame, claim: Claim, c
     return joined.to_numpy(dtype=float)
 
 
+def quantiles(rows: pd.DataFrame) -> pd.DataFrame:
+    """One row for every batch of runs and every beta: `response` is the batch's quantile at 1 - beta, `odds` 1 / beta.
+
+    rows: one for every run, with its `response`. The mean over batches then estimates the quantile, and batches are
+    independent as runs are. Further columns are means over the batch; runs that fill no batch are left out.
+    """
+    batch = rows["run"] // BATCH
+    whole = batch.map(batch.value_counts()) == BATCH
+    numbers = rows.loc[whole].groupby(batch.loc[whole])
+    parts = []
+    for odds in ODDS:
+        part = numbers.mean(numeric_only=True)
+        part["response"] = numbers["response"].quantile(1 - 1 / odds)
+        parts.append(part.assign(odds=odds, run=part.index, status="ok", tight=bool(rows["tight"].all())))
+    if (rows["status"] != "ok").any():
+        parts = [part.assign(status="failed") for part in parts]
+    return pd.concat(parts, ignore_index=True)
+
+
 def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     """Cells of swept rows; raises as `collect_cells`."""
     column = VALUE_COLUMN[claim.parameter]
-    cell, firsts = numbered(rows, [column, *COUPLED.get(claim.parameter, ())])  # sets may be of equal width
-    run, _ = numbered(rows, ["run"])
+    by_cell = rows.groupby([column, *COUPLED.get(claim.parameter, ())], dropna=False)  # sets may be of equal width
+    cell, run = by_cell.ngroup().to_numpy(), rows.groupby("run").ngroup().to_numpy()
+    _, firsts = np.unique(cell, return_index=True)
     cells = len(firsts)
     if np.bincount(run * cells + cell).max() > 1:
         raise ClaimsError(f"claim {claim.id!r}: several rows for one run in a cell of {claim.experiment}")
@@ -359,34 +311,30 @@ def pivot(rows: pd.DataFrame, claim: Claim) -> Cells:
     if len(table) < 2:
         raise NotRun(f"fewer than two runs are in all cells of {claim.learner}.{claim.variant}")
     means = _means(rows, cell)
-    marks = [_status(dict(zip(means, mean, strict=True)), claim) for mean in zip(*means.values(), strict=True)]
+    marks = [_status(mean, claim) for mean in means.to_dict("records")]
     return Cells(
         values=rows[column].to_numpy(dtype=float)[firsts],
         responses=table,
-        bounds=means["bound"],
-        regrets=means["regret"],
-        checkpoints=means["checkpoint"],
-        dimensions=means["dimension"],
-        deltas=means["delta"],
+        bounds=means["bound"].to_numpy(),
+        regrets=means["regret"].to_numpy(),
+        checkpoints=means["checkpoint"].to_numpy(),
+        dimensions=means["dimension"].to_numpy(),
+        deltas=means["delta"].to_numpy(),
         status=tuple(FAILED if broken else state for (state, _), broken in zip(marks, failed, strict=True)),
         needed=np.array([rounds for _, rounds in marks]),
         tight=bool(rows["tight"].all()),
     )
 
 
-def _means(rows: pd.DataFrame, cell: NDArrayInt) -> dict[str, Array]:
-    """Means over the runs of each cell of what decides its mark, each (cells,); of `capped` the largest."""
+def _means(rows: pd.DataFrame, cell: np.ndarray) -> pd.DataFrame:
+    """Means over the runs of each cell of what decides its mark; of `capped` the largest."""
     averaged = ["regret", "trivial_regret", "displacement", "bound", "checkpoint", "dimension", "window", "delta"]
-    late = "displacement_start" in rows.columns
-    means = group_means(rows, [*averaged, *(["displacement_start"] if late else [])], cell)
-    if not late:
-        means["displacement_start"] = means["displacement"]
-    capped = "capped" in rows.columns
-    means["capped"] = rows["capped"].groupby(cell).max().to_numpy() if capped else np.zeros(len(means["regret"]))
-    return means
+    rows = rows.assign(displacement_start=rows.get("displacement_start", rows["displacement"]))
+    means = rows[[*averaged, "displacement_start"]].astype(float).groupby(cell).mean()
+    return means.assign(capped=rows["capped"].groupby(cell).max() if "capped" in rows.columns else 0.0)
 
 
-def _status(mean: dict[str, float], claim: Claim) -> tuple[str, float]:
+def _status(mean: Mapping[Hashable, float], claim: Claim) -> tuple[str, float]:
     """Mark of a cell with these means, and the rounds it would take.
 
     A log slope must start late enough and unsaturated, at T / 8.
@@ -451,6 +399,27 @@ def coordinate(claim: Claim, values: Array) -> Array:
     if claim.parameter in ("window", "experts", "corners"):
         variable = np.log2(values) + (claim.parameter == "window")
     return np.asarray(np.log(variable), dtype=np.float64)
+
+
+def landau(windows: Array) -> Array:
+    """G_W = sum_{j<W} (C(2j, j) / 4^j)^2 of every window: the least variance for a window of W is its square."""
+    root = np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1.0, float(windows.max()))))
+    found: Array = np.cumsum(np.square(root))[windows.astype(np.int64) - 1]
+    return found
+
+
+def mean_root(windows: Array) -> Array:
+    """A_W: the mean of sqrt(number of noisy nodes) over the sums of a block of the window tree.
+
+    At position j of a block of W = 2^m a sum holds m + 1 - v2(j) noisy nodes, v2 the trailing zeros: i of them at
+    W / 2^(i+1) positions for i < m, m at the last one. A_W is 1 at W = 1 and about sqrt(log2 W) later.
+    """
+    found = []
+    for window in windows:
+        depth = round(float(np.log2(window)))
+        zeros = np.arange(depth)
+        found.append(float(np.sum(0.5 ** (zeros + 1) * np.sqrt(depth + 1 - zeros)) + 0.5**depth))
+    return np.array(found)
 
 
 def direction(claim: Claim) -> int:
