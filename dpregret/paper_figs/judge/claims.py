@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple
@@ -40,6 +41,16 @@ QUOTED = "quoted"
 """The learner of a table row that is quoted from elsewhere and not run."""
 ERM_ONLY = ("samples", "width", "corners", "curvature", "smoothness")
 ONLINE_ONLY = ("horizon", "window", "landau", "items", "experts", "best_loss", "length", "convexity")
+
+
+LOG_ARGUMENTS: Final[Mapping[str, tuple[LogArgument, ...]]] = {
+    "horizon": ("T/delta",),
+    "samples": ("n/delta", "2np"),
+    "dimension": ("2np", "2p", "p/4"),
+    "beta": ("d/beta",),
+    "delta": ("T/delta", "n/delta"),
+}
+"""Parameters whose rates may have a logarithm -> what it may be of, besides the parameter."""
 
 
 class Strict(BaseModel):
@@ -188,16 +199,9 @@ class Claim(Strict):
             raise ValueError(
                 f"rate {str(rate)!r} is in {rate.symbol}, where parameter {self.parameter} sweeps {symbol}"
             )
-        allowed: dict[str, tuple[LogArgument, ...]] = {
-            "horizon": ("parameter", "T/delta"),
-            "samples": ("parameter", "n/delta", "2np"),
-            "dimension": ("parameter", "2np", "2p", "p/4"),
-            "beta": ("parameter", "d/beta"),
-            "delta": ("parameter", "T/delta", "n/delta"),
-        }
-        if rate.log_power and self.parameter not in allowed:
-            raise ValueError(f"logarithms exist for {', '.join(allowed)} only")
-        if rate.log_argument not in allowed.get(self.parameter, ("parameter",)):
+        if rate.log_power and self.parameter not in LOG_ARGUMENTS:
+            raise ValueError(f"logarithms exist for {', '.join(LOG_ARGUMENTS)} only")
+        if rate.log_argument not in ("parameter", *LOG_ARGUMENTS.get(self.parameter, ())):
             raise ValueError(f"parameter {self.parameter} has no logarithm of {rate.log_argument}")
         if rate.nodes and self.parameter != "window":
             raise ValueError("A_W is a factor of parameter window only")
@@ -358,11 +362,14 @@ class ClaimsFile(Strict):
         if not isinstance(data, dict) or not isinstance(data.get("claims"), list):
             return data
         common = {"response": "excess"} if data.get("problem") == "erm" else {}
-        claims = [
-            {**common, **_inherited_provenance(data, claim), **claim} if isinstance(claim, dict) else claim
-            for claim in data["claims"]
-        ]
-        return {**data, "claims": claims}
+        papers_own = {"provenance": data["provenance"]} if "provenance" in data else {}
+
+        def whole(claim: Any) -> Any:
+            if not isinstance(claim, dict):
+                return claim
+            return {**common, **(papers_own if claim.get("origin", "paper") == "paper" else {}), **claim}
+
+        return {**data, "claims": [whole(claim) for claim in data["claims"]]}
 
     def with_claims_of_learners(self) -> ClaimsFile:
         """The same, with the claims of rows that name none: those of the row's learner.variant, if no other row has it.
@@ -399,12 +406,6 @@ class ClaimsFile(Strict):
     def response(self) -> Response:
         """The total charge of the learners of this paper."""
         return "excess" if self.problem == "erm" else "regret"
-
-
-def _inherited_provenance(file: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
-    """That of the file, for a claim of the paper."""
-    stated = claim.get("origin", "paper") == "paper" and "provenance" in file
-    return {"provenance": file["provenance"]} if stated else {}
 
 
 class Measure(Strict):
@@ -515,19 +516,48 @@ def load_errata(path: Path | str) -> ErrataFile:
     return _errata(Path(path))[0]
 
 
-def _errata(path: Path) -> tuple[ErrataFile, Located]:
-    source = _named(path)
-    errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
-    _unique(source, ((("errata", index, "id"), erratum.id) for index, erratum in enumerate(errata.errata)))
-    return errata, source
-
-
 def load_paper(folder: Path | str) -> PaperTexts:
     """Read the claims and, where the folder has them, the errata of a paper.
 
     Every erratum that is named must exist, and every claim that a text of either file cites. Raises ClaimsError.
     """
     return located_paper(folder)[0]
+
+
+def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
+    """The same with the places of all claims, and of all errata where there are any."""
+    claims, source = _claims(Path(folder) / "claims.yaml")
+    file = Path(folder) / "errata.yaml"
+    errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
+    known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
+    named: list[tuple[KeyPath, tuple[str, ...]]] = [
+        (("claims", number), claim.errata) for number, claim in enumerate(claims.claims)
+    ]
+    named += [(place, row.errata) for place, row in _rows(claims)]
+    _refuse(
+        f"{source.at((*place, 'errata', position))}: {not_allowed('erratum', name, known)}"
+        for place, names in named
+        for position, name in enumerate(names)
+        if name not in known
+    )
+    cited: list[tuple[Located, str, tuple[Claim, ...] | tuple[Erratum, ...]]] = [(source, "claims", claims.claims)]
+    if written is not None:
+        cited.append((written, "errata", errata.errata))
+        _refuse(
+            f"{written.at(('errata', number, 'claims', position))}: {not_allowed('claim', name, ids)}"
+            for number, erratum in enumerate(errata.errata)
+            for position, name in enumerate(erratum.claims)
+            if name not in ids
+        )
+    _refuse(
+        f"{texts.at((kind, number, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
+        for texts, kind, entries in cited
+        for number, entry in enumerate(entries)
+        for key, attribute in TEXTS[kind].items()
+        for name in cited_claims(getattr(entry, attribute))
+        if name not in ids
+    )
+    return PaperTexts(claims, errata, load_changes(folder)), source, written
 
 
 def load_changes(folder: Path | str) -> Changes:
@@ -546,65 +576,41 @@ def load_changes(folder: Path | str) -> Changes:
         raise ClaimsError(f"{shown(path)}: not as `{command}` writes it: write it again") from None
 
 
-def located_paper(folder: Path | str) -> tuple[PaperTexts, Located, Located | None]:
-    """The same with the places of all claims, and of all errata where there are any."""
-    claims, source = _claims(Path(folder) / "claims.yaml")
-    file = Path(folder) / "errata.yaml"
-    errata, written = _errata(file) if file.exists() else (ErrataFile(paper=claims.paper, errata=()), None)
-    known, ids = [erratum.id for erratum in errata.errata], [claim.id for claim in claims.claims]
-    named: list[tuple[KeyPath, tuple[str, ...]]] = [
-        (("claims", place, "errata"), claim.errata) for place, claim in enumerate(claims.claims)
-    ]
-    named += [(("tables", table, "rows", place, "errata"), row.errata) for table, place, row in _rows(claims)]
-    _refuse(
-        f"{source.at((*where, position))}: {not_allowed('erratum', name, known)}"
-        for where, names in named for position, name in enumerate(names) if name not in known
-    )  # fmt: skip
-    if written is not None:
-        _refuse(
-            f"{written.at(('errata', place, 'claims', position))}: {not_allowed('claim', name, ids)}"
-            for place, erratum in enumerate(errata.errata)
-            for position, name in enumerate(erratum.claims) if name not in ids
-        )  # fmt: skip
-    entries: list[tuple[str, Located | None, Sequence[object]]] = [
-        ("claims", source, claims.claims), ("errata", written, errata.errata)
-    ]  # fmt: skip
-    _refuse(
-        f"{file_.at((kind, place, key))}: cites unknown claim {name!r}{nearest(name, ids)}"
-        for kind, file_, group in entries if file_ is not None
-        for place, entry in enumerate(group)
-        for key, attribute in TEXTS[kind].items()
-        for name in cited_claims(getattr(entry, attribute)) if name not in ids
-    )  # fmt: skip
-    return PaperTexts(claims, errata, load_changes(folder)), source, written
-
-
 def cited_claims(text: str) -> list[str]:
     """Ids that a text cites: what stands after `claim` or `claims`, has a hyphen and begins with a small letter."""
     return [name.strip("`") for found in _CITED.finditer(text) for name in re.findall(_ID, found[1])]
+
+
+def _errata(path: Path) -> tuple[ErrataFile, Located]:
+    source = _named(path)
+    errata = validate(ErrataFile, source, RENAMED, error=ClaimsError)
+    _unique(source, [(("errata", number, "id"), erratum.id) for number, erratum in enumerate(errata.errata)])
+    return errata, source
 
 
 def _claims(path: Path) -> tuple[ClaimsFile, Located]:
     source = _filled_in(_named(path))
     further = {0: (SETTINGS, GUARANTEES), 2: (AT,), 4: (AT,)}
     claims = validate(ClaimsFile, source, RENAMED, further, ClaimsError).with_claims_of_learners()
-    _unique(source, ((("claims", place, "id"), claim.id) for place, claim in enumerate(claims.claims)))
-    _unique(source, ((("tables", table, "rows", place, "id"), row.id) for table, place, row in _rows(claims)))
-    _unique(source, ((("figures", place), figure.name) for place, figure in enumerate(claims.figures)))
+    _unique(source, [(("claims", number, "id"), claim.id) for number, claim in enumerate(claims.claims)])
+    _unique(source, [((*place, "id"), row.id) for place, row in _rows(claims)])
+    _unique(source, [(("figures", number), figure.name) for number, figure in enumerate(claims.figures)])
     known = [claim.id for claim in claims.claims]
     _refuse(
-        f"{source.at(('tables', table, 'rows', place, key))}: unknown claim {name!r}{nearest(name, known)}"
-        for table, place, row in _rows(claims)
+        f"{source.at((*place, key))}: unknown claim {name!r}{nearest(name, known)}"
+        for place, row in _rows(claims)
         for key, names in (("exponents", row.exponents.values()), ("also", row.also))
-        for name in names if name not in known
-    )  # fmt: skip
+        for name in names
+        if name not in known
+    )
     return claims, source
 
 
-def _rows(claims: ClaimsFile) -> Iterator[tuple[int, int, Any]]:
+def _rows(claims: ClaimsFile) -> Iterator[tuple[KeyPath, TableRow]]:
+    """The rows of all tables with their places."""
     for number, table in enumerate(claims.tables):
         for index, row in enumerate(table.rows):
-            yield number, index, row
+            yield ("tables", number, "rows", index), row
 
 
 def source_of(path: Path) -> Source:
@@ -627,52 +633,44 @@ def _named(path: Path) -> Source:
 
 def _filled_in(source: Source) -> Expanded:
     """Every claim with the keys of its setting, every row of a table with those of its guarantee."""
-    data: dict[str, Any] = dict(source.data) if isinstance(source.data, dict) else {}
+    data: Any = deepcopy(source.data)
+    shared = {section: _shared(data.pop(section, {}), section, source) for section in (SETTINGS, GUARANTEES)}
     places: dict[KeyPath, tuple[Source, KeyPath]] = {(): (source, ())}  # what is inherited, where it stands
-    filled = Expanded(data, places)
-    problems: list[str] = []
-
-    def fill(holder: object, key: str, where: KeyPath, section: str, shared: Mapping[str, dict[str, Any]]) -> object:
-        """A mapping, the entries of its list `key` with all that they inherit."""
-        if not isinstance(holder, dict) or not isinstance(holder.get(key), list):
-            return holder
-        whole = list(holder[key])
-        for number, entry in enumerate(whole):
+    filled, problems = Expanded(data, places), []
+    tables = enumerate(_listed(data, "tables"))
+    lists: list[tuple[KeyPath, str, list[Any]]] = [(("claims",), SETTINGS, _listed(data, "claims"))]
+    lists += [(("tables", number, "rows"), GUARANTEES, _listed(table, "rows")) for number, table in tables]
+    for where, section, entries in lists:
+        for number, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 continue
-            here, name = (*where, key, number), entry.get(AT)
-            inherited: dict[str, Any] = {}
-            if isinstance(name, str) and name in shared:
-                inherited = shared[name]
-            elif AT in entry:
-                problems.append(f"{source.at((*here, AT))}: {not_allowed(section[:-1], name, shared)}")
-            own = {part: value for part, value in entry.items() if part != AT}
-            places.update(
-                {(*here, part): (source, (section, str(name), part)) for part in inherited if part not in own}
-            )
-            whole[number] = {**inherited, **own}
-            empty = [part for part, value in whole[number].items() if value is None]
-            problems.extend(f"{filled.at((*here, part))}: is empty: leave this key out" for part in empty)
-        return {**holder, key: whole}
-
-    settings, guarantees = (_shared(data.pop(section, {}), section, source) for section in (SETTINGS, GUARANTEES))
-    data.update(fill(data, "claims", (), SETTINGS, settings))  # type: ignore[call-overload]
-    if isinstance(data.get("tables"), list):
-        data["tables"] = [
-            fill(table, "rows", ("tables", number), GUARANTEES, guarantees)
-            for number, table in enumerate(data["tables"])
-        ]
+            here, inherited = (*where, number), {}
+            if AT in entry:
+                name = entry.pop(AT)
+                if isinstance(name, str) and name in shared[section]:
+                    inherited = shared[section][name]
+                else:
+                    problems.append(f"{source.at((*here, AT))}: {not_allowed(section[:-1], name, shared[section])}")
+                places.update({(*here, key): (source, (section, name, key)) for key in inherited if key not in entry})
+            entries[number] = {**inherited, **entry}
+            empty = [key for key, value in entries[number].items() if value is None]
+            problems += [f"{filled.at((*here, key))}: is empty: leave this key out" for key in empty]
     _refuse(in_order(problems))
     return filled
+
+
+def _listed(holder: object, key: str) -> list[Any]:
+    """The list that is there, if there is one."""
+    entries = holder.get(key) if isinstance(holder, dict) else None
+    return entries if isinstance(entries, list) else []
 
 
 def _shared(entries: object, section: str, source: Source) -> dict[str, dict[str, Any]]:
     """A section of mappings of keys, by their names."""
     if not isinstance(entries, dict):
         raise ClaimsError(f"{source.at((section,))}: must be a mapping")
-    _refuse(
-        f"{source.at((section, name))}: must be a mapping" for name in entries if not isinstance(entries[name], dict)
-    )
+    wrong = [name for name in entries if not isinstance(entries[name], dict)]
+    _refuse(f"{source.at((section, name))}: must be a mapping" for name in wrong)
     return entries
 
 
@@ -686,6 +684,5 @@ def _unique(source: Located, names: Iterable[tuple[KeyPath, str]]) -> None:
 
 
 def _refuse(problems: Iterable[str]) -> None:
-    found = list(problems)
-    if found:
-        raise ClaimsError(found)
+    if lines := list(problems):
+        raise ClaimsError(lines)
