@@ -17,7 +17,7 @@ from dpregret.paper_figs.figures.layout import Page, Plate
 from dpregret.paper_figs.judge.cells import EDGE, best_regularisation, collect_cells
 from dpregret.paper_figs.judge.claims import Claim, FigureEntry, load_claims
 from dpregret.paper_figs.judge.verdicts import judge
-from dpregret.paper_figs.tables.write import write_further_table, write_tables
+from dpregret.paper_figs.tables.write import write_tables
 from dpregret.paper_figs.validation.planted_laws import make_claim
 
 SIZES = (16, 64, 256, 1024, 4096, 16384)
@@ -129,7 +129,6 @@ def expert_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_both_tables_are_written(expert_runs: Path, repository: Path, tmp_path: Path) -> None:
     paper = repository / "workflows/papers/asi_et_al_2023"
     write_tables(expert_runs, paper, tmp_path)
-    write_further_table(expert_runs, paper, tmp_path, 2)
     first, second = (pd.read_csv(tmp_path / f"table_{number}.csv", keep_default_na=False) for number in ("1_all", 2))
     assert len(first) == len(load_claims(paper / "claims.yaml").tables[0].rows)
     assert set(second["algorithm"]) >= {"Algorithm 4", "Algorithm 1 over a net, d = 1"}

@@ -10,11 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from dpregret.algorithms.privacy.series import landau as landau_of
-from dpregret.core import parquet
 from dpregret.paper_figs.figures.layout import Page
 from dpregret.paper_figs.figures.mechanisms import crossover
 from dpregret.paper_figs.judge.cells import collect_cells, coordinate, landau
-from dpregret.paper_figs.judge.claims import Claim, ClaimsFile
+from dpregret.paper_figs.judge.claims import Claim, ClaimsFile, load_claims
 from dpregret.paper_figs.judge.gains import gains, ratio, write_gains
 from dpregret.paper_figs.judge.verdicts import judge, rate_text
 from dpregret.paper_figs.report.readme import verdict_table
@@ -106,13 +105,10 @@ def test_ratio_of_means_and_its_interval() -> None:
 
 def test_gains_of_a_chapter(tmp_path: Path) -> None:
     runs = pd.concat([sweep(3.0, "corrected", noise=5.0), sweep(1.0)], ignore_index=True)
-    for (variant,), rows in runs.groupby(["variant"]):
-        (tmp_path / "window").mkdir(exist_ok=True)
-        parquet.write(rows, tmp_path / "window" / f"a.{variant}.parquet", parquet.Stamp("", ""))
     folder = tmp_path / "chapter"
     folder.mkdir()
     (folder / "claims.yaml").write_text(PAPER)
-    write_gains(tmp_path / "window", folder, tmp_path / "out")
+    write_gains(runs, load_claims(folder / "claims.yaml"), tmp_path / "out")
     found = pd.read_csv(tmp_path / "out" / "gains.csv")
     assert list(found["value"]) == list(WINDOWS)  # the absent variant has no row
     assert found["ratio"].to_numpy() == pytest.approx(3.0)

@@ -72,39 +72,29 @@ def lines_table(lines: pd.DataFrame, long: bool = False) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _as_json(folder: Path, options: argparse.Namespace) -> str:
-    """The requested table, with every column: paper, file and rows."""
-    if options.lines:
-        file = folder / FILES[options.lines]
-        rows = read_table(file, replace(FORMS[options.lines], needed=LINES))
-    else:
-        whole = "1_all" if options.number == 1 and options.all else options.number
-        file = folder / f"table_{whole}.csv"
-        rows = read_table(file, PRINTED if whole == 1 else PLAIN, text=True)
-    return as_json({"paper": folder.resolve().name, "file": str(file), "rows": rows}).rstrip("\n")
-
-
 def _table_text(folder: Path, options: argparse.Namespace) -> str:
-    """The requested table, below the name of its file."""
-    if options.json:
-        return _as_json(folder, options)
-    committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
+    """The requested table, below the name of its file; as JSON with every column: paper, file and rows."""
+    file, form = folder / f"table_{options.number}.csv", PRINTED if options.number == 1 else PLAIN
     if options.lines:
-        file = folder / FILES[options.lines]
-        table = read_table(file, replace(FORMS[options.lines], needed=LINES), text=True)
-        title = f"{committed}{file}: " + ("all columns: --json" if options.all else "more columns: --long")
+        file, form = folder / FILES[options.lines], replace(FORMS[options.lines], needed=LINES)
+    elif options.number == 1 and options.all:
+        file, form = folder / "table_1_all.csv", PLAIN
+    table = read_table(file, form, text=not (options.json and options.lines))
+    if options.json:
+        return as_json({"paper": folder.resolve().name, "file": str(file), "rows": table}).rstrip("\n")
+    committed = COMMITTED if folder.resolve().is_relative_to(reference().resolve()) else ""
+    title = f"{committed}{file}"
+    if options.lines:
+        title += ": all columns: --json" if options.all else ": more columns: --long"
         return formats.terminal(lines_table(table, options.all), title)
-    if options.number == 1 and not options.all:
-        return printed_table(folder / "table_1.csv", committed)
-    file = folder / f"table_{'1_all' if options.number == 1 else options.number}.csv"
-    table = read_table(file, PLAIN, text=True)
-    few = [name for name in COLUMNS if name in table.columns]
-    return formats.terminal(table if options.all else table[few], f"{committed}{file}")
+    if form is PRINTED:
+        return printed.terminal(table, title)
+    return formats.terminal(table if options.all else table[[name for name in COLUMNS if name in table.columns]], title)
 
 
-def printed_table(file: Path, before: str = "") -> str:
-    """The table as the paper prints it, with what was measured; `before` stands before the name of the file."""
-    return printed.terminal(read_table(file, PRINTED, text=True), f"{before}{file}")
+def printed_table(file: Path) -> str:
+    """The table as the paper prints it, with what was measured."""
+    return printed.terminal(read_table(file, PRINTED, text=True), str(file))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,8 +15,9 @@ import pandas as pd
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.judge import fits, result_tables
-from dpregret.paper_figs.judge.cells import NotRun, select_rows
-from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Reference, Table, TableRow, load_claims, load_paper
+from dpregret.paper_figs.judge.cells import SATURATED, NotRun, select_rows
+from dpregret.paper_figs.judge.claims import QUOTED, ClaimsFile, Reference, Table, TableRow, load_paper
+from dpregret.paper_figs.judge.gains import write_gains
 from dpregret.paper_figs.judge.result_tables import NOTHING, PRIVACY_ROUNDING, ExactLosses, write_jobs, write_lines
 from dpregret.paper_figs.judge.runs import by_experiment, read_runs
 from dpregret.paper_figs.judge.verdicts import judge_claims
@@ -45,14 +46,12 @@ COSTS: Final = (
 MEASURED: Final = "runs measured here"
 
 
-def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> pd.DataFrame:
-    """Write costs.csv, costs.md and costs.html into `out`; return the frame."""
+def write_costs(runs: pd.DataFrame, claims: ClaimsFile, out: Path) -> None:
+    """Write costs.csv, costs.md and costs.html into `out`."""
     frame = costs_table(runs, claims)
-    formats.write_csv(frame, out / "costs.csv")
-    (out / "costs.md").write_text(formats.markdown(frame), encoding="utf-8")
     caption = COSTS.format(unit=labels_of(claims.response).unit)
-    (out / "costs.html").write_text(formats.html(frame, "costs", caption), encoding="utf-8")
-    return frame
+    formats.write_csv(frame, out / "costs.csv")
+    formats.write_forms(out, "costs", md=formats.markdown(frame), html=formats.html(frame, "costs", caption))
 
 
 def per_unit(rows: pd.DataFrame, column: str) -> Array:
@@ -72,11 +71,14 @@ def costs_table(runs: pd.DataFrame, claims: ClaimsFile) -> pd.DataFrame:
     unit = labels_of(claims.response).unit
     ends = (runs["status"] == "ok") & (runs["checkpoint"] == runs["horizon"])
     timed = runs.loc[runs["seconds"].notna() & ends]
-    first = {(row.learner, row.variant): row for row in reversed(claims.rows)}  # a learner stands once
+    first: dict[tuple[str, str], TableRow] = {}  # a learner stands once
+    for row in claims.rows:
+        first.setdefault((row.learner, row.variant), row)
     called = CALLS | {name: columns for name, columns in FURTHER.items() if columns[0] in timed.columns}
     played, none = dict(iter(timed.groupby(["learner", "variant"]))), timed.iloc[:0]
-    rows = [record for row in claims.rows if first[row.learner, row.variant] is row
-            for record in _row_costs(played.get((row.learner, row.variant), none), row, unit, called)]  # fmt: skip
+    rows = []
+    for row in first.values():
+        rows += _row_costs(played.get((row.learner, row.variant), none), row, unit, called)
     titles = ["algorithm", "variant", "set", "dimension", MEASURED, "operation claimed"]
     titles += [f"{operation}s per {unit}" for operation in called] + [f"solves per {unit}", f"us per {unit}"]
     titles += [f"us per {operation}" for operation in called]
@@ -89,12 +91,15 @@ def _row_costs(
     records = []
     for (shape, dimension), group in rows.groupby(["set", "dimension"], sort=True):
         record: dict[str, object] = {
-            "algorithm": row.label, "variant": row.variant, "set": shape,
+            "algorithm": row.label,
+            "variant": row.variant,
+            "set": shape,
             "dimension": formats.size(float(str(dimension))),
-            MEASURED: len(group), "operation claimed": row.operation,
+            MEASURED: len(group),
+            "operation claimed": row.operation,
             f"solves per {unit}": formats.significant(float(per_unit(group, "solves").mean())),
             f"us per {unit}": formats.number(1e6 * float(np.median(per_unit(group, "seconds"))), 1),
-        }  # fmt: skip
+        }
         for operation, (calls_column, seconds_column) in called.items():
             calls = float(np.nan_to_num(per_unit(group, calls_column)).mean())
             seconds = float(np.median(per_unit(group, seconds_column)))
@@ -115,6 +120,8 @@ ALIAS: Final = {"window": "W", "mu": "eps", "corners": "(ln k)"}
 IF_ANY: Final = ("window", "knows", "draws", "previous bound", "lower bound", "previous lower bound")
 """Columns that a table has only where some row fills them."""
 BOUND_TEXT, BOUND_LATEX = "bound", "bound (LaTeX)"
+Records = Mapping[str, Mapping[Any, Any]]
+"""Claim -> its row of claims.csv or checks.csv."""
 OPERATIONS: Final = {
     "projections": "projection", "linear_oracles": "linear oracle", "local_oracles": "local linear oracle",
     "solves": "linear solve", "gauges": "gauge", "separations": "separation",
@@ -132,6 +139,7 @@ def write_tables(
     """Write claims.csv, checks.csv, jobs.csv, table_1.*, table_1_all.*, costs.* and errata.* of one paper.
 
     `table_1` is the paper's own table with what was measured beneath it, `table_1_all` has a row per learner.
+    table_2.*, table_3.* and gains.* are there where the claims file names them.
 
     `paper`: folder of its YAML files. `experiments`: those of the current profile; claims on others get the
     verdict 'not run'. None takes whatever has rows. `exact`: losses that claims name. `profile`: its name.
@@ -147,62 +155,42 @@ def write_tables(
     own = printed.load_printed(paper, claims) or printed.as_printed(claims, claims.tables[0])
     write_printed(printed.fill(own, claims, judged), out, "table_1")
     write_table(comparison_table(runs, claims, claims.tables[0], judged), claims.tables[0].caption, out, "table_1_all")
+    for number, table in enumerate(claims.tables[1:], 2):
+        write_table(comparison_table(runs, claims, table, judged), table.caption, out, f"table_{number}")
     write_costs(runs, claims, out)
     write_errata(runs, errata, out, experiments)
-
-
-def write_further_table(
-    runs_dir: Path | str,
-    paper: Path | str,
-    out_dir: Path | str,
-    number: int,
-    experiments: Collection[str] | None = None,
-    exact: ExactLosses = NOTHING,
-) -> None:
-    """Write table_2.*, table_3.*, ... of a paper that has several; arguments and errors as in `write_tables`."""
-    claims = load_claims(Path(paper) / "claims.yaml")
-    table = claims.tables[number - 1]
-    named = {name for row in table.rows for name in row.claim_ids()}
-    own = claims.model_copy(update={"claims": tuple(claim for claim in claims.claims if claim.id in named)})
-    shown = {(row.reference or table.reference).experiment for row in table.rows}
-    runs = read_runs(runs_dir, shown | {claim.experiment for claim in own.claims})
-    judged = judge_claims(runs, own, experiments, exact)
-    write_table(comparison_table(runs, claims, table, judged), table.caption, Path(out_dir), f"table_{number}")
+    if claims.gains:
+        write_gains(runs, claims, out)
 
 
 def write_printed(table: FilledTable, out: Path, name: str) -> None:
     """Write a paper's own table, with notes, as {name}.csv, .md, .tex and .html."""
     formats.write_csv(printed.frame(table), out / f"{name}.csv")
-    (out / f"{name}.md").write_text(printed.markdown_page(table), encoding="utf-8")
-    (out / f"{name}.tex").write_text(typeset.latex(table, f"tab:{table.paper}"), encoding="utf-8")
-    (out / f"{name}.html").write_text(typeset.html_page(table), encoding="utf-8")
+    latex = typeset.latex(table, f"tab:{table.paper}")
+    formats.write_forms(out, name, md=printed.markdown_page(table), tex=latex, html=typeset.html_page(table))
 
 
 def write_table(table: pd.DataFrame, caption: str, out: Path, name: str) -> None:
     """Write `table` as {name}.csv, .md, .tex and .html; the LaTeX column of bounds replaces the text one."""
-    plain = table.drop(columns=[BOUND_LATEX])
-    typeset = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
-    out.mkdir(parents=True, exist_ok=True)
-    identifier = name.replace("_", "-")
+    plain, identifier = table.drop(columns=[BOUND_LATEX]), name.replace("_", "-")
+    with_latex = table.drop(columns=[BOUND_TEXT]).rename(columns={BOUND_LATEX: BOUND_TEXT})
+    latex = formats.latex(with_latex, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
     formats.write_csv(table, out / f"{name}.csv")
-    (out / f"{name}.md").write_text(formats.markdown(plain), encoding="utf-8")
-    (out / f"{name}.html").write_text(formats.html(plain, identifier, caption), encoding="utf-8")
-    latex = formats.latex(typeset, f"tab:{identifier}", caption, raw=[BOUND_TEXT])
-    (out / f"{name}.tex").write_text(latex, encoding="utf-8")
+    html = formats.html(plain, identifier, caption)
+    formats.write_forms(out, name, md=formats.markdown(plain), html=html, tex=latex)
 
 
 def comparison_table(runs: pd.DataFrame, claims: ClaimsFile, table: Table, judged: pd.DataFrame) -> pd.DataFrame:
     """One table of a paper as text cells, one row per entry; columns that no row fills are left out."""
-    by_id: dict[str, dict[str, Any]] = {
-        str(record["claim"]): {str(key): value for key, value in record.items()} for record in judged.to_dict("records")
-    }
+    by_id: Records = {record["claim"]: record for record in judged.to_dict("records")}
     named = {"epsilon" if name == "mu" else str(name) for row in table.rows for name in row.exponents}
     parameters = [name for name in EXPONENTS if name in named]
-    asked = [(row, row.reference or table.reference) for row in table.rows]
-    parts = by_experiment(runs)
-    frame = pd.DataFrame([
-        _row(parts.get(shown.experiment, runs), claims, row, shown, by_id, parameters) for row, shown in asked
-    ])  # fmt: skip
+    parts, rows = by_experiment(runs), []
+    for row in table.rows:
+        reference = row.reference or table.reference
+        own = parts.get(reference.experiment, runs)
+        rows.append(_row(own, claims, row, reference, by_id, parameters))
+    frame = pd.DataFrame(rows)
     return frame.drop(columns=[name for name in IF_ANY if name in frame.columns and (frame[name] == DASH).all()])
 
 
@@ -212,9 +200,13 @@ def symbol_of(claims: ClaimsFile, parameter: str) -> str:
 
 
 def _row(
-    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference,
-    judged: Mapping[str, Mapping[str, Any]], parameters: Iterable[str],
-) -> dict[str, str]:  # fmt: skip
+    runs: pd.DataFrame,
+    claims: ClaimsFile,
+    row: TableRow,
+    reference: Reference,
+    judged: Records,
+    parameters: Iterable[str],
+) -> dict[str, str]:
     measured = [judged[name] for name in row.claim_ids()]
     own_errata = (*row.errata, *(name for record in measured for name in str(record["errata"]).split()))
     return {
@@ -245,9 +237,7 @@ def _delivered(ledger: float, epsilon: float) -> str:
     return f"{'at most ' if ledger > epsilon * (1 + PRIVACY_ROUNDING) else ''}{formats.significant(ledger)}"
 
 
-def _reference_cells(
-    runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference
-) -> dict[str, str]:  # fmt: skip
+def _reference_cells(runs: pd.DataFrame, claims: ClaimsFile, row: TableRow, reference: Reference) -> dict[str, str]:
     word = labels_of(claims.response).response
     names = ["eps / delta", "delivered eps", "operation counted", "draws", word, f"{word} / bound"]
     names += [f"{word} / trivial", "iterations", "width"] if claims.problem == "erm" else []
@@ -310,7 +300,7 @@ def counted_operations(rows: pd.DataFrame) -> str:
     return ", ".join(f"{count:.3g} {label}" for label, count in counts.items() if count > 0) or "none"
 
 
-def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, Any]]) -> str:
+def _exponent(row: TableRow, parameter: str, judged: Records) -> str:
     """The claim's number; for log slopes over T it is that of dR / d ln T, marked so."""
     names: Mapping[str, str] = {str(key): value for key, value in row.exponents.items()}
     alias = "mu" if parameter == "epsilon" and "epsilon" not in names else parameter
@@ -327,18 +317,15 @@ def _exponent(row: TableRow, parameter: str, judged: Mapping[str, Mapping[str, A
     return number + mark
 
 
-def _saturated(measured: Sequence[Mapping[str, Any]]) -> str:
-    texts = [str(record["cells_excluded"]) for record in measured]
-    saturated = sum(
-        len(part.removeprefix("saturated: ").split("; "))
-        for text in texts for part in text.split(" | ") if part.startswith("saturated: ")
-    )  # fmt: skip
-    dropped = sum(len(part.split("; ")) for text in texts if text for part in text.split(" | "))
-    kept = sum(len(str(record["cells_used"]).split("; ")) for record in measured if record["cells_used"])
-    return f"{saturated} of {kept + dropped}" if kept + dropped else DASH
+def _saturated(measured: Sequence[Mapping[Any, Any]]) -> str:
+    excluded = [part for record in measured for part in str(record["cells_excluded"]).split(" | ") if part]
+    used = [str(record["cells_used"]) for record in measured if record["cells_used"]]
+    saturated = sum(len(part.split("; ")) for part in excluded if part.startswith(f"{SATURATED}: "))
+    total = sum(len(part.split("; ")) for part in (*excluded, *used))
+    return f"{saturated} of {total}" if total else DASH
 
 
-def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[str, Any]]) -> str:
+def _verdicts(claims: ClaimsFile, measured: Sequence[Mapping[Any, Any]]) -> str:
     grouped: dict[str, list[str]] = {}
     for record in measured:
         name = symbol_of(claims, str(record["parameter"]))

@@ -114,8 +114,13 @@ def html(frame: pd.DataFrame, identifier: str, caption: str) -> str:
 
 def write_captioned(frame: pd.DataFrame, caption: str, out: Path, name: str) -> None:
     """A frame of text as {name}.md, below its caption, and as {name}.html."""
-    (out / f"{name}.md").write_text(f"{plain(caption)}\n\n{markdown(frame)}", encoding="utf-8")
-    (out / f"{name}.html").write_text(html(frame, name, caption), encoding="utf-8")
+    write_forms(out, name, md=f"{plain(caption)}\n\n{markdown(frame)}", html=html(frame, name, caption))
+
+
+def write_forms(out: Path, name: str, **forms: str) -> None:
+    """Write what one thing is in several forms, as {name}.{form}."""
+    for form, text in forms.items():
+        (out / f"{name}.{form}").write_text(text, encoding="utf-8")
 
 
 def alone(packages: str, body: str, page: str = "margin=2cm") -> str:
