@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 try:
+    from dpregret.core import machine
     from dpregret.core.errors import ConfigError
-    from dpregret.workflows.plan import machine
     from dpregret.workflows.plan.read import EACH, MADE, WHOLE, load
     from dpregret.workflows.run.publish import failures, forget_failed, publish, summary
 except ModuleNotFoundError as error:

@@ -1,8 +1,25 @@
-"""A description of this machine."""
+"""This machine: a description of it, its memory, and what a run needs of it before anything starts."""
 
+from __future__ import annotations
+
+import contextlib
 import os
 import platform
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
+
+from dpregret.core.errors import ConfigError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+GIGABYTE: Final = 2.0**30
+LEAST_ADDRESSES: Final = 3.0  # GB that a process with all libraries maps, most of which it never touches
+CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
 def machine() -> str:
@@ -11,8 +28,47 @@ def machine() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
-        gibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-        memory = f", {gibibytes:.0f} GiB"
+        memory = f", {_physical_gb():.0f} GiB"
     except (OSError, ValueError):
         memory = ""
     return f"{model}, {os.cpu_count()} cores{memory}, {platform.system()}"
+
+
+def machine_gb() -> float:
+    """Gigabytes of memory that this machine, or the container that this process runs in, has."""
+    gigabytes = _physical_gb()
+    for file in CGROUPS:
+        with contextlib.suppress(OSError, ValueError):
+            gigabytes = min(gigabytes, float(file.read_text(encoding="ascii")) / GIGABYTE)
+    return gigabytes
+
+
+def _physical_gb() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIGABYTE
+
+
+def check_addresses() -> None:
+    """Raise `ConfigError` where the limit on addresses is such that libraries fail, or hang, while they are loaded."""
+    if resource is None:
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESSES * 1e9:
+        raise ConfigError(
+            f"a process may have {limit / 1e9:.3g} GB of addresses here (ulimit -v), and needs {LEAST_ADDRESSES:g}"
+        )
+
+
+def check_writable(folders: Iterable[str | Path]) -> None:
+    """Raise `ConfigError`, one line a folder, where a file cannot be made in a folder or in what would hold it."""
+    problems = []
+    for folder in folders:
+        place = Path(folder).absolute()
+        while not os.path.lexists(place) and place != place.parent:
+            place = place.parent
+        try:
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            problems.append(f"{folder}: cannot be written by this user: {error.strerror} ({place})")
+    if problems:
+        raise ConfigError(problems)

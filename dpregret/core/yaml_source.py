@@ -1,13 +1,18 @@
-"""Reading a YAML file together with the line of every key, so that a mistake can be pointed at."""
+"""Reading a YAML file together with the line of every key, so that a mistake can be pointed at.
+
+Numbers may be written in short: `2^17` is a power, `2^8..2^17` the ten powers from 2^8 to 2^17, `4^6..4^11` powers of
+four.
+"""
 
 from __future__ import annotations
 
+import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 import yaml
 
@@ -15,38 +20,31 @@ from dpregret.core.errors import ConfigError
 from dpregret.core.files import opened
 
 KeyPath = tuple[str | int, ...]
-LARGEST_BITS: Final = 1024  # of a whole number: every one can be a float
-LONGEST_NUMBER: Final = 400  # characters
+LARGEST_POWER: Final = 1023  # of two: every number can be a float
 TAG: Final = "tag:yaml.org,2002:"
 PLAIN: Final = frozenset(TAG + kind for kind in ("map", "seq", "str", "int", "float", "bool", "null"))
 KEYS: Final = frozenset(TAG + kind for kind in ("str", "int"))
-
-
-class Bounds(NamedTuple):
-    """How much a file may hold: megabytes, nodes (those behind an alias count each time), lists in lists."""
-
-    megabytes: float = 4.0
-    nodes: float = 100_000
-    depth: int = 60
-
-
-USUAL: Final = Bounds()
+MOST: Final = 100_000
+"""Entries of a file; what is behind an alias counts each time."""
+POWER: Final = re.compile(r"([0-9]+)\^(-?[0-9]+)")
+RANGE: Final = re.compile(rf"{POWER.pattern}\.\.{POWER.pattern}")
+MEANT: Final = frozenset("-^. 0123456789")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Safe loader that reads ``1e-6`` as a number (YAML 1.2), where YAML 1.1 sees a word; compiled where it can be.
 
-    Dates are words, `<<` is a key like any other. What cannot be made of a node is a fault of the file, with its line.
+    Dates are words, `<<` is a key like any other.
     """
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
-        """Raises ConstructorError for what is not a number, and for one too large to be a float."""
+        """Raises ConstructorError, with the line, for what is not a number, and for one too large to be a float."""
         try:
             made = super().construct_object(node, deep)
         except (ValueError, TypeError, LookupError, ArithmeticError):
             kind = node.tag.removeprefix(TAG)
             raise yaml.constructor.ConstructorError(None, None, f"this is not a {kind}", node.start_mark) from None
-        if isinstance(made, int) and made.bit_length() > LARGEST_BITS:
+        if isinstance(made, int) and made.bit_length() > LARGEST_POWER + 1:
             raise yaml.constructor.ConstructorError(None, None, "too large a number", node.start_mark)
         return made
 
@@ -137,126 +135,102 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def read_source(path: Path, name: str | None = None, bounds: Bounds = USUAL) -> Source:
+def read_source(path: Path, name: str | None = None) -> Source:
     """Read one YAML file.
 
-    Raises `ConfigError` for what is missing, no file, unreadable, malformed, too large, nested too deeply or repeated,
-    and for what is neither a number, a word, true, false, nothing, a list nor a mapping.
+    Raises `ConfigError` for what is missing, no plain file, unreadable, malformed or repeated, and for what is neither
+    a number, a word, true, false, nothing, a list nor a mapping.
     """
     name = name or str(path)
-    text = _text(path, name, bounds)
     try:
-        _check_events(text, bounds)
+        with opened(path) as file:
+            text = file.read().decode("utf-8")
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
-            raise ConfigError([f"{name}: is empty"])
-        walk = _Walk(name, bounds)
-        walk.visit(node, (), frozenset())
-        if walk.problems:
-            raise ConfigError(walk.problems)
-        return Source(name, loader.construct_document(node), walk.lines)
-    except yaml.MarkedYAMLError as error:
-        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
-        raise ConfigError([f"{name}{line}: is not valid YAML: {error.problem}"]) from None
-    except yaml.reader.ReaderError as error:
-        number = text.count("\n", 0, error.position) + 1
-        raise ConfigError(
-            [f"{name}:{number}: is not valid YAML: {error.reason} (character {error.character})"]
-        ) from None
-    except yaml.YAMLError as error:
-        raise ConfigError([f"{name}: is not valid YAML: {' '.join(str(error).split())}"]) from None
-
-
-def _text(path: Path, name: str, bounds: Bounds) -> str:
-    """The text of a file, never of a pipe or a device, which may have no end."""
-    try:
-        if path.is_dir():
-            raise ConfigError([f"{name}: cannot be read (is a folder)"])
-        with opened(path) as file:  # some plain files never end either
-            most = int(min(bounds.megabytes, 1024) * 2**20)
-            content = file.read(most + 1) or b""
-        if len(content) > most:
-            raise ConfigError([f"{name}: is larger than {most / 2**20:g} MB"])
-        return content.decode("utf-8")
+            raise ConfigError(f"{name}: is empty")
+        lines: dict[KeyPath, int] = {}
+        problems = [
+            f"{name}:{line}: {f'{dotted(where)}: ' * bool(where)}{message}"
+            for line, where, message in _look(node, (), lines)
+        ]
+        if problems:
+            raise ConfigError(problems)
+        return Source(name, loader.construct_document(node), lines)
     except ConfigError:
         raise
+    except RecursionError:
+        raise ConfigError(f"{name}: is nested too deeply, or contains itself") from None
+    except yaml.MarkedYAMLError as error:
+        line = "" if error.problem_mark is None else f":{error.problem_mark.line + 1}"
+        raise ConfigError(f"{name}{line}: is not valid YAML: {error.problem}") from None
+    except yaml.reader.ReaderError as error:
+        line = f":{text.count(chr(10), 0, error.position) + 1}"
+        raise ConfigError(f"{name}{line}: is not valid YAML: {error.reason} (character {error.character})") from None
     except FileNotFoundError:
-        raise ConfigError([f"{name}: there is no such file"]) from None
+        raise ConfigError(f"{name}: there is no such file") from None
     except UnicodeDecodeError as error:
-        raise ConfigError([f"{name}: is not UTF-8 text (byte {error.start})"]) from None
+        raise ConfigError(f"{name}: is not UTF-8 text (byte {error.start})") from None
     except (OSError, ValueError) as error:
-        raise ConfigError([f"{name}: cannot be read ({getattr(error, 'strerror', error)})"]) from None
+        raise ConfigError(f"{name}: cannot be read ({getattr(error, 'strerror', error)})") from None
 
 
-def _check_events(text: str, bounds: Bounds) -> None:
-    """Refuse what is nested too deeply or too long, before nodes are made by a recursion in C, which would crash."""
-    depth, nodes = 0, 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        nodes += isinstance(event, yaml.NodeEvent)
-        if problem := _excess(depth, nodes, bounds):
-            mark: Any = event.start_mark
-            raise yaml.constructor.ConstructorError(None, None, problem, mark)
-
-
-def _excess(depth: int, nodes: int, bounds: Bounds) -> str:
-    if depth > bounds.depth:
-        return f"nested more than {bounds.depth} levels deep"
-    return (
-        f"more than {bounds.nodes:,} entries, those behind an alias counted each time" if nodes > bounds.nodes else ""
-    )
-
-
-class _Walk:
-    """Looks at every node: the line of every key, and a problem for each key or value that a file may not hold."""
-
-    def __init__(self, name: str, bounds: Bounds) -> None:
-        self.name, self.bounds = name, bounds
-        self.lines: dict[KeyPath, int] = {}
-        self.problems: list[str] = []
-        self.nodes = 0
-
-    def visit(self, node: yaml.Node, path: KeyPath, above: frozenset[int]) -> None:
-        """Go below a node; raises ConstructorError where aliases make too much of it."""
-        self.nodes += 1
-        line = node.start_mark.line + 1
-        if problem := _excess(len(above), self.nodes, self.bounds):
-            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
-        if id(node) in above:
-            self._note(line, path, "contains itself")
-            return
-        self.lines.setdefault(path, line)
-        inside = above | {id(node)}
-        if node.tag not in PLAIN:
-            kind = node.tag.removeprefix(TAG)
-            self._note(line, path, f"is not valid YAML here: {kind} is neither word, number, list nor mapping")
-        elif isinstance(node, yaml.MappingNode):
-            self._mapping(node, path, inside)
-        elif isinstance(node, yaml.SequenceNode):
-            for position, item in enumerate(node.value):
-                self.visit(item, (*path, position), inside)
-        elif node.tag in (f"{TAG}int", f"{TAG}float") and len(node.value) > LONGEST_NUMBER:
-            self._note(line, path, f"a number of {len(node.value)} characters, at most {LONGEST_NUMBER} are read")
-
-    def _mapping(self, node: yaml.MappingNode, path: KeyPath, inside: frozenset[int]) -> None:
+def _look(node: yaml.Node, path: KeyPath, lines: dict[KeyPath, int]) -> Iterator[tuple[int, KeyPath, str]]:
+    """Note the line of every key; yield (line, key, message) for each key or value that a file may not hold."""
+    line = node.start_mark.line + 1
+    lines.setdefault(path, line)
+    if len(lines) > MOST:
+        raise yaml.constructor.ConstructorError(None, None, f"more than {MOST:,} entries", node.start_mark)
+    if node.tag not in PLAIN:
+        kind = node.tag.removeprefix(TAG)
+        yield line, path, f"is not valid YAML here: {kind} is neither word, number, list nor mapping"
+    elif isinstance(node, yaml.SequenceNode):
+        for position, item in enumerate(node.value):
+            yield from _look(item, (*path, position), lines)
+    elif isinstance(node, yaml.MappingNode):
         seen: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS or len(key.value) > LONGEST_NUMBER:
+            if not isinstance(key, yaml.ScalarNode) or key.tag not in KEYS:
                 said = f"{key.value!r}" if isinstance(key, yaml.ScalarNode) else "this one"
-                self._note(line, path, f"a key must be a short word, not {said} (quotes make a word of it)")
+                yield line, path, f"a key must be a word, not {said} (quotes make a word of it)"
                 continue
             here = (*path, str(key.value))
             if key.value in seen:
-                self._note(line, here, f"repeated key (first on line {seen[key.value]})")
-            seen[str(key.value)] = line
-            self.lines[here] = line
-            self.visit(value, here, inside)
+                yield line, here, f"repeated key (first on line {seen[key.value]})"
+            seen[str(key.value)] = lines[here] = line
+            yield from _look(value, here, lines)
 
-    def _note(self, line: int, path: KeyPath, message: str) -> None:
-        place = f"{dotted(path)}: " if path else ""
-        self.problems.append(f"{self.name}:{line}: {place}{message}")
+
+def expand(value: object) -> object:
+    """Return a setting with powers and ranges as numbers; a range alone is a list, in a list it adds its numbers.
+
+    Mappings are expanded value by value. Raises ValueError for what looks like a range and is none.
+    """
+    if isinstance(value, Mapping):
+        return {key: expand(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [number for each in value for number in (_numbers(each) if _is_range(each) else [expand(each)])]
+    if not _is_range(value):
+        return value
+    found = _numbers(value)
+    return found if ".." in str(value) else found[0]
+
+
+def _numbers(text: object) -> list[int | float]:
+    """The numbers of a power or a range."""
+    single, several = POWER.fullmatch(str(text)), RANGE.fullmatch(str(text))
+    if single:
+        base, first, last = single[1], single[2], single[2]
+    elif several and several[1] == several[3] and int(several[2]) < int(several[4]):
+        base, first, last = several[1], several[2], several[4]
+    else:
+        raise ValueError(f"a range is written 2^8..2^17, with one base and a growing exponent, not {text!r}")
+    if int(base) < 2 or max(-int(first), int(last)) > LARGEST_POWER / math.log2(int(base)):
+        raise ValueError(f"{text!r} is no number of a setting")
+    powers = range(int(first), int(last) + 1)
+    return [int(base) ** power if power >= 0 else 1 / int(base) ** -power for power in powers]
+
+
+def _is_range(value: object) -> bool:
+    return isinstance(value, str) and ("^" in value or ".." in value) and set(value) <= MEANT

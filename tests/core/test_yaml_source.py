@@ -1,6 +1,5 @@
-"""Whatever a file of settings is, it is read or refused in one line; nothing is made larger than its bounds."""
+"""Whatever a file of settings is, it is read or refused in one line."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,30 +7,23 @@ import yaml
 
 from dpregret.core import errors
 from dpregret.core.errors import LONGEST, MOST_PROBLEMS, ConfigError, fault, raised
-from dpregret.core.yaml_source import Bounds, read_source
-
-LAUGHS = "a0: &a0 [x, x, x, x]\n" + "".join(
-    f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 8)}]\n" for level in range(1, 20)
-)
-MERGED = LAUGHS.replace("[x, x, x, x]", "{x: 1}").replace("[", "{<<: [").replace("]", "]}")
+from dpregret.core.yaml_source import read_source
 
 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        (LAUGHS, ""), (MERGED, ""), ("a: [1" + ", 1" * 2000 + "]", ""), ("a: " + "[" * 10**5, ""),
-        ("a:\n  " + "- " * 10**5 + "x", ""), ("a: 1\n? {a: b}\n: c\n", ":2: "), ("a: {1.5: 2}", ":1: a: "),
-        ("a: b\nc: d\0", ":2: "), ("a: !!set {x, y}", ":1: a: "), ("a: !!binary abc", ":1: a: "),
-        ("a: 1\nb: !!bool maybe", ":2: "), ("a: !!int ''", ":1: "), ("a: " + "9" * 10001, ":1: a: "),
-        ("a: 0x" + "f" * 300, ":1: "), ("a: 1" + ":1" * 10**4, ":1: a: "), ("a: &a {<<: *a}", ":1: a.<<: "),
-        ("", ""), ("a: {b: 1, b: 1}", ":1: a.b: "),
+        ("a: 1\n? {a: b}\n: c\n", ":2: "), ("a: {1.5: 2}", ":1: a: "), ("a: b\nc: d\0", ":2: "),
+        ("a: !!set {x, y}", ":1: a: "), ("a: !!binary abc", ":1: a: "), ("a: 1\nb: !!bool maybe", ":2: "),
+        ("a: !!int ''", ":1: "), ("a: " + "9" * 10001, ":1: "), ("a: 0x" + "f" * 300, ":1: "), ("", ""),
+        ("a: {b: 1, b: 1}", ":1: a.b: "), ("a: &a [*a]", ""),
     ],
 )  # fmt: skip
-def test_a_file_is_refused_before_it_is_made(tmp_path: Path, text: str, place: str) -> None:
+def test_a_file_is_refused_in_one_line(tmp_path: Path, text: str, place: str) -> None:
     path = tmp_path / "m.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
-        read_source(path, "m.yaml", Bounds(nodes=1000))
+        read_source(path, "m.yaml")
     (line,) = caught.value.problems
     assert line.startswith(f"m.yaml{place}")
     assert line.isprintable()
@@ -41,22 +33,6 @@ def test_dates_are_words_and_anchors_are_read(tmp_path: Path) -> None:
     path = tmp_path / "m.yaml"
     path.write_text("a: 2020-13-45\nb: &b [1, 2^3]\nc: *b\n")
     assert read_source(path).data == {"a": "2020-13-45", "b": [1, "2^3"], "c": [1, "2^3"]}
-
-
-def test_what_is_no_plain_file_is_never_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for path in (*(tmp_path / name for name in ("pipe", "loop", "a\0b")), tmp_path, Path("/dev/zero")):
-        with pytest.raises(ConfigError):
-            read_source(path)
-
-
-def test_a_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "m.yaml"
-    with path.open("wb") as file:
-        file.truncate(2**40)
-    with pytest.raises(ConfigError):
-        read_source(path)
 
 
 def test_lines_are_short_printable_and_not_too_many() -> None:

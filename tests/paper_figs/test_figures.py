@@ -18,7 +18,7 @@ from dpregret.paper_figs.figures.style import GREY, Look, Looks, hue_of
 from dpregret.paper_figs.judge.claims import FigureEntry, load_claims
 from dpregret.paper_figs.judge.runs import read_runs
 from dpregret.paper_figs.text.formats import read_csv
-from dpregret.workflows.plan.titles import display_names
+from dpregret.workflows.plan.facts import display_names
 
 NAMES = {"wdp-cocop-gamma": "WDP-COCOP (Gamma)", "wdp-cocop-gamma.corrected": "WDP-COCOP (Gamma), corrected"}
 

@@ -12,7 +12,7 @@ from dpregret.core.errors import ConfigError
 from dpregret.workflows.families.online import OnlineExperiment
 from dpregret.workflows.plan.config import Config, experiment_jobs
 from dpregret.workflows.plan.load import check_options, load_config
-from dpregret.workflows.plan.profiles import PROFILES
+from dpregret.workflows.plan.paper_names import PROFILES
 from dpregret.workflows.plan.schema import file_schema
 
 Write = Callable[[Any], Path]
@@ -75,8 +75,9 @@ def test_other_options_than_profile_are_refused() -> None:
     assert check_options({}) == PROFILES / "full.yaml"
 
 
-@pytest.mark.parametrize("profile", ["full", "ci", "quick", "smoke"])
+@pytest.mark.parametrize("profile", ["ci", "quick"])
 def test_shipped_profiles_pass_with_what_is_installed(profile: str) -> None:
+    """`full` and `smoke` are planned in test_snakemake.py."""
     config = load_config(PROFILES / f"{profile}.yaml")
     assert config.profile == profile
     assert 3 <= len(list(experiment_jobs(config))) <= 1000

@@ -21,7 +21,7 @@ from dpregret.workflows.audit import exact_objective as objective
 from dpregret.workflows.audit.erm import AuditedRisk
 from dpregret.workflows.audit.exact_losses import exact_losses
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.profiles import PAPERS, papers
+from dpregret.workflows.plan.paper_names import PAPERS, papers
 from dpregret.workflows.proof_pages import PAGES
 
 DELTA = 1e-6

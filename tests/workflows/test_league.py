@@ -21,7 +21,7 @@ from dpregret.algorithms.privacy.window_bound import norm_floor, window_lower_bo
 from dpregret.datasets.streams import make_stream
 from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.workflows.mechanisms import bound_map, exact, expiry_curves, league
-from dpregret.workflows.plan.profiles import PAPERS
+from dpregret.workflows.plan.paper_names import PAPERS
 
 
 def dense_errors(noise: np.ndarray, protected: int) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpregret.paper_figs.figures.style import GREY, Looks, hue_of
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.profiles import read_profile
-from dpregret.workflows.plan.titles import VARIANTS, display_names
+from dpregret.workflows.plan.facts import VARIANTS, display_names
+from dpregret.workflows.plan.load import read_profile
 
 
 def test_every_learner_has_a_name_of_its_own_that_fits_a_legend() -> None:

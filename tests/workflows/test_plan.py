@@ -280,7 +280,7 @@ EXPLAINED = (
     "datasets.*|core.minimise|numerics.uniforms",  # other streams, found by name; what is called: test_streams_of_plays
     "workflows.families.(bandits|erm|experts|lemmas|online)",  # the other families, in the registry
     # how a configuration is read and checked
-    "workflows.plan.(checks|config|experiments|limits|load|number_ranges|paper_names|profiles|sizes)",
+    "workflows.plan.(checks|config|limits|load|paper_names)",
     "workflows.plan.read|workflows.run.(child|fingerprint|job|publish|store)",  # how a job goes, rows are kept
     "paper_figs.judge.(runs|vocabulary)",  # what refuses rows, and changes none
 )

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from dpregret.core.yaml_source import expand
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.number_ranges import expand
-from dpregret.workflows.plan.paper_names import PROFILES
-from dpregret.workflows.plan.profiles import short_names
+from dpregret.workflows.plan.paper_names import PROFILES, short_names
 
 Write = Callable[[Any], Path]
 

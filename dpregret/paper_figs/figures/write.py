@@ -45,7 +45,7 @@ def write_figures(
 
     Each as PDF, PNG and SVG, with the data behind it as CSV (`Plate.data`). `costs_file` (Parquet: set, dimension,
     operation, seconds, calls) feeds the figure of oracle costs, `exact` is the folder of exact tables (CSV). `names`:
-    identifier -> what people write (`workflows/plan/titles.py`).
+    identifier -> what people write (`workflows/plan/facts.py`).
     """
     runs, claims = read_runs(runs_dir), load_claims(Path(paper) / "claims.yaml")
     if experiments is not None:

@@ -34,7 +34,7 @@ from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, 
 from dpregret.paper_figs.winners.write import CELLS, FOLDER, TIMES
 from dpregret.workflows.advice.bounds import Bounds
 from dpregret.workflows.families import FAMILIES
-from dpregret.workflows.plan.winners import FEEDBACK, POPULATION, family_of, stream_facts
+from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
 
 PROBLEM: Final = ["stream", "set", "options"]
 WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}

@@ -14,9 +14,9 @@ from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.base import Draws
 from dpregret.workflows.families.fields import Experiment
 from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.facts import family_of
 from dpregret.workflows.plan.load import load_config
-from dpregret.workflows.plan.profiles import PROFILES
-from dpregret.workflows.plan.winners import family_of
+from dpregret.workflows.plan.paper_names import PROFILES
 
 MOST_NUMBERS: Final = 2**24
 """Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""

@@ -21,7 +21,7 @@ from dpregret.paper_figs.winners.cells import OBLIVIOUS, STOCHASTIC
 from dpregret.paper_figs.winners.laws import AVERAGES
 from dpregret.workflows.advice.advise import WORDS, Advice, Advised, Request, advise, read_cells
 from dpregret.workflows.advice.bounds import Bounds
-from dpregret.workflows.plan.winners import FEEDBACK, POPULATION
+from dpregret.workflows.plan.facts import FEEDBACK, POPULATION
 from dpregret.workflows.run.fingerprint import ROOT
 
 ABOUT = """\

@@ -19,14 +19,12 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from dpregret.core.errors import ConfigError
+from dpregret.core.machine import GIGABYTE, machine_gb
 from dpregret.core.validation import validate
-from dpregret.core.yaml_source import Bounds, KeyPath, Source
+from dpregret.core.yaml_source import KeyPath, Source, expand
 from dpregret.workflows.families.fields import Mistake, Settings
-from dpregret.workflows.plan.number_ranges import expand
 
 OFF: Final = "off"
-GIGABYTE: Final = 2.0**30
-CGROUPS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 UNITS: Final = {
     "memory_gb": " GB", "hours": " CPU hours", "cells": " cells", "values": " values",
     "epsilon": " (the value, or 1 over it)",
@@ -39,10 +37,9 @@ class Limits(Settings):
 
     memory_gb: of one play, as its size predicts (left out: what this machine has). rounds: T, or records. runs,
     dimension, values (of one list), cells (of one experiment). hours: of CPU time, at a billion numbers a second.
-    epsilon: finite ones lie between its inverse and it. file_mb, nodes: of a file, entries behind an alias counted each
-    time. check_gb, check_seconds: what making the problems and learners of one experiment may take before it is run,
-    half of this machine's memory at most. play_minutes, play_gb: what one learner's play of an experiment may take (of
-    memory, left out: what this machine has).
+    epsilon: finite ones lie between its inverse and it. check_gb, check_seconds: what making the problems and learners
+    of one experiment may take before it is run, half of this machine's memory at most. play_minutes, play_gb: what one
+    learner's play of an experiment may take (of memory, left out: what this machine has).
     """
 
     memory_gb: Most | None = None
@@ -53,8 +50,6 @@ class Limits(Settings):
     cells: Most = 10_000.0
     hours: Most = 10_000.0
     epsilon: Most = 1e9
-    file_mb: Most = Bounds().megabytes
-    nodes: Most = Bounds().nodes
     check_gb: Most = 1.0
     check_seconds: Most = 10.0
     play_minutes: Most = 120.0
@@ -84,11 +79,6 @@ class Limits(Settings):
     def most_gb(self) -> float:
         """Gigabytes of a play."""
         return machine_gb() if self.play_gb is None else self.play_gb
-
-    @property
-    def file_bounds(self) -> Bounds:
-        """The part of a file that is read."""
-        return Bounds(self.file_mb, self.nodes)
 
 
 def given_limits(option: object) -> Limits | None:
@@ -120,15 +110,6 @@ def _number(value: object) -> object:
         return float(str(value))
     except ValueError:
         return value
-
-
-def machine_gb() -> float:
-    """Gigabytes of memory that this machine, or the container that this process runs in, has."""
-    bytes_ = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for file in CGROUPS:
-        with contextlib.suppress(OSError, ValueError):
-            bytes_ = min(bytes_, float(file.read_text(encoding="ascii")))
-    return bytes_ / GIGABYTE
 
 
 def long_lists(value: object, limits: Limits, path: KeyPath = ()) -> Iterator[Mistake]:

@@ -1,35 +1,37 @@
 """Reading of a configuration: everything is checked before any rule is built.
 
-Every mistake is one line that names the file, the line, the key, the value and what is allowed there.
+A profile is one YAML file, complete or on top of another one (docs/settings.md, "Profiles"). What `full` runs of a
+paper is in the paper's `experiments.yaml`. Every mistake is one line that names the file, the line, the key, the value
+and what is allowed there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpregret.core.errors import ConfigError, nearest, not_allowed
-from dpregret.core.validation import validate
-from dpregret.core.yaml_source import KeyPath, read_source
+from dpregret.core.files import checksum
+from dpregret.core.validation import in_order, validate
+from dpregret.core.yaml_source import Expanded, KeyPath, Source, expand, read_source, shown
 from dpregret.datasets import records
 from dpregret.workflows.families.fields import Experiment
-from dpregret.workflows.plan.checks import semantic_problems
-from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.experiments import other_families
-from dpregret.workflows.plan.limits import Limits
-from dpregret.workflows.plan.profiles import PAPER_KEYS, PROFILES, TOP_KEYS, papers, profile_path, read_profile
-from dpregret.workflows.plan.sizes import size_problems
+from dpregret.workflows.plan.checks import semantic_problems, size_problems
+from dpregret.workflows.plan.config import Config, other_families
+from dpregret.workflows.plan.limits import Limits, long_lists
+from dpregret.workflows.plan.paper_names import PAPERS, PROFILES, papers, profile_path
 
-RENAMED = {
-    "stall_minutes": "play_minutes", "ruler": "validation", "kind": "family", "feedback": "family", "risk": "risks",
-    "stream": "streams",
-}  # fmt: skip
-"""Keys of configurations that had another name, or are easily misspelt -> the right one."""
 OPTIONS = ("profile", "limits")
 """The keys of ``--config``."""
 RESERVED_PROFILES = frozenset({"reference", "log", "benchmark", "store", "made", "papers", "winners", "check"})
 """Other folders of results/, and a base."""
+ROOT_PROFILE = "papers"  # what `full` extends: the experiments of every paper's folder
+LISTED = "listed"
+TOP_KEYS, PAPER_KEYS = ("extends", "only", "defaults"), ("only", "defaults")
+"""Keys that say how files are put together, at the top of a profile and in one of its papers."""
+Places = dict[KeyPath, tuple[Source, KeyPath]]
 
 
 def declared_sources() -> list[str]:
@@ -59,27 +61,23 @@ def check_options(options: dict[str, Any]) -> Path:
     return profile_path(options.get("profile", "full"))
 
 
-Known = Callable[["Config", Experiment], bool]
-"""Whether an experiment needs no check, since it was played as it stands."""
-
-
 def load_config(
     path: Path | str,
     check: bool = True,
     limits: Limits | None = None,
     read: dict[str, str] | None = None,
     say: Callable[[str], None] = lambda where: None,
-    known: Known = lambda config, experiment: False,
+    known: Callable[[Config, Experiment], bool] = lambda config, experiment: False,
 ) -> Config:
     """Read and check one configuration file, with all that it extends.
 
     Raises `ConfigError` with one line per mistake: syntax, keys and types first, then sizes, then, once these are
     right, what the installed learners, streams and sets cannot do. check False leaves out the latter. limits: go before
     those of the file. read: the files that are read, each with its SHA-256, are added. say: receives what is checked
-    next.
+    next. known: experiments that need no check, since they were played as they stand.
     """
     source = read_profile(Path(path), limits=limits, read=read)
-    config = validate(Config, source, RENAMED, {0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
+    config = validate(Config, source, further={0: TOP_KEYS, 2: PAPER_KEYS}, elsewhere=other_families())
     if limits is not None:
         lifted = config.limits.model_copy(update=limits.model_dump(exclude_unset=True))
         config = config.model_copy(update={"limits": lifted})
@@ -106,3 +104,198 @@ def _names(config: Config, file_stem: str) -> Iterator[tuple[KeyPath, str]]:
     for paper in config.papers:
         if paper not in known:
             yield ("papers", paper), not_allowed("paper", paper, known)
+
+
+def read_profile(
+    path: Path, folder: Path = PAPERS, limits: Limits | None = None, read: dict[str, str] | None = None
+) -> Expanded:
+    """Read a profile with all that it extends; powers and ranges are numbers, every part has its place.
+
+    limits: on lists. read: the files, each with its SHA-256, are added. Raises `ConfigError` with one line per mistake.
+    """
+    data: dict[str, Any] = {}
+    places: Places = {}
+    for layer in _layers(path, folder, {} if read is None else read):
+        if not isinstance(layer.data, dict):
+            raise ConfigError(f"{layer.name}: must be a mapping that starts with 'profile:'")
+        data.pop("profile", None)  # every file has its own
+        places.pop(("profile",), None)
+        problems = list(_problems(layer.data, data, layer))
+        if problems:
+            raise ConfigError(in_order(problems))
+        _select(layer.data, data)
+        places[()] = (layer, ())
+        _lay_defaults(layer, data, places)
+        _lay(layer.data, data, places, layer, (), ())
+    problems = list(_numbers(data, places))
+    expanded = Expanded(data, places)
+    long = long_lists(_at(data, "papers"), limits or Limits(), ("papers",))
+    problems += [f"{expanded.at(where)}: {message}" for where, message in long]
+    if problems:
+        raise ConfigError(in_order(problems))
+    return expanded
+
+
+def _layers(path: Path, folder: Path, read: dict[str, str]) -> list[Source]:
+    """The files of a profile, the base of all first."""
+    layers: list[Source] = []
+    while True:
+        source = read_source(path, shown(path))
+        read[str(path)] = checksum(path)
+        if any(source.name == each.name for each in layers):
+            raise ConfigError(f"{source.at(('extends',))}: extends itself")
+        layers.insert(0, source)
+        base = source.data.get("extends") if isinstance(source.data, dict) else None
+        if base is None:
+            return layers
+        if base == ROOT_PROFILE:
+            return [_root(folder), *layers]
+        try:
+            beside = path.parent / str(base)
+            path = beside if isinstance(base, str) and ("/" in base or base.endswith(".yaml")) else profile_path(base)
+        except ConfigError as error:
+            raise ConfigError(f"{source.at(('extends',))}: {error}") from None
+
+
+@dataclass(frozen=True)
+class _Root(Source):
+    """The experiments of all papers, each in the words of its own file."""
+
+    sources: Mapping[str, Source]
+
+    def at(self, path: KeyPath) -> str:
+        return self.sources[str(path[1])].at(path[2:]) if len(path) > 1 else self.name
+
+
+def _root(folder: Path) -> Source:
+    files = {name: folder / name / "experiments.yaml" for name in papers(folder)}
+    sources = {name: read_source(file, shown(file)) for name, file in files.items() if file.exists()}
+    data = {"papers": {name: source.data for name, source in sources.items()}}
+    return _Root(shown(folder), data, {}, sources)
+
+
+def _at(node: object, *path: str) -> dict[str, Any]:
+    """A mapping inside mappings; empty where there is none."""
+    for part in path:
+        node = node.get(part) if isinstance(node, dict) else None
+    return node if isinstance(node, dict) else {}
+
+
+def _problems(layer: dict[str, Any], base: dict[str, Any], source: Source) -> Iterator[str]:
+    """The faults in how a profile changes the one below it."""
+    known = _at(base, "papers")
+    parts: list[tuple[KeyPath, dict[str, Any], dict[str, Any], dict[str, Any]]]
+    parts = [((), layer, known, _at(layer, "papers"))]
+    parts += [
+        (("papers", name), each, _at(known, name, "experiments"), _at(each, "experiments"))
+        for name, each in _at(layer, "papers").items() if isinstance(each, dict)
+    ]  # fmt: skip
+    for where, node, allowed, listed in parts:
+        only = node.get("only")
+        if only is not None and only != LISTED and not isinstance(only, list):
+            yield f"{source.at((*where, 'only'))}: must be the word {LISTED} or a list of names, not {only!r}"
+        for position, name in enumerate(only if isinstance(only, list) else []):
+            if not isinstance(name, str) or name not in allowed:
+                yield f"{source.at((*where, 'only', position))}: {not_allowed('name', name, map(str, allowed))}"
+        if only in (LISTED, []) and not listed:
+            yield f"{source.at((*where, 'only'))}: keeps nothing: name what is kept"
+        if not isinstance(node.get("defaults", {}), dict | None):
+            yield f"{source.at((*where, 'defaults'))}: must be a mapping, not {node['defaults']!r}"
+    for paper, settings in _at(layer, "papers").items():
+        there = _at(known, paper, "experiments")
+        for name, experiment in _at(settings, "experiments").items():
+            if known and name not in there and not _at(experiment).get("title"):
+                place = source.at(("papers", paper, "experiments", name))
+                yield f"{place}: no such experiment in what this extends, nor a title{nearest(name, there)}"
+
+
+def _select(layer: dict[str, Any], base: dict[str, Any]) -> None:
+    """Drop from the base what the file leaves out."""
+    listed = layer.get("only") == LISTED
+    _keep(_at(base, "papers"), layer.get("only"), _at(layer, "papers"))
+    for paper, settings in _at(base, "papers").items():
+        own = _at(layer, "papers", paper)
+        _keep(_at(settings, "experiments"), own.get("only", LISTED if listed and "experiments" in own else None),
+              _at(own, "experiments"))  # fmt: skip
+        if listed and "oracle_costs" not in own:
+            settings.pop("oracle_costs", None)
+
+
+def _keep(entries: dict[str, Any], only: object, listed: Mapping[str, Any]) -> None:
+    kept = listed if only == LISTED else (*only, *listed) if isinstance(only, list) else entries
+    for name in [each for each in entries if each not in kept]:
+        del entries[name]
+
+
+def _lay_defaults(source: Source, data: dict[str, Any], places: Places) -> None:
+    """Lay the defaults of a file, and those of its papers, over all experiments, new ones too."""
+    layer = _at(source.data)
+    for paper in dict.fromkeys([*_at(data, "papers"), *_at(layer, "papers")]):
+        own = _at(layer, "papers", paper)
+        defaults = [("defaults",), ("papers", paper, "defaults")]
+        changes = {name: change for name, change in _at(own, "experiments").items() if isinstance(change, dict)}
+        for name in dict.fromkeys([*_at(data, "papers", paper, "experiments"), *changes]):
+            here: KeyPath = ("papers", paper, "experiments", name)
+            for start in defaults:
+                values = _at(layer, *start)
+                if values:
+                    _lay(values, _inside(data, here, places), places, source, here, start)
+
+
+def _lay(
+    values: Mapping[str, Any], target: dict[str, Any], places: Places, source: Source, here: KeyPath, start: KeyPath
+) -> None:
+    """Lay values over those at a key of the data: papers and experiments key by key, anything else as a whole.
+
+    start: where the values are in their file. A null takes a key away.
+    """
+    left_out = {0: TOP_KEYS, 2: PAPER_KEYS}.get(len(here), ())
+    for key, value in values.items():
+        if key in left_out:
+            continue
+        path = (*here, key)
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict) and _merged(path):
+            _lay(value, _inside(target, (key,), places, here), places, source, path, (*start, key))
+        else:
+            target[key] = value
+        places[path] = (source, (*start, key))
+
+
+def _merged(path: KeyPath) -> bool:
+    """Whether a file changes the mapping at a key, and does not replace it."""
+    return path[0] == "papers" and len(path) <= 4 and path[2:3] in ((), ("experiments",))
+
+
+def _inside(data: dict[Any, Any], path: KeyPath, places: Places, above: KeyPath = ()) -> dict[Any, Any]:
+    """The mapping at a path below `above`; a new one has none of the places of what was there before."""
+    node = data
+    for number, part in enumerate(path, 1):
+        if not isinstance(node.get(part), dict):
+            node[part] = {}
+            here = (*above, *path[:number])
+            for stale in [place for place in places if place[: len(here)] == here]:
+                del places[stale]
+        node = node[part]
+    return node
+
+
+def _numbers(data: dict[str, Any], places: Places) -> Iterator[str]:
+    """Write out powers and ranges of all grids; a problem for each that is none."""
+    expanded = Expanded(data, places)
+    own = _at(data, "limits")
+    for name, value in own.items():
+        try:
+            own[name] = expand(value)
+        except ValueError as error:
+            yield f"{expanded.at(('limits', name))}: {error}"
+    for paper, settings in _at(data, "papers").items():
+        grids: dict[KeyPath, dict[str, Any]] = {("oracle_costs",): _at(settings, "oracle_costs")}
+        grids |= {("experiments", name): _at(each) for name, each in _at(settings, "experiments").items()}
+        for where, entries in grids.items():
+            for key, value in entries.items():
+                try:
+                    entries[key] = value if key in ("title", "learners") else expand(value)
+                except ValueError as error:
+                    yield f"{expanded.at(('papers', paper, *where, key))}: {error}"

@@ -18,7 +18,7 @@ from dpregret.core.files import checksum, reference
 from dpregret.paper_figs.judge.claims import ClaimsFile, located_paper
 from dpregret.workflows.families import FAMILIES
 from dpregret.workflows.families.fields import Experiment
-from dpregret.workflows.plan import cross_references, limits, load, profiles, titles, winners
+from dpregret.workflows.plan import cross_references, facts, limits, load, paper_names
 from dpregret.workflows.plan.config import AuditSize, Config, ValidationSize
 from dpregret.workflows.plan.read import DIGITS, FORMAT, MADE, STAGES, Play, versions
 from dpregret.workflows.run import child, fingerprint, store
@@ -41,7 +41,7 @@ def planned(options: Mapping[str, Any], say: child.Say) -> dict[str, Any]:
         config = load.load_config(
             source, limits=limits.given_limits(options.get("limits")), read=read, say=say, known=known
         )
-        papers = {paper: located_paper(profiles.PAPERS / paper)[0].claims for paper in config.papers}
+        papers = {paper: located_paper(paper_names.PAPERS / paper)[0].claims for paper in config.papers}
         cross_references.check_mentions(config)
         return {"plan": _Maker(config, papers).plan(read), "problems": []}
     except (ConfigError, OSError) as error:
@@ -122,7 +122,7 @@ class _Maker:
         self.keys: dict[str, str] = {}
         self.shown: dict[str, tuple[str, str]] = {}
         self.parts: dict[str, dict[str, Any]] = {}
-        self.words = short(titles.display_names())
+        self.words = short(facts.display_names())
 
     def plan(self, read: Mapping[str, str]) -> dict[str, Any]:
         """All of it in types of JSON."""
@@ -139,7 +139,7 @@ class _Maker:
         return {
             "format": FORMAT, "profile": self.config.profile, "results": self.results, "config": self.config.to_json(),
             "read": {_near(name): digest for name, digest in read.items()},
-            "papers": profiles.short_names(papers), "families": list(FAMILIES),
+            "papers": paper_names.short_names(papers), "families": list(FAMILIES),
             "sizes": {**audit.model_dump(), **simulated.model_dump(), "seed": self.config.seed},
             "parts": self.parts, "made": self.made, "shown": self.shown, "everything": everything,
             "paper_targets": {paper: [f"{stage}/{paper}" for stage in stages] for paper in papers},
@@ -226,10 +226,10 @@ class _Maker:
         decides = [self.config.fingerprint(paper) for paper in papers]
         runs = [f"runs/{paper}" for paper in papers]
         audit = ["audit_tables/all"] if self.config.audit else []
-        known = winners.facts(self.config, {})
-        facts = [*(sorted(map(repr, each.items())) for each in (known.experiments, known.streams))]
-        facts.append(sorted(known.stochastic_only))
-        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, facts, self.words)
+        known = facts.facts(self.config, {})
+        compared = [*(sorted(map(repr, each.items())) for each in (known.experiments, known.streams))]
+        compared.append(sorted(known.stochastic_only))
+        folder = self._make("winners/all", (*runs, *audit, "exact_losses/all"), decides, compared, self.words)
         wanted = ["winners.csv", "winners.md"]
         wanted += [f"winners/{name}.csv" for name in ("cells", "times", "profiles_figure")]
         wanted += [f"winners/{name}.{form}" for name in ("profiles", "pairs", "coverage") for form in PAGES]

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from dpregret.workflows.plan.config import Config
-from dpregret.workflows.plan.profiles import LISTED
+from dpregret.workflows.plan.load import LISTED
 
 RANGE: Final = {"type": "string", "pattern": r"^\d+\^-?\d+(\.\.\d+\^-?\d+)?$"}
 WORD: Final = {"type": "string"}

@@ -20,8 +20,8 @@ import pandas as pd
 import yaml
 
 from dpregret.core import boundary
+from dpregret.core.yaml_source import expand
 from dpregret.paper_figs.judge.claims import AT, CHANGES, RENAMED, SETTINGS
-from dpregret.workflows.plan.number_ranges import expand
 from dpregret.workflows.plan.paper_names import PAPERS, papers
 
 ROOT: Final = Path(__file__).resolve().parents[3]

@@ -184,7 +184,7 @@ def figures(script: Script) -> None:
     import gc
 
     from dpregret.paper_figs.figures.write import write_figures
-    from dpregret.workflows.plan.titles import display_names
+    from dpregret.workflows.plan.facts import display_names
 
     gc.set_threshold(50_000, 20, 100)  # figures are many small objects: to look for cycles takes a tenth of the time
     further = {
@@ -218,7 +218,7 @@ def complete(script: Script) -> None:
 def report(script: Script) -> None:
     """Write the report of a run, or of one of its papers; a profile that is not built in is named by its file."""
     from dpregret.paper_figs.report.page import Run, write_report
-    from dpregret.workflows.plan.titles import display_names
+    from dpregret.workflows.plan.facts import display_names
 
     config, results = script.config, script.results()
     papers = [script.of] if script.of in config.papers else list(config.papers)
@@ -250,8 +250,7 @@ def winners(script: Script) -> None:
     """Find out who wins in every setting, from the runs of all papers."""
     from dpregret.paper_figs.winners.cells import read_refutations
     from dpregret.paper_figs.winners.write import write_winners
-    from dpregret.workflows.plan.titles import display_names
-    from dpregret.workflows.plan.winners import facts
+    from dpregret.workflows.plan.facts import display_names, facts
 
     config = script.config
     audits = [script.file("audit_tables/all") / "audit.csv"] if config.audit else []

@@ -1,4 +1,4 @@
-"""Displayed names of learners, variants, streams and sets.
+"""What pages show of learners, streams and experiments: displayed names, and the facts for the table of winners.
 
 Titles are on the cards of learners and on the classes of streams and sets. Variants go by the same few words in many
 learners, so these are here; whatever is not listed is its identifier without hyphens.
@@ -6,10 +6,14 @@ learners, so these are here; whatever is not listed is its identifier without hy
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from dpregret.datasets.risks import FRESH, STORED
+from dpregret.paper_figs.judge.runs import OPTIONS
+from dpregret.paper_figs.winners.cells import OBLIVIOUS, RECORDS, STOCHASTIC, ExperimentFacts, Facts, StreamFacts
 from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.plan.config import Config
 
 VARIANTS: Final = {
     "approximate": "approximate DP",
@@ -66,6 +70,13 @@ VARIANTS: Final = {
     "zcdp": "zCDP",
 }
 PRINTED: Final = "printed"
+FEEDBACK: Final = {"online": "full", "bandits": "bandit", "experts": "experts", "erm": "erm"}
+"""Family -> what its learners see, in one word; a new family goes by its own name."""
+POPULATION: Final = "population"
+"""The same of `erm` where excess risk is that of the law which fresh records are drawn from."""
+WORDS: Final = {"strongly-convex": "strongly convex", "best-loss": "realizable", "quadratic-sums": "", "phases": "",
+         "epochs": "", STORED: "", FRESH: ""}  # fmt: skip
+"""Trait of a stream -> its word; nothing where it says how losses are computed, not what they are."""
 
 
 def display_names() -> dict[str, str]:
@@ -97,3 +108,45 @@ def _has_printed(variants: Iterable[str]) -> bool:
 
 def _spaced(identifier: str) -> str:
     return identifier.replace("-", " ")
+
+
+def feedback_of(family: str, stream: Any) -> str:
+    """The part of a stream (a class) that learners of a family see."""
+    return POPULATION if FRESH in stream.traits else FEEDBACK.get(family, family)
+
+
+def family_of(feedback: str) -> str:
+    """The family whose learners see that."""
+    if feedback == POPULATION:
+        return "erm"
+    return next((family for family, word in FEEDBACK.items() if word == feedback), feedback)
+
+
+def facts(config: Config, refuted: Mapping[str, str]) -> Facts:
+    """Facts of all experiments of a configuration."""
+    experiments, streams = {}, {}
+    for paper, settings in config.papers.items():
+        for name, each in settings.experiments.items():
+            if not FAMILIES[each.family].compared:
+                continue
+            known = FAMILIES[each.family].streams
+            feedback = {stream: feedback_of(each.family, known[stream]) for stream in each.streams}
+            options = {**each.options, **getattr(each, "set_options", {})}
+            fixed = {key: value for key, value in options.items() if key not in OPTIONS}
+            experiments[paper, name] = ExperimentFacts(feedback, fixed)
+            for stream in each.streams:
+                streams[feedback[stream], stream] = stream_facts(each.family, known[stream])
+    learners = {name: each for family in FAMILIES.values() for name, each in family.learners.items()}
+    only = frozenset(name for name, each in learners.items() if each.stochastic_only)
+    return Facts(experiments, streams, refuted, only)
+
+
+def stream_facts(family: str, stream: Any) -> StreamFacts:
+    """Loss class and kind of a stream (a class)."""
+    words = [WORDS.get(trait, trait) for trait in sorted(stream.traits)]
+    if family == "online" and "smooth" not in stream.traits:
+        words.append("kinked")
+    words += ["real data"] * stream.real
+    stored = family == "erm" and FRESH not in stream.traits
+    kind = RECORDS if stored else STOCHASTIC if stream.stochastic or FRESH in stream.traits else OBLIVIOUS
+    return StreamFacts(", ".join(filter(None, words)) or "convex", kind)
