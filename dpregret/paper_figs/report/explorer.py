@@ -12,8 +12,7 @@ from dpregret.paper_figs.judge import fits
 from dpregret.paper_figs.judge.claims import ClaimsFile
 from dpregret.paper_figs.judge.runs import OPTIONS
 from dpregret.paper_figs.judge.vocabulary import labels_of
-from dpregret.paper_figs.report.names import NOBODY, Names, learner_name
-from dpregret.paper_figs.report.texts import TextTable
+from dpregret.paper_figs.report.texts import NOBODY, Names, TextTable, learner_name, text_table
 from dpregret.paper_figs.text.formats import DASH, significant
 
 SILENT: Final = " without noise"
@@ -68,46 +67,44 @@ def unclaimed(shown: dict[str, Any], claims: ClaimsFile, titles: Mapping[str, st
         cells = pd.DataFrame(found["rows"], columns=["series", *found["variables"], *NUMBERS], dtype=object)
         if "checkpoint" in cells:
             cells = cells.loc[cells["checkpoint"] == cells["checkpoint"].max()]
-        columns = [
-            "learner",
-            *(shown["labels"][each] for each in found["variables"]),
-            shown["response"],
-            "95 %",
-            "runs",
-        ]
-        rows = [
-            (found["names"][cell["series"]], *(in_cell(cell[each]) for each in found["variables"]),
-             in_cell(cell["mean"]), f"[{in_cell(cell['low'])}, {in_cell(cell['high'])}]", in_cell(cell["runs"]))
-            for cell in cells.to_dict("records")
-        ]  # fmt: skip
-        title = titles.get(name) or name
-        yield TextTable(
-            f"{claims.paper}-{name}", title, f"Experiment {name}: no claim is about it.", tuple(columns), tuple(rows)
-        )
+        texts = cells.map(in_cell)
+        columns = {
+            "learner": [found["names"][series] for series in cells["series"]],
+            **{shown["labels"][each]: texts[each] for each in found["variables"]},
+            shown["response"]: texts["mean"],
+            "95 %": "[" + texts["low"] + ", " + texts["high"] + "]",
+            "runs": texts["runs"],
+        }
+        caption = f"Experiment {name}: no claim is about it."
+        frame = pd.DataFrame(columns, index=cells.index)
+        yield text_table(f"{claims.paper}-{name}", titles.get(name) or name, caption, frame)
 
 
 def _experiment(rows: pd.DataFrame, known: Names) -> dict[str, Any]:
     varying = [name for name in VARIABLES if name in rows.columns and rows[name].nunique(dropna=False) > 1]
-    number = rows.groupby(list(SERIES), sort=False).ngroup().to_numpy()
-    pairs = [(str(one), str(other)) for one, other in rows[list(SERIES)].drop_duplicates().to_numpy()]
-    names = [learner + ("" if variant == "plain" else f" {variant}") for learner, variant in pairs]
-    shown = {name: learner_name(known, *pair) for name, pair in zip(names, pairs, strict=True)}
+    pairs = list(zip(rows["learner"], rows["variant"], strict=True))
+    names = {pair: pair[0] + ("" if pair[1] == "plain" else f" {pair[1]}") for pair in pairs}
     private = rows["epsilon"].notna()
-    counterparts = ~private & private.groupby(number).transform("any")
-    words = np.array([*names, *(name + SILENT for name in names)], dtype=object)
-    rows = rows.assign(series=words[number + len(names) * counterparts.to_numpy()])
-    by_budget = rows[["epsilon", "series"]].sort_values("epsilon", kind="stable", na_position="last")
-    series = list(by_budget["series"].unique())
-    cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(
-        mean=("regret", "mean"), spread=("regret", "std"), bound=("bound", "mean"), trivial=("trivial_regret", "mean"),
-        runs=("regret", "size"),
-    ).reset_index()  # fmt: skip
+    silent = ~private & private.groupby([rows[name] for name in SERIES]).transform("any")
+    called = {name: learner_name(known, *pair) for pair, name in names.items()}
+    called |= {name + SILENT: text + SILENT for name, text in called.items()}
+    words = [names[pair] + SILENT * alone for pair, alone in zip(pairs, silent, strict=True)]
+    rows = rows.assign(series=np.array(words, dtype=object))
+    series = list(rows.sort_values("epsilon", kind="stable", na_position="last")["series"].unique())
+    measured = {
+        "mean": ("regret", "mean"),
+        "spread": ("regret", "std"),
+        "bound": ("bound", "mean"),
+        "trivial": ("trivial_regret", "mean"),
+        "runs": ("regret", "size"),
+    }
+    cells = rows.groupby(["series", *varying], sort=True, dropna=False).agg(**measured).reset_index()
     reach = fits.half_width(cells["spread"].fillna(0).to_numpy(), cells["runs"].clip(lower=2).to_numpy())  # none of one
     cells = cells.assign(low=cells["mean"] - reach, high=cells["mean"] + reach)
     constant = {name: _plain(rows[name].iloc[0]) for name in VARIABLES if name in rows.columns and name not in varying}
     return {
         "series": series,
-        "names": [shown.get(name) or shown[name.removesuffix(SILENT)] + SILENT for name in series],
+        "names": [called[name] for name in series],
         "printed": [name for name in series if "printed" in name],
         "variables": varying,
         "constant": {name: value for name, value in constant.items() if value is not None},

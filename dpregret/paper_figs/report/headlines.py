@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from dpregret.core.validation import validate
 from dpregret.core.yaml_source import read_source, shown
 from dpregret.paper_figs.judge import result_tables
-from dpregret.paper_figs.judge.claims import Claim, ClaimsError, PaperTexts, load_paper
+from dpregret.paper_figs.judge.claims import Claim, ClaimsError, PaperTexts, Strict, load_paper
 from dpregret.paper_figs.judge.vocabulary import VIOLATED
+from dpregret.paper_figs.report.texts import Record, lines_of, records
 from dpregret.paper_figs.tables.errata import MEASURED
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.text.formula import unicode
@@ -30,11 +30,7 @@ NUMBERS: Final = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "
 _LOSS: Final = re.compile(r"loses eps = (\S+) where (\S+) is claimed")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Gains(_Strict):
+class Gains(Strict):
     """Rows of gains.csv: those of one mechanism over another one, at some values of what is swept."""
 
     learner: str
@@ -45,7 +41,7 @@ class Gains(_Strict):
     values: tuple[float, ...]
 
 
-class Entry(_Strict):
+class Entry(Strict):
     """A finding of the file.
 
     claims: id -> the verdict on which it rests. page: the document that has more. figure: a figure of the paper.
@@ -68,14 +64,13 @@ class Entry(_Strict):
         return self
 
 
-class FindingsFile(_Strict):
+class FindingsFile(Strict):
     """The file of findings."""
 
     findings: tuple[Entry, ...]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A refuted statement: where it is printed, what it says in our words, what was found, and the remarks that derive
     it."""
 
@@ -84,7 +79,7 @@ class Item:
     place: str
     statement: str
     found: str
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[str, ...]
 
     @property
     def loss(self) -> tuple[float, float] | None:
@@ -93,8 +88,7 @@ class Item:
         return (float(numbers[1]), float(numbers[2])) if numbers else None
 
 
-@dataclass(frozen=True)
-class Headline:
+class Headline(NamedTuple):
     """A finding as pages show it: plain sentences. paper, claim and figure: where the report has more."""
 
     id: str
@@ -103,7 +97,7 @@ class Headline:
     page: str
     paper: str
     claim: str
-    figure: str = ""
+    figure: str
     items: tuple[Item, ...] = ()
 
 
@@ -138,14 +132,20 @@ def refutable(claim: Claim) -> bool:
     return claim.type == "private" and not claim.check and claim.origin == "paper" and claim.provenance == "printed"
 
 
+def of_privacy(reason: str) -> str:
+    """What was found about privacy, without what the runs show besides."""
+    return reason.split("; in the runs")[0]
+
+
 def _items(results: Path, paper: PaperTexts) -> Iterator[Item]:
     claims = paper.claims
-    judged = _judged(results, claims.paper)
+    lines = _lines(results, claims.paper)
     for claim in claims.claims:
-        if refutable(claim) and claim.id in judged.index and judged.at[claim.id, "verdict"] == VIOLATED:
-            reason = str(judged.at[claim.id, "reason"]).split("; in the runs")[0]
+        line = lines.get(claim.id, {})
+        if refutable(claim) and line.get("verdict") == VIOLATED:
             place = f"{claims.cite or claims.paper}, {claim.source}"
-            yield Item(claims.paper, claim.id, place, claim.statement, reason, claim.errata)
+            found = of_privacy(line["reason"])
+            yield Item(claims.paper, claim.id, place, claim.statement, found, claim.errata)
 
 
 def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) -> Headline:
@@ -153,27 +153,23 @@ def _refuted(entry: Entry, results: Path, texts: Path, papers: Sequence[str]) ->
     if not items:
         raise _MissingError
     count = NUMBERS[len(items)] if len(items) < len(NUMBERS) else str(len(items))
-    first = items[0]
     title = entry.title.replace("{count}", count)
-    return Headline(entry.id, title, entry.text, entry.page, first.paper, first.claim, items=items)
+    return Headline(entry.id, title, entry.text, entry.page, items[0].paper, items[0].claim, "", items)
 
 
 def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
     if entry.paper not in papers:
         raise _MissingError
-    judged = _judged(results, entry.paper)
-    for claim, verdict in entry.claims.items():
-        if claim not in judged.index or judged.at[claim, "verdict"] != verdict:
-            raise _MissingError
-    known = _gained(entry.gains, results / entry.paper) if entry.gains else {}
+    folder, lines = results / entry.paper, _lines(results, entry.paper)
+    if any(lines.get(claim, {}).get("verdict") != verdict for claim, verdict in entry.claims.items()):
+        raise _MissingError
+    known = _gained(entry.gains, folder) if entry.gains else {}
 
     def number(found: re.Match[str]) -> str:
-        name, column = found[1], found[2]
-        if column:
-            return _of_erratum(results / entry.paper, name, column)
-        if name in known:
-            return known[name]
-        text = result_tables.number(judged.loc[name].to_dict()) if name in judged.index else ""
+        name, column = found.groups()
+        text = _of_erratum(folder, name, column) if column else known.get(name)
+        if text is None and name in lines:
+            text = result_tables.number(lines[name])
         if not text:
             raise _MissingError
         return text
@@ -182,20 +178,19 @@ def _filled(entry: Entry, results: Path, papers: Sequence[str]) -> Headline:
     return Headline(entry.id, title, text, entry.page, entry.paper, next(iter(entry.claims), ""), entry.figure)
 
 
-def _judged(results: Path, paper: str) -> pd.DataFrame:
+def _lines(results: Path, paper: str) -> dict[str, Record]:
     """The lines of a paper in this run, by their claims."""
     if not (results / paper / result_tables.FILES["claim"]).exists():
         raise _MissingError
-    return result_tables.read_lines(results / paper, text=True).set_index("claim")
+    return lines_of(results / paper)
 
 
 def _of_erratum(folder: Path, erratum: str, column: str) -> str:
-    path = folder / "errata.csv"
-    rows = formats.read_csv(path, dtype=str, keep_default_na=False) if path.exists() else pd.DataFrame()
-    own = rows.loc[(rows["erratum"] == erratum) & (rows["status"] == MEASURED)] if len(rows) else rows
-    if own.empty or column not in own or own[column].iloc[0] in ("", formats.DASH):
-        raise _MissingError
-    return str(own[column].iloc[0]).partition(" [")[0]
+    """A column of a measured erratum without its interval; empty where there is none."""
+    rows = records(folder / "errata.csv")
+    own: Record = next((row for row in rows if (row["erratum"], row["status"]) == (erratum, MEASURED)), {})
+    value = own.get(column, "")
+    return "" if value == formats.DASH else value.partition(" [")[0]
 
 
 def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
@@ -205,7 +200,7 @@ def _gained(wanted: Gains, folder: Path) -> dict[str, str]:
     rows = formats.read_csv(path, keep_default_na=False)
     for name, value in wanted.model_dump(by_alias=True, exclude={"values"}).items():
         rows = rows.loc[rows[name] == value]
-    own = rows.drop_duplicates("value").set_index("value")
+    own: pd.DataFrame = rows.drop_duplicates("value").set_index("value")
     if "setting" not in own or not set(wanted.values) <= set(own.index):
         raise _MissingError
     ratios = ", ".join(f"{ratio:.1f}" for ratio in own.loc[list(wanted.values), "ratio"])

@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-import jinja2
 import pandas as pd
-from markupsafe import Markup
+import yaml
 
 from dpregret.core import parquet
+from dpregret.paper_figs.judge import vocabulary
 from dpregret.paper_figs.judge.claims import load_paper
 from dpregret.paper_figs.judge.runs import crashes, read_runs
-from dpregret.paper_figs.judge.vocabulary import CHECKS, CLAIMS, COLOURS, FAILS, HOLDS, MARKS, REPRODUCED, VIOLATED
-from dpregret.paper_figs.report.claim_views import CHECK, KINDS
-from dpregret.paper_figs.report.errata_page import TEMPLATES, section
-from dpregret.paper_figs.report.explorer import READ, explorer, unclaimed
-from dpregret.paper_figs.report.headlines import headlines
-from dpregret.paper_figs.report.names import Names, learner_name
+from dpregret.paper_figs.report.errata_page import TEMPLATES, environment, section
+from dpregret.paper_figs.report.explorer import CHARTED, READ, explorer, unclaimed
+from dpregret.paper_figs.report.headlines import headlines, of_privacy, refutable
 from dpregret.paper_figs.report.provenance import gather
-from dpregret.paper_figs.report.scripts import page_scripts, policy, vendored
-from dpregret.paper_figs.report.sections import PaperView, counted, paper_view, short, slug
-from dpregret.paper_figs.report.texts import TextTable, read_captioned
-from dpregret.paper_figs.report.winners import script_json, winners_view
+from dpregret.paper_figs.report.texts import Names, TextTable, learner_name, read_all, text_table
+from dpregret.paper_figs.report.views import KINDS, PaperView, counted, paper_view
+from dpregret.paper_figs.report.winners import winners_view
 from dpregret.paper_figs.tables.typeset import STYLE
-from dpregret.paper_figs.text.escaping import in_html
 from dpregret.paper_figs.text.formats import DASH, significant
-from dpregret.paper_figs.text.formula import marked_up, unicode
+from dpregret.paper_figs.text.formula import unicode
 
-OWN_TEMPLATES: Final = Path(__file__).with_name("templates")
-WHAT: Final = {
-    "paper": "stated by a paper", "reconstructed": "stated by a paper, text reconstructed",
-    "derived": "derived here", "baseline": "baseline", CHECK: "consistency check",
-    "erratum": "remark on a paper", "audit": "audited learner",
-}  # fmt: skip
-"""Kind of what can be found -> what its filter says."""
-SYNONYMS: Final = {
-    "misprint": ["mistake in print"], "misprints": ["mistake in print"], "typo": ["mistake in print"],
-    "mistakes": ["mistake in print"], "erratum": ["remark on a paper", "mistake in print"], "refuted": ["violated"],
-    "thm": ["theorem"], "alg": ["algorithm"], "cor": ["corollary"], "prop": ["proposition"], "eq": ["eq."],
-    "eps": ["ε"], "epsilon": ["ε"], "delta": ["δ"], "mu": ["μ"], "pocg": ["pocp"], "pocp": ["pocg"],
-    "frank-wolfe": ["-fw", "ofw"], "lasso": ["private-fw"], "l2p": ["lazy"],
-}  # fmt: skip
-"""Word of a search -> other words that stand for it."""
 AUDIT: Final = {"audit/audit": "Every private learner", "audit/planted": "Mistakes made on purpose"}
 VALIDATION: Final = {
     "validation/intervals": "Intervals and bias of fitted exponents",
     "validation/verdicts": "Verdicts on planted curves",
     "validation/resolution": "Are stated resolutions true?",
-}  # fmt: skip
+}
+ORACLES: Final = ("linear oracle", "local oracle", "gauge", "projection", "projection (solver)")
+VENDOR: Final = TEMPLATES / "vendor"
+SCRIPTS: Final = ("helpers.js", "explorer.js", "find.js", "winners.js", "report.js")
+"""Our scripts in the order in which they run; what one offers the next is in `window.dpregret`."""
 
 
 class ReportError(ValueError):
@@ -84,9 +71,8 @@ class Run:
 
 
 def write_report(
-    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path,
-    run: Run | None = None,
-) -> None:  # fmt: skip
+    results: Path, runs: Path, papers: Mapping[str, Mapping[str, str]], texts: Path, out: Path, run: Run | None = None
+) -> None:
     """Write the report of a run to `out`, one HTML file that needs no network.
 
     results: folder of the run's tables and figures; runs: folder of its runs, one folder a paper; papers: name ->
@@ -105,76 +91,108 @@ def write_report(
         crashed += crashes(rows)
         shown = explorer(rows, written.claims, run.names)
         curves[paper] = {**shown, "titles": {name: unicode(title) for name, title in experiments.items()}}
-        further[paper] = tuple(unclaimed(shown, written.claims, experiments))
-    winners = winners_view(results, run.names)
-    scripts = page_scripts()
-    verdicts = {view.verdict for paper_ in views for view in paper_.tested}
-    page = _environment().get_template("report.html.j2").render(
-        papers=views, unclaimed=further, crashed=crashed, folder=run.folder,
+        further[paper] = list(unclaimed(shown, written.claims, experiments))
+    tested = [(view, line) for view in views for line in view.tested]
+    winners, scripts = winners_view(results, run.names), page_scripts()
+    template = environment()
+    template.filters.update(slug=slug, short=short, zip=zip, stem=lambda text: re.split("[,:]", text)[0])
+    template.filters.update(digits=lambda text: significant(float(text), 2) if text else "", of_privacy=of_privacy)
+    template.globals.update(
+        vars(vocabulary), kinds=KINDS, charted=CHARTED, dict=dict, find=find, called=partial(learner_name, run.names)
+    )
+    page = template.get_template("report.html.j2").render(
+        papers=views,
+        unclaimed=further,
+        crashed=crashed,
+        folder=run.folder,
         provenance=gather(results, run.profile, run.config),
         findings=headlines(results, texts, list(papers)),
-        refuted=[(view, line) for view in views for line in view.tested if line.refutes],
+        refuted=[(view, line) for view, line in tested if line.refutes],
         pictures={(view.paper, figure.name): figure for view in views for figure in view.figures},
-        counts=counted([line for view in views for line in view.claims]),
-        meaning=CLAIMS, verdicts=[word for word in CLAIMS if word in verdicts],
-        check_meaning={word: CHECKS[word] for word in (HOLDS, FAILS)},
+        counts=counted(line for _, line in tested),
+        verdicts={line.verdict for _, line in tested},
         privacy=[(view, told) for view in views if (told := _privacy(view))],
-        audit=_tables(results, AUDIT), validation=_tables(results, VALIDATION),
-        oracles=_oracle_costs(results, list(papers)), winners=winners,
-        called=partial(learner_name, run.names), settings=script_json(winners.data) if winners else "",
-        curves=script_json(curves), labels=script_json(_labels(views, run.names)),
-        css=(OWN_TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,
-        scripts=scripts, policy=policy(scripts), libraries=vendored(),
+        audit=read_all({results / f"{name}.md": title for name, title in AUDIT.items()}),
+        validation=read_all({results / f"{name}.md": title for name, title in VALIDATION.items()}),
+        oracles=_oracle_costs(results, list(papers)),
+        winners=winners,
+        settings=script_json(winners["data"]) if winners else "",
+        curves=script_json(curves),
+        labels=script_json(_labels(views, run.names)),
+        css=(TEMPLATES / "report.css").read_text(encoding="utf-8") + STYLE,
+        scripts=scripts,
+        policy=policy(scripts),
+        libraries=vendored(),
         again=lambda paper, view: (Run() if view.absent else run).command(paper, view.id),
-    )  # fmt: skip
+    )
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(page, encoding="utf-8")
 
 
-def _environment() -> jinja2.Environment:
-    """Where templates are found and how text gets into them: escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([OWN_TEMPLATES, TEMPLATES]), autoescape=True, trim_blocks=True,
-        lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=in_html,
-    )  # fmt: skip
-    environment.filters.update(
-        slug=slug, short=short, zip=zip, stem=lambda finding: re.split("[,:]", finding)[0],
-        maths=lambda text: Markup(marked_up(text)),
-    )  # fmt: skip
-    environment.globals.update(colour=COLOURS, marks=MARKS, kinds=KINDS, dict=dict, find=_find)
-    return environment
+def vendored() -> list[dict[str, str]]:
+    """The scripts of others, as vendor.yaml names them, in the order in which they must be loaded."""
+    found: list[dict[str, str]] = yaml.safe_load((VENDOR / "vendor.yaml").read_text(encoding="utf-8"))
+    return found
 
 
-def _find(**filters: str) -> str:
+def page_scripts() -> list[str]:
+    """The texts of all scripts of the page, in order; each can stand inside a script element."""
+    files = [*(VENDOR / each["file"] for each in vendored()), *(TEMPLATES / name for name in SCRIPTS)]
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    assert not any("</script" in text.lower() for text in texts)
+    return texts
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """A Content-Security-Policy: nothing from outside, and of scripts only these, by their hashes.
+
+    Styles may be in the page: a chart brings its own. Pictures are data of the page, or what a chart is saved from.
+    """
+    digests = [hashlib.sha256(script.encode("utf-8")).digest() for script in scripts]
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
+        f"script-src {allowed}"
+    )
+
+
+def script_json(data: Any) -> str:
+    """JSON that can stand inside a script element."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def slug(text: Any) -> str:
+    """Text as part of an address inside the page."""
+    return re.sub(r"[^A-Za-z0-9_]+", "-", str(text)).strip("-")
+
+
+def short(cite: str) -> str:
+    """`Asi et al. 2023` for `Asi, Feldman, Koren & Talwar 2023`."""
+    return re.sub(r"^([^,&]+),.* (\d{4})$", r"\1 et al. \2", cite)
+
+
+def find(**filters: str) -> str:
     """The filters of the page `find` as they are in an address."""
     return urlencode({name: text for name, text in filters.items() if text}, quote_via=quote)
 
 
 def _labels(views: Sequence[PaperView], names: Names) -> dict[str, Mapping[str, Any]]:
     """The labels of the filters."""
-    learners = {view.record["learner"] for paper in views for view in paper.claims}
+    lines = [line for view in views for line in view.claims]
+    learners = sorted({line.record["learner"] for line in lines})
     return {
-        "synonyms": SYNONYMS, "what": WHAT,
         "paper": {view.paper: short(view.claims_file.cite or view.paper) for view in views},
-        "learner": {name: names[name] for name in sorted(learners) if name in names},
-        "parameter": {
-            view.record["parameter"]: f"{view.symbol} ({view.record['parameter']})"
-            for paper in views for view in paper.claims
-        },
-    }  # fmt: skip
-
-
-def _tables(results: Path, wanted: Mapping[str, str]) -> tuple[TextTable, ...]:
-    paths = {results / f"{name}.md": title for name, title in wanted.items()}
-    return tuple(read_captioned(path, title) for path, title in paths.items() if path.exists())
+        "learner": {name: names[name] for name in learners if name in names},
+        "parameter": {line.claim.parameter: f"{line.symbol} ({line.claim.parameter})" for line in lines},
+    }
 
 
 def _privacy(view: PaperView) -> str:
     """How the claims of privacy that the paper states came out, in words, as far as this run tests them."""
-    verdicts = [line.verdict for line in view.tested if line.refutable]
+    verdicts = [line.verdict for line in view.tested if refutable(line.claim)]
     if not verdicts:
         return ""
-    held, refuted = verdicts.count(REPRODUCED), verdicts.count(VIOLATED)
+    held, refuted = verdicts.count(vocabulary.REPRODUCED), verdicts.count(vocabulary.VIOLATED)
     parts = [f"{held} of {len(verdicts)} tested {'holds' if held == 1 else 'hold'}", f"{refuted} refuted"]
     parts.append(f"{len(verdicts) - held - refuted} undecided")
     return ", ".join(part for part in parts if not part.startswith("0 refuted") and not part.startswith("0 undecided"))
@@ -187,24 +205,17 @@ def _oracle_costs(results: Path, papers: Sequence[str]) -> TextTable | None:
         return None
     measured = pd.concat(found)
     costs = measured.groupby(["set", "dimension", "operation"], sort=True)["seconds"].min().unstack()
-    order = ("linear oracle", "local oracle", "gauge", "projection", "projection (solver)")
-    operations = [name for name in order if name in costs.columns]
+    operations = [name for name in ORACLES if name in costs.columns]
     cheapest = costs[[name for name in operations if name.startswith("projection")]].min(axis=1)
-    ratio = cheapest / costs["linear oracle"]
-    rows = []
-    for (name, dimension), seconds, times in zip(costs.index, costs[operations].to_numpy(), ratio, strict=True):
-        rows.append((str(name), str(dimension), *(significant(1e6 * value) for value in seconds), significant(times)))
-    columns = ("set", "dimension", *operations, "projection / linear oracle")
+    shown = (1e6 * costs[operations]).assign(**{"projection / linear oracle": cheapest / costs["linear oracle"]})
     caption = (
         "Microseconds of CPU time a vector, best of several warm batched calls (the solver takes one vector at a "
         f"time). Projection over linear oracle: the cheapest projection; {DASH} where there is none."
     )
     if "gauge" in costs.columns:
-        columns += ("projection / gauge", "(1 + R/r)^2")
         price = measured.groupby(["set", "dimension"], sort=True)["steepness"].first() ** 2
-        more = zip(cheapest / costs["gauge"], price, strict=True)
-        rows = [(*row, significant(times), significant(most)) for row, (times, most) in zip(rows, more, strict=True)]
+        shown = shown.assign(**{"projection / gauge": cheapest / costs["gauge"], "(1 + R/r)^2": price})
         caption += (
             " Where the last but one is above the last, gauge descent has the smaller bound for equal oracle time."
         )
-    return TextTable("oracles", "Projection against linear oracle", caption, columns, tuple(rows))
+    return text_table("oracles", "Projection against linear oracle", caption, shown.map(significant).reset_index())

@@ -9,9 +9,8 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 
@@ -22,37 +21,25 @@ OTHER: Final = "other"
 NUMBERS: Final = ("s", "cpu_time", "max_rss")
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """The facts of a run on the first screen. Times are those of its jobs, as each recorded them."""
-
-    profile: str
-    config: str
-    commit: str
-    made: str
-    machine: str
-    python: str
-    packages: str
-    jobs: int
-    cpu_minutes: float
-    longest: str
-    memory_mb: float
-    per_part: dict[str, float]
-
-
-def gather(results: Path, profile: str, config: str) -> Provenance:
-    """Read the times of all jobs below `results`/benchmark and take the rest from git and the machine."""
+def gather(results: Path, profile: str, config: str) -> dict[str, Any]:
+    """The facts of a run on the first screen: times of all jobs below `results`/benchmark, git and the machine."""
     times = job_times(results / "benchmark")
-    longest = times.sort_values("s").to_dict("records")[-1] if len(times) else None
-    versions = [f"{name} {importlib.metadata.version(name)}" for name in PACKAGES]
-    return Provenance(
-        profile, config, commit(Path(__file__).resolve().parents[3]),
-        datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        machine(), platform.python_version(), ", ".join(versions), len(times), float(times["cpu_time"].sum()) / 60,
-        f"{longest['job']}, {longest['s']:.0f} s" if longest is not None else "",
-        float(times["max_rss"].max()) if len(times) else 0.0,
-        {str(part): float(group["cpu_time"].sum()) / 60 for part, group in times.groupby("part", sort=False)},
-    )  # fmt: skip
+    longest = "".join(f"{row.job}, {row.s:.0f} s" for row in times.sort_values("s").tail(1).itertuples())
+    minutes = times.groupby("part", sort=False)["cpu_time"].sum() / 60
+    return {
+        "profile": profile,
+        "config": config,
+        "commit": commit(Path(__file__).resolve().parents[3]),
+        "made": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "machine": machine(),
+        "python": platform.python_version(),
+        "packages": ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES),
+        "jobs": len(times),
+        "cpu_minutes": float(times["cpu_time"].sum()) / 60,
+        "longest": longest,
+        "memory_mb": float(times["max_rss"].max()) if len(times) else 0.0,
+        "per_part": minutes.to_dict(),
+    }
 
 
 def job_times(folder: Path) -> pd.DataFrame:

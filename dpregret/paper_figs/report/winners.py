@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
 
-from dpregret.paper_figs.report.names import Names, learner_name
-from dpregret.paper_figs.report.sections import embedded
-from dpregret.paper_figs.report.texts import TextTable, read_captioned
+from dpregret.paper_figs.report.texts import Names, learner_name, read_all, read_captioned
+from dpregret.paper_figs.report.views import embedded
 from dpregret.paper_figs.text import formats
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import VERDICTS
@@ -43,48 +40,34 @@ _INTERVALS: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WinnersView:
-    """columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
+def winners_view(results: Path, names: Names) -> dict[str, Any]:
+    """The winners of a folder of results; empty where there is no table of winners.
 
-    answer: who wins, in one sentence.
-    """
-
-    answer: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    settings: int
-    data: dict[str, Any]
-    counts: TextTable
-    parts: tuple[TextTable, ...]
-    figure: tuple[str, tuple[int, int], str]
-    verdicts: dict[str, str]
-
-
-def winners_view(results: Path, names: Names) -> WinnersView | None:
-    """The winners of a folder of results; None where there is no table of winners.
-
-    `names`: identifier -> what people write, which stands before the identifiers.
+    columns: heads; rows: settings with several algorithms at their largest T; data: JSON of all for the filters.
+    answer: who wins, in one sentence. `names`: identifier -> what people write, which stands before the identifiers.
     """
     if not (results / TABLE).exists():
-        return None
+        return {}
     table = formats.read_csv(results / TABLE, keep_default_na=False, na_values=[""])
     table = table.fillna({name: "" for name in table if not pd.api.types.is_numeric_dtype(table[name])})
     shown = pd.DataFrame({name: _worded(table, name) for name in {**FILTERS, **SHOWN}})
     keys = [name for name in (*PROBLEM, *GUARANTEE) if name != "rounds"]
     longest = table["rounds"] == table.groupby(keys, dropna=False)["rounds"].transform("max")
     contested = table["algorithms"] > 1
-    folder = results / FOLDER
     learners = sorted({name for column in LEARNERS for name in shown[column] if "." in name})
-    called = {name: learner_name(names, *name.split(".", 1)) for name in learners}
-    return WinnersView(
-        _answer(table.loc[contested], names),
-        tuple(SHOWN.values()), tuple(map(tuple, shown.loc[longest & contested, list(SHOWN)].to_numpy())), len(table),
-        {**_packed(shown.assign(contested=contested.map({True: "yes", False: ""}))), "names": called},
-        read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
-        tuple(read_captioned(path, title) for name, title in PARTS.items() if (path := folder / f"{name}.md").exists()),
-        embedded(folder / "profiles.png"), dict(VERDICTS),
-    )  # fmt: skip
+    data = _packed(shown.assign(contested=contested.map({True: "yes", False: ""})))
+    folder = results / FOLDER
+    return {
+        "answer": _answer(table.loc[contested], names),
+        "columns": [*SHOWN.values()],
+        "rows": shown.loc[longest & contested, list(SHOWN)].to_numpy().tolist(),
+        "settings": len(table),
+        "data": {**data, "names": {name: learner_name(names, *name.split(".", 1)) for name in learners}},
+        "counts": read_captioned(results / "winners.md", "How often each learner is the one of least regret"),
+        "parts": read_all({folder / f"{name}.md": title for name, title in PARTS.items()}),
+        "figure": embedded(folder / "profiles.png"),
+        "verdicts": VERDICTS,
+    }
 
 
 def _answer(contested: pd.DataFrame, names: Names) -> str:
@@ -92,7 +75,8 @@ def _answer(contested: pd.DataFrame, names: Names) -> str:
     useful = contested.loc[contested["of_constant"] < 1, "winner"]
     if useful.empty:
         return "No setting of this run has several algorithms of which one beats a constant point."
-    most, count = useful.value_counts().index[0], int(useful.value_counts().iloc[0])
+    counts = useful.value_counts()
+    most, count = str(counts.index[0]), int(counts.iloc[0])
     return (
         f"No learner wins everywhere. {learner_name(names, *most.split('.', 1))} most often has the least regret: in "
         f"{count} of the {len(useful)} settings with several algorithms in which the winner beats a constant point."
@@ -127,8 +111,3 @@ def _packed(shown: pd.DataFrame) -> dict[str, Any]:
         codes, words = pd.factorize(shown[name])
         columns[str(name)] = {"words": [str(word) for word in words], "codes": codes.tolist()}
     return {"shown": list(SHOWN), "filters": FILTERS, "columns": columns}
-
-
-def script_json(data: Any) -> str:
-    """JSON that can stand inside a script element."""
-    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

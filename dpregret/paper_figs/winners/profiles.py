@@ -21,7 +21,7 @@ import seaborn
 
 from dpregret.numerics.arrays import Array
 from dpregret.paper_figs.figures import style
-from dpregret.paper_figs.figures.layout import MOST, Page, Plate
+from dpregret.paper_figs.figures.layout import MOST, Page, Plate, Style
 from dpregret.paper_figs.winners.cells import GUARANTEE, PROBLEM
 from dpregret.paper_figs.winners.table import LEVEL, holm
 
@@ -104,36 +104,35 @@ def _signed_rank(apart: Array) -> float:
 
 def profile_figure(found: pd.DataFrame, page: Page) -> Plate:
     """A panel a feedback class: rho against tau of the learners with most problems, best median first."""
-    classes = [name for name in (*CLASSES, *sorted(set(found["feedback"]) - set(CLASSES)))
-               if name in set(found["feedback"])]  # fmt: skip
+    measured = sorted(set(found["feedback"]))
+    classes = [*(name for name in CLASSES if name in measured), *(name for name in measured if name not in CLASSES)]
     plate = page.plate(max(1, len(classes)), 2, height=2.0, wide=True)
     first: list[tuple[int, float, str, str]] = []
-    if not classes:
-        plate.finding = "No two algorithms were measured under the same guarantee"
-    for index, name in enumerate(classes):
-        axis, own = plate.axes[index], found.loc[found["feedback"] == name]
+    for panel, name in zip(plate.panels, classes, strict=False):
+        axis, own, title = panel.axis, found.loc[found["feedback"] == name], CLASSES.get(name, name)
         shown = _shown_learners(own)
         widest = max(1.5, min(WIDEST, 1.1 * float(own.loc[own["learner"].isin(shown), "ratio"].max())))
-        ticks = [tick for tick in TICKS if tick <= widest]
-        style.log_axis(axis, "x", ticks if widest < NARROW else [tick for tick in ticks if tick in COARSE])
-        axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03))
+        style.log_axis(axis, "x", [tick for tick in (TICKS if widest < NARROW else COARSE) if tick <= widest])
+        axis.set(xlim=(1.0, widest), ylim=(0.0, 1.03), ylabel="share of its problems")
+        axis.set(xlabel=r"factor $\tau$ of the least regret", title=f"{title}, {own['problem'].nunique()} problems")
         for learner in shown:
             values = np.clip(own.loc[own["learner"] == learner, "ratio"].to_numpy() / (1 + 1e-9), 1.0, None)
             look, text, count = page.looks.at(learner), page.name(learner), len(values)
-            steps, weights = np.unique(values, return_counts=True)  # and nothing at the end, up to which it is drawn
-            seaborn.ecdfplot(x=[*steps, WIDEST], weights=[*weights, 0], ax=axis, color=look.colour, linestyle=look.dash,
-                             marker=look.marker, markevery=(1, max(1, len(steps) // 5)))  # fmt: skip
+            drawn: Style = {"color": look.colour, "linestyle": look.dash, "marker": look.marker}
+            steps, weights = np.unique(values, return_counts=True)
+            every = (1, max(1, len(steps) // 5))
+            x, y = [*steps, WIDEST], [*weights, 0]  # nothing at the end, up to which it is drawn
+            seaborn.ecdfplot(x=x, weights=y, ax=axis, markevery=every, **drawn)
             taus = np.unique([1.0, *steps[steps <= WIDEST], WIDEST])
             shares = (values[:, None] <= taus).mean(axis=0)
-            plate.key(text, index, color=look.colour, marker=look.marker, linestyle=look.dash)
-            plate.keep(index, f"{text} ({count})", taus, shares, what="share of its problems within the factor")
-            first.append((count, float(shares[0]), text, CLASSES.get(name, name)))
-        axis.set_xlabel(r"factor $\tau$ of the least regret")
-        axis.set_ylabel("share of its problems")
-        axis.set_title(f"{CLASSES.get(name, name)}, {own['problem'].nunique()} problems")
+            panel.key(text, **drawn)
+            panel.keep(f"{text} ({count})", taus, shares, what="share of its problems within the factor")
+            first.append((count, float(shares[0]), text, title))
     if first:
         count, part, text, where = max(first)
         plate.finding = f"{text} has the least regret in {part:.0%} of its {count} problems ({where})"
+    else:
+        plate.finding = "No two algorithms were measured under the same guarantee"
     plate.setting = (
         "Performance profiles: share of a learner's own problems that it solves within a factor of the least regret of "
         f"any learner with the same guarantee; at most {MOST} learners a panel, those with most problems. The problems "

@@ -2,7 +2,17 @@
 // one search over claims, checks, errata and audited learners: the entries are read off the page
 (() => {
   const { element, words, place, remember, labels } = dpregret;
-  const { synonyms } = labels;
+  const MISTAKE = ["mistake in print"];
+  const synonyms = { // word of a search -> other words that stand for it
+    misprint: MISTAKE, misprints: MISTAKE, typo: MISTAKE, mistakes: MISTAKE, erratum: ["remark on a paper", ...MISTAKE],
+    refuted: ["violated"], thm: ["theorem"], alg: ["algorithm"], cor: ["corollary"], prop: ["proposition"], eq: ["eq."],
+    eps: ["ε"], epsilon: ["ε"], delta: ["δ"], mu: ["μ"], pocg: ["pocp"], pocp: ["pocg"],
+    "frank-wolfe": ["-fw", "ofw"], lasso: ["private-fw"], l2p: ["lazy"],
+  };
+  labels.what = {
+    paper: "stated by a paper", reconstructed: "stated by a paper, text reconstructed", derived: "derived here",
+    baseline: "baseline", check: "consistency check", erratum: "remark on a paper", audit: "audited learner",
+  };
   const form = document.getElementById("finder");
   const page = form.closest(".page"), count = page.querySelector(".count"), list = page.querySelector(".found");
   const FACETS = ["what", "paper", "verdict", "parameter", "learner"], MOST = 200;
