@@ -202,3 +202,26 @@ def test_level_is_the_mean_logarithm_of_the_means() -> None:
     assert found.value == pytest.approx(np.log(responses.mean(axis=0)).mean())
     error = (responses / responses.mean(axis=0)).mean(axis=1).std(ddof=1) / np.sqrt(20)  # to first order
     assert found.high - found.value == pytest.approx(stats.t(19).ppf(0.975) * error, rel=0.1)
+
+
+def test_the_scatter_of_sets_is_the_t_interval_of_least_squares() -> None:
+    generator = np.random.default_rng(5)
+    axis = np.sort(generator.normal(size=9))
+    means = 0.3 * axis + 0.1 * generator.normal(size=9)
+    responses = np.exp(means + 1e-9 * generator.normal(size=(6, 9)))
+    plain = fits.fit_power(responses, axis, np.zeros(9), 0.0)
+    over_sets = fits.fit_power(responses, axis, np.zeros(9), 0.0, scattered=True)
+    line = stats.linregress(axis, means)
+    half = stats.t.ppf(0.975, 7) * line.stderr
+    assert over_sets.raw.value == pytest.approx(line.slope, abs=1e-6)
+    assert (over_sets.raw.low, over_sets.raw.high) == pytest.approx((line.slope - half, line.slope + half), rel=1e-6)
+    assert plain.raw.high - plain.raw.low < 1e-6
+
+
+def test_halves_share_the_middle_of_an_odd_number_and_need_an_extent() -> None:
+    axis = np.arange(5.0)
+    responses = np.exp(np.tile(np.array([0.0, 1.0, 2.0, 2.0, 2.0]), (4, 1)))
+    fit = fits.fit_power(responses, axis, np.zeros(5), 0.0)
+    assert (fit.lower.value, fit.upper.value, fit.bend.value) == pytest.approx((1.0, 0.0, -1.0))
+    flat = fits.fit_power(responses[:, :4], np.array([1.0, 1.0, 2.0, 3.0]), np.zeros(4), 0.0)
+    assert np.isnan(flat.bend.value)

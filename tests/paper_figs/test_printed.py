@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 
-from dpregret.paper_figs.judge.claims import ClaimsError, load_claims
+from dpregret.paper_figs.judge.claims import load_claims
 from dpregret.paper_figs.judge.result_tables import read_lines
 from dpregret.paper_figs.tables import printed, show, typeset
 from dpregret.paper_figs.tables.printed import FILE, FilledTable, as_printed, fill, load_printed
@@ -51,12 +51,9 @@ def test_a_mistake_is_one_line_with_its_place(folder: Path, right: str, wrong: s
     content = path.read_text(encoding="utf-8")
     assert right in content
     path.write_text(content.replace(right, wrong, 1), encoding="utf-8")
-    with pytest.raises(ClaimsError) as fault:
-        load_printed(folder, load_claims(folder / "claims.yaml"))
-    first = fault.value.problems[0]
-    assert re.search(rf"{FILE}:\d+: ", first)
-    assert any(said in line for line in fault.value.problems), fault.value.problems
-    assert any(said in line for line in text_problems(folder, {}))  # told before anything runs
+    problems = [line for line in text_problems(folder, {}) if FILE in line]  # told before anything runs
+    assert re.search(rf"{FILE}:\d+: ", problems[0])
+    assert any(said in line for line in problems), problems
 
 
 def test_a_bound_that_no_page_can_show_is_told_before_anything_runs(folder: Path) -> None:

@@ -1,3 +1,5 @@
+"""Files of runs: what is read is what was written, and what is damaged is refused; jobs.csv, what came of them."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,7 +10,8 @@ import pytest
 from planted import write_runs
 
 from dpregret.core import parquet
-from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, read_runs
+from dpregret.paper_figs.judge.result_tables import read_jobs, write_jobs
+from dpregret.paper_figs.judge.runs import COLUMNS, COST_COLUMNS, KEY, RunsError, check_columns, empty_row, read_runs
 from dpregret.paper_figs.validation.planted_laws import Sweep
 
 
@@ -53,3 +56,20 @@ def test_damaged_files_are_refused(tmp_path: Path, change, message: str) -> None
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunsError, match="no Parquet file"):
         read_runs(tmp_path)
+
+
+def test_every_job_has_its_row(tmp_path: Path) -> None:
+    sound = Sweep(lambda checkpoints, value: 3 * checkpoints**0.5, spread=0.1, delivered=1.25).frame()
+    sound = sound.assign(violation=1e-12, noise_scale=np.where(sound["run"] % 2, 1.0, 4.0), code_hash="1e1234567890")
+    labels = {"experiment": "horizon", "learner": "ftal", "variant": "plain", "status": "failed: left its set"}
+    crashed = check_columns(empty_row().assign(**labels, config_hash="c", code_hash="k"), "planted")
+    write_jobs(pd.concat([sound, crashed]), tmp_path, "ci")
+    found = read_jobs(tmp_path).set_index("learner")
+    row, lost = found.loc["wdp-cocop-gamma"], found.loc["ftal"]
+    assert (row["status"], row["runs"], row["profile"], row["code_hash"]) == ("ok", 16, "ci", "1e1234567890")
+    horizon = sound["horizon"].max()
+    assert row["level"] == pytest.approx(3 * horizon**0.5 / (0.5 * horizon), rel=1e-4)
+    assert row["level_low"] < row["level"] < row["level_high"]
+    assert (row["violation"], row["delivered"], row["noise_scale"]) == (1e-12, 1.25, 2.0)
+    assert lost["status"] == "failed: left its set"
+    assert lost[["level", "delivered", "noise_scale"]].isna().all()
