@@ -1,10 +1,178 @@
-"""The validation's own tables, at a small size."""
+"""The validation at a small size, and stated resolutions against brute force: a law that is off by just that."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from scipy import stats
 
+from dpregret.paper_figs.judge.cells import collect_cells
+from dpregret.paper_figs.judge.resolution import AIM, POWER, log_leverage, reach
+from dpregret.paper_figs.judge.verdicts import Judgement, judge, rate_of
 from dpregret.paper_figs.validation import simulate
+from dpregret.paper_figs.validation.planted_laws import Sweep, make_claim
+
+
+def otherwise(found: Judgement, tolerance: float = 0.1) -> bool:
+    """Whether the interval lies beyond the tolerance; a power of a logarithm that is off also bends the law."""
+    return found.normalised_low > tolerance or found.normalised_high < -tolerance
+
+
+@pytest.mark.parametrize("runs", [3, 7, 16, 41])
+def test_reach_is_what_brute_force_finds(runs: int) -> None:
+    """Normal slopes at an offset, with estimated errors, twice: what one states, the other notices on the far side."""
+    generator = np.random.default_rng(runs)
+    freedom, count = runs - 1, 200_000
+    stated, found = (np.sqrt(generator.chisquare(freedom, count) / freedom) for _ in range(2))
+    offset = 0.07 + 0.01 * generator.normal(size=(2, count))
+    change = 0.1 + np.abs(offset[0]) + 0.01 * reach(runs) * stated
+    noticed = (offset[1] - change + 0.01 * stats.t.ppf(0.975, freedom) * found < -0.1).mean()
+    assert noticed == pytest.approx(AIM, abs=0.003)
+
+
+def test_many_runs_need_the_sum_of_two_normal_quantiles() -> None:
+    assert reach(20_000) == pytest.approx(stats.norm.ppf(0.975) + np.sqrt(2) * stats.norm.ppf(AIM), abs=5e-3)
+    reaches = [reach(runs) for runs in (2, 3, 5, 9, 33)]
+    assert reaches == sorted(reaches, reverse=True)
+
+
+def test_a_slope_that_sits_off_has_further_to_go_to_the_other_side() -> None:
+    claim = make_claim(tol=0.03, tol_reason="no noise")
+    sits = judge(Sweep(lambda t, v: t**0.52, spread=0.0).frame(), claim)
+    assert (sits.verdict, sits.resolution) == ("reproduced", pytest.approx(0.05))
+    outside = judge(Sweep(lambda t, v: t**0.3, spread=0.0).frame(), claim)
+    assert outside.resolution == pytest.approx(0.06), "beyond the tolerance the offset counts no further"
+    for change, noticed in ((0.0499, False), (0.0501, True)):
+        off = Sweep(lambda t, v, less=change: t ** (0.52 - less), spread=0.0, seed=2)
+        assert otherwise(judge(off.frame(), claim), 0.03) == noticed
+
+
+def test_without_noise_the_resolution_is_the_tolerance() -> None:
+    runs = Sweep(lambda checkpoints, value: checkpoints**0.5, spread=0.0).frame()
+    found = judge(runs, make_claim(tol=0.03, tol_reason="no noise"))
+    assert (found.resolution, found.resolution_of) == (pytest.approx(0.03), "power")
+    for change, verdict in ((0.0299, "reproduced"), (-0.0301, "below bound"), (0.0301, "steeper")):
+        off = Sweep(lambda checkpoints, value, more=change: checkpoints ** (0.5 + more), spread=0.0, seed=2)
+        claim = make_claim(tol=0.03, tol_reason="no noise")
+        assert judge(off.frame().assign(bound=np.nan), claim).verdict == verdict
+
+
+LAWS: list[tuple[dict[str, Any], Any, Any]] = [
+    ({"rate": "T^0.5 ln T"}, lambda t, v: t**0.5 * np.log(t), lambda t, v: np.log(t)),
+    ({"rate": "T^0.5"}, lambda t, v: t**0.5, lambda t, v: np.log(t)),
+    ({"rate": "T^0.5 ln(T/delta)^2"}, lambda t, v: t**0.5 * np.log(t / 1e-6) ** 2, lambda t, v: np.log(t / 1e-6)),
+    ({"rate": "d", "parameter": "dimension", "experiment": "dimension"}, lambda t, v: 1e-2 * v * t**0.3,
+     lambda t, v: np.log2(v)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "law", "log"), LAWS)
+def test_the_resolution_of_the_logarithm_is_where_the_verdict_turns(
+    changes: dict[str, Any], law: Any, log: Any
+) -> None:
+    """Without noise, a little less than the stated powers of the logarithm is not noticed, a little more is."""
+    claim = make_claim(**changes)
+    grid = {"experiment": claim.experiment, "parameter": claim.parameter, "spread": 0.0, "stay": 1e300}
+    values = {"values": (2, 3, 5, 8, 13, 21)} if claim.parameter == "dimension" else {}
+
+    def judged(powers: float) -> bool:
+        sweep = Sweep(lambda t, v: law(t, v) * log(t, v) ** powers, **grid, **values)  # type: ignore[arg-type]
+        return otherwise(judge(sweep.frame().assign(bound=np.nan), claim))
+
+    stated = judge(Sweep(law, **grid, **values).frame(), claim).resolution_log  # type: ignore[arg-type]
+    assert 0 < stated < 5
+    assert judged(1.001 * stated)
+    assert judged(-1.001 * stated)
+    assert not judged(0.999 * stated)
+    assert not judged(-0.999 * stated)
+
+
+def test_the_logarithm_of_a_log_slope_is_differenced_like_the_response() -> None:
+    claim = make_claim(response="log_slope", rate="ln T")
+    cells = collect_cells(Sweep(lambda t, v: 5 * np.log(t)).frame(), claim).fitted()
+    law = (np.log(cells.values) ** 2 - np.log(cells.values / 8) ** 2) / np.log(8)
+    axis = np.log(cells.values)
+    assert log_leverage(claim, rate_of(claim), cells) == pytest.approx(np.polyfit(axis, np.log(law), 1)[0])
+
+
+@pytest.mark.parametrize("parameter", ["window", "epsilon", "mu"])
+def test_parameters_without_a_logarithm_have_no_resolution_of_one(parameter: str) -> None:
+    symbol = {"window": "(log2 W + 1)", "epsilon": "eps^-1", "mu": "mu_gdp^-1"}[parameter]
+    claim = make_claim(parameter=parameter, rate=symbol, experiment="e")
+    runs = Sweep(lambda t, v: t**0.3 * v**-1.0, experiment="e", parameter=parameter, values=(1, 2, 4, 8, 16)).frame()
+    found = judge(runs, claim)
+    assert found.resolution > 0
+    assert np.isnan(found.resolution_log)
+
+
+def test_a_logarithm_that_is_not_resolved_is_said() -> None:
+    law = Sweep(lambda t, v: 0.05 * t**0.5 * np.log(t / 1e-6)).frame()
+    found = judge(law, make_claim(rate="T^0.5 ln(T/delta)"))
+    assert found.verdict == "reproduced up to logs"
+    assert found.reason.startswith("T^0.5, log power not resolved (+- 2.")
+    flat = judge(Sweep(lambda t, v: 0.01 * np.log(t / 1e-6)).frame(), make_claim(rate="ln(T/delta)"))
+    assert flat.reason.startswith("T^0, log power not resolved")
+    easy = judge(law.assign(tight=False), make_claim(rate="T^0.5 ln(T/delta)"))
+    assert easy.verdict == "seen here"
+    assert "log power not resolved" in easy.reason
+    sharp = judge(law, make_claim(rate="T^0.5 ln(T/delta)", tol=0.01, tol_reason="no noise to speak of"))
+    assert (sharp.verdict, sharp.resolution_log < 1) == ("reproduced", True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"experiment": "elsewhere"}, "none: not run"),
+        ({"from": 2**14}, "none: no exponent was fitted"),
+        ({"type": "below", "bound": "explicit", "rate": None}, "none: a bound is held or it is not"),
+        ({"type": "private", "rate": None, "accounting": "upper"}, "none: the ledger is an upper bound"),
+    ],
+)
+def test_where_there_is_no_resolution_the_reason_is_told(changes: dict[str, Any], why: str) -> None:
+    found = judge(Sweep(lambda t, v: t**0.5).frame(), make_claim(**changes))
+    assert np.isnan(found.resolution)
+    assert np.isnan(found.resolution_log)
+    assert found.resolution_of == why
+
+
+def test_an_exact_accountant_resolves_a_factor_of_eps() -> None:
+    for off, verdict in ((1 + 2e-6, "violated"), (1 + 5e-7, "reproduced")):
+        found = judge(Sweep(lambda t, v: t**0.5, delivered=off).frame(), make_claim(type="private", rate=None))
+        assert (found.verdict, found.resolution, found.resolution_of) == (verdict, 1e-6, "factor of eps")
+
+
+@pytest.mark.nightly
+def test_stated_resolutions_are_noticed_by_the_whole_procedure() -> None:
+    """From rows to the verdict, few plays: the fast simulation below has many."""
+    claim, noticed, plays = make_claim(rate="T^0.5 ln T"), 0, 60
+    base = {"runs": 7, "spread": 0.0, "scatter": 0.3}
+    for play in range(plays):
+        first = Sweep(lambda t, v: 1e-2 * t**0.5 * np.log(t), seed=[play, 1], **base).frame()
+        stated = judge(first, claim)
+        sign = 1 if play % 2 else -1
+        power = sign * stated.resolution if play % 4 < 2 else 0.0
+        logs = 0.0 if play % 4 < 2 else sign * stated.resolution_log
+        law = Sweep(lambda t, v, p=power, q=logs: 1e-2 * t ** (0.5 + p) * np.log(t) ** (1 + q), seed=[play, 2], **base)
+        noticed += otherwise(judge(law.frame().assign(bound=np.nan, trivial_regret=1e300), claim))
+    low = stats.binomtest(noticed, plays).proportion_ci(0.99).high
+    assert low >= POWER, noticed
+
+
+def test_stated_resolutions_are_noticed_as_often_as_they_say() -> None:
+    found = simulate.resolutions(600)
+    assert len(found) == 12 * len(simulate.OFFSETS)
+    shares = found.groupby("offset")[["noticed_power", "noticed_log"]].mean().mean(axis=1)
+    assert shares[0.05] == pytest.approx(0.967, abs=0.01)
+    assert shares[0.0] == pytest.approx(0.989, abs=0.01)
+    assert (found[["power_high", "log_high"]] >= POWER).all(axis=None)
+    assert (found["resolution"] > 0.1).all()
+    wide: pd.Series[float] = found.set_index(["runs", "spread", "cells", "offset"])["resolution"]
+    assert wide[6, 0.5, 4, 0] > wide[6, 0.1, 4, 0] > wide[32, 0.1, 4, 0] > wide[32, 0.1, 8, 0]
+    assert wide[32, 0.1, 8, 0.05] == pytest.approx(wide[32, 0.1, 8, 0] + 0.05, abs=0.01)
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -13,11 +181,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert found["coverage"].mean() == pytest.approx(0.945, abs=0.01)
     assert found["coverage"].between(0.915, 0.98).all()  # 600 simulations: a standard error of 0.9 %
     assert found["error"].abs().max() < 0.01
-
-
-def test_wide_noise_gives_wide_intervals() -> None:
-    found = simulate.intervals(20).set_index(["runs", "spread", "cells"])["half_width"]
-    assert found[8, 0.5, 4] > found[8, 0.2, 4] > found[32, 0.2, 4] > found[32, 0.2, 8]
+    wide = found.set_index(["runs", "spread", "cells"])["half_width"]
+    assert wide[8, 0.5, 4] > wide[8, 0.2, 4] > wide[32, 0.2, 4] > wide[32, 0.2, 8]
 
 
 def test_planted_curves_get_the_verdict_that_they_deserve() -> None:
