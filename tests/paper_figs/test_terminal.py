@@ -11,10 +11,9 @@ import pytest
 from dpregret.paper_figs.compare import compare
 from dpregret.paper_figs.tables import show
 from dpregret.paper_figs.text import formats
-from dpregret.workflows.advice import page
+from dpregret.workflows import advice
 
 REFERENCE = Path(__file__).resolve().parents[2] / "results" / "reference"
-ADVICE = ["--rounds", "1e5", "--dimension", "32", "--epsilon", "1", "--window", "1024", "--results", str(REFERENCE)]
 
 
 @pytest.mark.parametrize(
@@ -40,18 +39,18 @@ def test_tables_fit_and_claims_are_whole(
         assert set(lines["learner"] + "." + lines["variant"]) <= set(shown.split())
 
 
-def test_advice_fits_and_learners_are_whole(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    names = set()
-    for width, further in ((80, []), (120, []), (80, ["--long"])):
-        monkeypatch.setenv("COLUMNS", str(width))
-        assert page.main([*ADVICE, *further]) == 0
-        shown = capsys.readouterr().out
-        assert fits(shown, width)
-        names.add(tuple(sorted(set(re.findall(r"(?<!\S)[a-z]+(?:-[a-z]+)*\.[a-z-]+(?!\S)", shown)))))
-    assert len(names) == 1
-    assert "wdp-cocop-gaussian.corrected" in names.pop()
+def test_advice_fits_and_learners_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = advice.Request(100_000, 32, 1.0, window=1024)
+    found = advice.advise(request, *advice.read_cells(REFERENCE, REFERENCE), advice.Bounds())
+    for long in (False, True):
+        names = set()
+        for width in (80, 100, 120):
+            monkeypatch.setenv("COLUMNS", str(width))
+            shown = advice._text(found, long)
+            assert fits(shown, width)
+            names.add(tuple(sorted(set(re.findall(r"(?<!\S)[a-z]+(?:-[a-z]+)*\.[a-z-]+(?!\S)", shown)))))
+        assert len(names) == 1
+        assert "wdp-cocop-gaussian.corrected" in names.pop()
 
 
 def test_a_comparison_fits_and_claims_are_whole(

@@ -11,10 +11,8 @@ import pytest
 
 from dpregret.algorithms.online.wdp_cocop import WdpCocopGaussian
 from dpregret.core.errors import ConfigError
-from dpregret.workflows.advice import page as advice_page
-from dpregret.workflows.advice.advise import Request, advise, read_cells
-from dpregret.workflows.advice.bounds import Bounds
-from dpregret.workflows.advice.page import main
+from dpregret.workflows import advice as advice_page
+from dpregret.workflows.advice import Bounds, Request, advise, main, read_cells
 from dpregret.workflows.run.fingerprint import ROOT
 
 REFERENCE = ROOT / "results" / "reference"

@@ -1,0 +1,542 @@
+"""Which learner for a setting, the command `dpregret advise`: regret predicted from what was measured, beside the
+learner's own explicit bound. Exit code 0: advice; 2: bad input, or nothing that fits, in one line.
+
+A request names T, d, eps, and what is known besides. What fits is looked for on one problem (stream, set, options), so
+that learners are compared on the same losses: that on which most algorithms were measured, those within the measured
+ranges first. Regret and its interval are `paper_figs.winners.laws`; the bound is that of the learner itself, made for
+the request; where it lies below, it ends the interval. Learners that were measured at one value only of a parameter
+are behind the others, since their power in it is a guess. A learner fits unless
+
+* its ledger or the audit denies it the privacy it claims, or it needs delta > 0 and the request says 0;
+* it promises nothing against an adversary (`stochastic_only`), and the request does not say stochastic;
+* too few cells were measured, or it refuses the setting when it is made.
+
+Pure privacy, and protection of the whole sequence, are more than an approximate guarantee or a window: such learners
+are listed for less, and say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from dpregret.core import boundary
+from dpregret.core.answers import as_json, plain
+from dpregret.core.errors import ConfigError, nearest, one_line
+from dpregret.core.files import reference
+from dpregret.paper_figs.text import formats
+from dpregret.paper_figs.text.formats import DASH, significant
+from dpregret.paper_figs.winners.cells import CALLS, OBLIVIOUS, STOCHASTIC
+from dpregret.paper_figs.winners.laws import AVERAGES, FEWEST, Law, Prediction, beyond, setting
+from dpregret.paper_figs.winners.write import CELLS, FOLDER, TIMES
+from dpregret.workflows.families import FAMILIES
+from dpregret.workflows.families.base import Draws
+from dpregret.workflows.families.fields import Experiment
+from dpregret.workflows.plan.config import Config
+from dpregret.workflows.plan.facts import FEEDBACK, POPULATION, family_of, stream_facts
+from dpregret.workflows.plan.load import load_config
+from dpregret.workflows.plan.paper_names import PROFILES
+from dpregret.workflows.run.fingerprint import ROOT
+
+ABOUT: Final = """\
+Which private learner for my problem? Learners are ranked by the regret (of records: excess risk) that measured cells
+predict, with a 95 % interval, beside their own proved bound. Numbers are those of one stream of losses, named in the
+answer: a measured instance, not the worst case. 'extrapolated' says which parameter lies outside of what was measured,
+and learners that were measured at one value only of a parameter come last: their power in it is a guess."""
+EXAMPLES: Final = """\
+examples:
+  dpregret advise --rounds 1e5 --dimension 32 --epsilon 1 --window 1024
+  dpregret advise --rounds 2^16 --dimension 4 --epsilon 2 --feedback bandit --set ball --delta 0
+  dpregret advise --rounds 1e6 --dimension 1024 --epsilon 0.5 --feedback experts --adversarial --why
+  dpregret advise --rounds 20000 --dimension 100 --epsilon 1 --feedback erm --set l1-ball --format csv"""
+WORDS: Final = {"rounds": "T", "dimension": "d", "epsilon": "eps", "window": "W", "delta": "delta"}
+CALL_WORDS: Final = {
+    "projections": "projection",
+    "linear_oracles": "linear oracle",
+    "local_oracles": "local oracle",
+    "solves": "solve",
+    "gauges": "gauge",
+    "separations": "separation",
+}
+MOST_NUMBERS: Final = 2**24
+"""Rounds (or numbers of a data set) beyond which nothing is made for the sake of a bound."""
+Problem = tuple[str, str, str]
+"""Stream, set and options."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """window None: the whole sequence. delta 0: pure privacy only. kind: stochastic, oblivious, or None for any."""
+
+    rounds: int
+    dimension: int
+    epsilon: float
+    window: int | None = None
+    delta: float = 1e-6
+    feedback: str = "full"
+    set: str | None = None
+    loss: str | None = None
+    kind: str | None = None
+
+    @property
+    def served(self) -> int:
+        """The window that mechanisms are made for: the next power of two; 0 for the whole sequence."""
+        if self.window is None or self.window >= self.rounds:
+            return 0
+        return 1 << (self.window - 1).bit_length()
+
+    @property
+    def row(self) -> pd.DataFrame:
+        """The predicted quantity."""
+        return setting(self.rounds, self.dimension, self.epsilon, self.served)
+
+
+@dataclass(frozen=True)
+class Advised:
+    """One learner: regret, low, high; its explicit bound (None: unknown); calls and microseconds of a round.
+
+    extrapolated: parameter -> measured range. protects: `window` or `all`. pure: delta = 0.
+    """
+
+    learner: str
+    regret: float
+    low: float
+    high: float
+    bound: float | None
+    protects: str
+    pure: bool
+    calls: Mapping[str, float]
+    microseconds: float | None
+    extrapolated: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def guessed(self) -> bool:
+        """Whether it was measured at one value only of a parameter, so that its power in it is a guess."""
+        return any(text.startswith("only") for text in self.extrapolated.values())
+
+    @property
+    def beyond(self) -> str:
+        """What is extrapolated, in words."""
+        return "; ".join(f"{WORDS[name]} measured: {text}" for name, text in self.extrapolated.items())
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Learners by predicted regret, the best one without privacy, and why others are left out (learner -> reason)."""
+
+    request: Request
+    source: str
+    stream: str
+    set: str
+    options: str
+    losses: str
+    constant: float
+    learners: tuple[Advised, ...]
+    free: Advised | None
+    left_out: Mapping[str, str]
+    others: tuple[str, ...]
+
+    @property
+    def ranked(self) -> list[tuple[str, Advised]]:
+        """Learners by their rank; the one without privacy has none."""
+        free = [("", self.free)] if self.free else []
+        return [*((str(rank), each) for rank, each in enumerate(self.learners, 1)), *free]
+
+
+def read_cells(results: Path | None, root: Path) -> tuple[pd.DataFrame, pd.DataFrame, str]:
+    """Cells, times and the folder: `results` where it is given, else a finished run, else the committed reference.
+
+    Raises ConfigError in one line.
+    """
+    tried = [results] if results is not None else [Path("results"), root / "results", reference()]
+    folder = next((each for each in tried if (each / FOLDER / CELLS).exists()), None)
+    if folder is None:
+        raise ConfigError(f"no {FOLDER}/{CELLS} in {' or '.join(map(str, tried))}: run `make reproduce` first")
+    file, times = folder / FOLDER / CELLS, folder / FOLDER / TIMES
+    try:
+        cells = formats.read_csv(file, keep_default_na=False, na_values=[""])
+        cells = cells.assign(**{name: cells[name].fillna("").astype(str) for name in ("options", "barred")})
+        cells = cells.assign(dimension=cells["dimension"].map(_size), private=cells["private"].astype(bool))
+        return cells, formats.read_csv(times) if times.exists() else pd.DataFrame(), str(folder)
+    except (OSError, ValueError, KeyError) as error:
+        raise ConfigError(f"{file}: not a table of cells: {one_line(error)}") from error
+
+
+def _size(text: object) -> float:
+    """2^100 is written so."""
+    base, raised, power = str(text).partition("^")
+    return float(base) ** float(power) if raised else float(base)
+
+
+class Bounds:
+    """Makes learners, as a job would, on the problems of the profile `full`, whose experiments say with what options:
+    their own bounds at settings that no experiment has."""
+
+    def __init__(self, data_dir: Path | None = None):
+        self.data_dir = data_dir
+
+    @cached_property
+    def config(self) -> Config:
+        """The profile `full`, unchecked."""
+        return load_config(PROFILES / "full.yaml", check=False)
+
+    def of(self, cell: pd.Series, learner: str, variant: str, request: Request, window: int) -> float | None:
+        """The bound on the stream and set of a measured cell; None where it is unknown or too large to be made.
+
+        window 0: the whole sequence. Raises ValueError where the learner refuses the setting.
+        """
+        family = FAMILIES[family_of(str(cell["feedback"]))]
+        numbers = request.rounds * (request.dimension if family.name == "erm" else 1)
+        pairs = (word.partition("=") for word in str(cell["options"]).split())
+        options = {name: _number(value) for name, _, value in pairs}
+        found = self._experiment(cell, family.name, set(options))
+        if found is None or max(numbers, request.dimension) > MOST_NUMBERS:
+            return None
+        asked = found.model_copy(update=_changes(found, cell, options, request, window))
+        learner_class, draws = family.learners[learner], Draws(self.config.seed, 2, self.data_dir)
+        play = next(iter(family.cells(asked, learner_class.card)))
+        try:
+            problem = family.problem(play, asked, draws)
+        except (ValueError, OSError):  # a stream that has no such size, or data that are not there
+            return None
+        made: Any = family.learner(learner_class, problem, play, asked, variant)
+        value = made.bound(request.rounds)[:, -1] if family.anytime else made.bound()
+        bound = float(np.asarray(value, dtype=float)[0])
+        return bound if math.isfinite(bound) else None
+
+    def _experiment(self, cell: pd.Series, family: str, names: set[str]) -> Experiment | None:
+        """One on the cell's stream and set, if possible with a list of options that has the cell's."""
+        every = [each for settings in self.config.papers.values() for each in settings.experiments.values()]
+        found = [each for each in every if each.family == family and cell["stream"] in each.streams]
+        found = [each for each in found if cell["set"] in getattr(each, "sets", ())]
+        return max(found, key=lambda each: len(names & {*each.options, *type(each).model_fields}), default=None)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _changes(
+    found: Any, cell: pd.Series, options: dict[str, float | str], request: Request, window: int
+) -> dict[str, Any]:
+    """Fields of an experiment that make it one of the requested setting alone."""
+    known = type(found).model_fields
+    changed: dict[str, Any] = {
+        "horizon": (request.rounds,),
+        "dimension": (request.dimension,),
+        "epsilon": (request.epsilon,),
+        "streams": (str(cell["stream"]),),
+        "sets": (str(cell["set"]),),
+        "runs": 2,
+        "delta": request.delta or found.deltas[0],
+        "window": (window or "horizon",),
+        "strong_convexity": options.pop("strong_convexity", None),
+        "best_loss": (options.pop("best_loss", None),),
+    }
+    changed = {name: value for name, value in changed.items() if name in known and value not in (None, (None,))}
+    for name in known.keys() & {"options", "set_options"}:
+        changed[name] = {key: options.get(key, value) for key, value in getattr(found, name).items()}
+    return changed
+
+
+def advise(request: Request, cells: pd.DataFrame, times: pd.DataFrame, source: str, bounds: Bounds) -> Advice:
+    """Raises ConfigError in one line where nothing fits."""
+    family = family_of(request.feedback)
+    if family not in FAMILIES:
+        known = [*(FEEDBACK.get(name, name) for name in FAMILIES), POPULATION]
+        raise ConfigError(f"--feedback {request.feedback!r}: allowed are {', '.join(known)}")
+    own = cells.loc[cells["feedback"] == request.feedback]
+    problems = _problems(request, own, family)
+    (stream, set_name, options), rows = problems[0]
+    private = rows.loc[rows["private"]]
+    left_out: dict[str, str] = {}
+    found = []
+    for (learner, pure), part in private.groupby(["learner", private["delta"] == 0], sort=True):
+        try:
+            found.append(_advised(request, str(learner), bool(pure), part, times, bounds))
+        except _UnfitError as reason:
+            left_out[str(learner)] = str(reason)
+    for learner in sorted(set(own.loc[own["private"], "learner"]) - set(rows["learner"])):
+        left_out[learner] = f"not measured on {stream}, {set_name}"
+    if not found:
+        first = next(iter(left_out.items()), ("", "nothing was measured"))
+        raise ConfigError(f"no learner fits; {': '.join(first)} ({len(left_out)} left out)")
+    return Advice(
+        request,
+        source,
+        stream,
+        set_name,
+        options,
+        stream_facts(family, FAMILIES[family].streams[stream]).losses,
+        _constant(request, rows),
+        tuple(sorted(found, key=lambda each: (each.guessed, each.regret, each.learner))),
+        _free(request, rows, times),
+        left_out,
+        tuple(dict.fromkeys(key[0] for key, _ in problems if key[0] != stream)),
+    )
+
+
+def _problems(request: Request, cells: pd.DataFrame, family: str) -> list[tuple[Problem, pd.DataFrame]]:
+    """Problems that fit, the one on which most algorithms are within their ranges first."""
+    if cells.empty:
+        raise ConfigError(f"nothing was measured with feedback {request.feedback!r}")
+    streams = {name: each for name, each in FAMILIES[family].streams.items() if name in set(cells["stream"])}
+    facts = {name: stream_facts(family, each) for name, each in streams.items()}
+    words = {name: {name, *each.losses.split(", ")} for name, each in facts.items()}
+    for name, asked, known in (
+        ("set", request.set, set(cells["set"])),
+        ("loss", request.loss, {word for own in words.values() for word in own}),
+    ):
+        if asked is not None and asked not in known:
+            measured = f"measured with this feedback are {', '.join(sorted(known))}"
+            raise ConfigError(f"--{name} {asked!r}: {measured}{nearest(asked, known)}")
+    ranked: list[tuple[tuple[Any, ...], Problem, pd.DataFrame]] = []
+    for key, rows in cells.groupby(["stream", "set", "options"], sort=True):
+        stream, set_name, options = map(str, key)
+        if stream not in streams or request.set not in (None, set_name):
+            continue
+        if request.loss is not None and request.loss not in words[stream]:
+            continue
+        if request.kind is not None and facts[stream].kind in {STOCHASTIC, OBLIVIOUS} - {request.kind}:
+            continue
+        if streams[stream].columns not in (None, request.dimension):
+            continue
+        fitting = rows.loc[rows["private"] & (rows["barred"] == "") & ((rows["delta"] == 0) | (request.delta > 0))]
+        groups = [own for _, own in fitting.groupby("learner") if len(own) >= FEWEST]
+        within = sum(not beyond(own, request.row) for own in groups)
+        order = -within, -len(groups), not streams[stream].tight
+        ranked.append((order, (stream, set_name, options), rows))
+    if not any(order[1] for order, _, _ in ranked):  # no private learner anywhere
+        named = ("feedback", request.feedback), ("set", request.set), ("losses", request.loss), ("", request.kind)
+        wanted = ", ".join(f"{name} {value}".strip() for name, value in named if value)
+        where = f"d = {request.dimension}, delta = {request.delta:g}"
+        raise ConfigError(f"nothing that fits was measured: {wanted}, {where}")
+    return [(problem, rows) for _, problem, rows in sorted(ranked, key=lambda each: each[:2])]
+
+
+class _UnfitError(Exception):
+    """Why a learner is left out."""
+
+
+def _advised(
+    request: Request, learner: str, pure: bool, cells: pd.DataFrame, times: pd.DataFrame, bounds: Bounds
+) -> Advised:
+    family, (name, variant) = family_of(request.feedback), learner.split(".", 1)
+    learner_class = FAMILIES[family].learners.get(name)
+    if learner_class is None or variant not in learner_class.card.variants:
+        raise _UnfitError("not among the learners of this version")
+    fine = cells.loc[cells["barred"] == ""]
+    if fine.empty:
+        raise _UnfitError(f"not private as claimed: {cells['barred'].iloc[0]}")
+    if request.delta == 0 and not pure:
+        raise _UnfitError("needs delta > 0")
+    if learner_class.stochastic_only and request.kind != STOCHASTIC:
+        raise _UnfitError("promises nothing against an adversary: ask with --stochastic")
+    window = request.served if learner_class.card.windowed else 0
+    if (fine["regret"] > 0).sum() < FEWEST:
+        raise _UnfitError(f"fewer than {FEWEST} cells were measured")
+    try:
+        bound = bounds.of(fine.iloc[0], name, variant, request, window)
+    except ValueError as refusal:
+        raise _UnfitError(one_line(refusal)) from refusal
+    found = Law(fine).predict(request.row)
+    deltas = sorted(set(fine["delta"]))
+    if not pure and not any(math.isclose(request.delta, each) for each in deltas):
+        found.beyond["delta"] = "only " + ", ".join(f"{each:g}" for each in deltas)
+    if window and not (fine["window"] > 0).any():
+        found.beyond["window"] = "only the whole sequence"
+    needs = sorted(learner_class.card.needs & {"best-loss", "linear", "smooth", "quadratic", "rank-one"})
+    notes = (*(f"needs {each}" for each in needs), *["as printed"] * variant.startswith("printed"))
+    row = partial(_row, protects="window" if window else "all", pure=pure, bound=bound, notes=notes)
+    return row(request, learner, found, fine, times)
+
+
+def _row(
+    request: Request, learner: str, found: Prediction, cells: pd.DataFrame, times: pd.DataFrame, **further: Any
+) -> Advised:
+    """A learner's regret, at most its bound; calls and times of the nearest cell that was measured."""
+    apart = np.abs(np.log(cells["rounds"].to_numpy(dtype=float) / request.rounds))
+    apart = apart + np.abs(np.log(cells["dimension"].to_numpy(dtype=float) / request.dimension))
+    close = cells.iloc[int(np.argmin(apart))]
+    most = math.inf if further["bound"] is None else max(further["bound"], found.low)
+    return Advised(
+        learner=learner,
+        regret=min(found.regret, most),
+        low=found.low,
+        high=min(found.high, most),
+        calls={name: float(close[name]) for name in CALLS if name in close and close[name] > 0},
+        microseconds=_microseconds(learner.split()[0], close, request.dimension, times),
+        extrapolated=found.beyond,
+        **further,
+    )
+
+
+def _microseconds(learner: str, cell: pd.Series, dimension: int, times: pd.DataFrame) -> float | None:
+    """Of the nearest dimension that was timed."""
+    for name, value in (("learner", learner), ("feedback", cell["feedback"]), ("set", cell["set"])):
+        times = times.loc[times[name] == value] if len(times) else times
+    if times.empty:
+        return None
+    sizes = times["dimension"].map(_size).to_numpy(dtype=float)
+    return float(times["microseconds"].to_numpy()[int(np.argmin(np.abs(np.log(sizes / dimension))))])
+
+
+def _constant(request: Request, cells: pd.DataFrame) -> float:
+    """Regret of the constant point: linear in T, from the cells of the nearest dimension; excess risk as it is."""
+    apart = np.abs(np.log(cells["dimension"] / request.dimension))
+    near = cells.loc[apart <= apart.min() + 1e-9]
+    if request.feedback in AVERAGES:
+        return float(near["trivial"].median())
+    return float((near["trivial"] / near["rounds"]).median() * request.rounds)
+
+
+def _free(request: Request, cells: pd.DataFrame, times: pd.DataFrame) -> Advised | None:
+    """The best learner without privacy on the same losses, or a private one without noise."""
+    found, private = [], set(cells.loc[cells["private"], "learner"])
+    row = partial(_row, protects="none", pure=False, bound=None, notes=())
+    for learner, own in cells.loc[~cells["private"]].groupby("learner", sort=True):
+        if (own["regret"] > 0).sum() >= FEWEST:
+            name = f"{learner} without noise" if learner in private else str(learner)
+            found.append(row(request, name, Law(own).predict(request.row), own, times))
+    return min(found, key=lambda each: each.regret, default=None)
+
+
+def _argument(allowed: Callable[[float], bool], wanted: str, text: str) -> float:
+    """A number such as 0.5, 1e5 or 2^17. Raises argparse.ArgumentTypeError."""
+    try:
+        value = _size(text)
+    except (ValueError, OverflowError):
+        value = math.nan
+    if not allowed(value):
+        raise argparse.ArgumentTypeError(f"{text!r}: give {wanted}")
+    return value
+
+
+def _whole(text: str, most: float = 2.0**40) -> int:
+    wanted = f"a whole number up to {formats.size(most)}, such as 1000, 1e5 or 2^17"
+    return int(_argument(lambda value: 1 <= value <= most and value == math.floor(value), wanted, text))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The arguments."""
+    raw = argparse.RawDescriptionHelpFormatter
+    made = boundary.Parser(prog="dpregret advise", description=ABOUT, epilog=EXAMPLES, formatter_class=raw)
+    size = partial(_whole, most=2.0**1000)
+    positive = partial(_argument, lambda value: 0 < value < math.inf, "a positive number")
+    share = partial(_argument, lambda value: 0 <= value < 1, "a number from 0 (pure privacy) to below 1")
+    rounds = "number of rounds (erm, population: of records)"
+    made.add_argument("--rounds", type=_whole, required=True, metavar="T", help=rounds)
+    made.add_argument("--dimension", type=size, required=True, metavar="d", help="dimension, or number of experts")
+    made.add_argument("--epsilon", type=positive, required=True, help="privacy budget")
+    made.add_argument("--delta", type=share, default=1e-6, help="0: pure privacy only (default: 1e-6)")
+    made.add_argument("--window", type=_whole, metavar="W", help="protect the last W rounds only (default: all)")
+    feedbacks = [*FEEDBACK.values(), POPULATION]
+    made.add_argument("--feedback", choices=feedbacks, default="full", help="what is seen (default: full)")
+    made.add_argument("--set", help="constraint set, such as ball or simplex (default: where most was measured)")
+    made.add_argument("--loss", help="class of losses (smooth, kinked, linear, realizable, ...) or name of a stream")
+    kinds = made.add_mutually_exclusive_group()
+    for name, kind, text in (
+        ("stochastic", STOCHASTIC, "losses are drawn from one law"),
+        ("adversarial", OBLIVIOUS, "any sequence that is fixed beforehand"),
+    ):
+        kinds.add_argument(f"--{name}", action="store_const", dest="kind", const=kind, help=text)
+    whence = "folder of results (default: results where a run has finished, else the committed reference)"
+    made.add_argument("--results", type=Path, metavar="DIR", help=whence)
+    made.add_argument("--format", choices=["text", "csv", "json"], default="text", help="(default: text)")
+    made.add_argument("--json", action="store_const", dest="format", const="json", help="the same as --format json")
+    long = "every column, and of every other learner why it is not listed"
+    made.add_argument("--long", "--why", "--all", dest="why", action="store_true", help=long)
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print advice; return the exit code."""
+    options = parser().parse_args(arguments)
+    request = Request(**{each.name: getattr(options, each.name) for each in fields(Request)})
+    found = advise(request, *read_cells(options.results, ROOT), Bounds(ROOT / "datasets" / "cache"))
+    print({"text": _text, "csv": _csv, "json": _json}[options.format](found, options.why), end="")
+    return 0
+
+
+def _json(found: Advice, why: bool) -> str:
+    content = plain(found)
+    if not why:
+        del content["left_out"]
+    return as_json(content)
+
+
+def _csv(found: Advice, why: bool) -> str:
+    rows: list[dict[str, Any]] = [
+        {
+            "rank": rank,
+            **{name: getattr(each, name) for name in ("learner", "protects", "pure", "regret", "low", "high", "bound")},
+            "calls": "; ".join(f"{name}={value:.3g}" for name, value in each.calls.items()),
+            "microseconds": each.microseconds,
+            "extrapolated": each.beyond,
+            "notes": "; ".join(each.notes),
+        }
+        for rank, each in found.ranked
+    ]
+    if why:
+        rows += [{"learner": name, "left out": text} for name, text in found.left_out.items()]
+    return pd.DataFrame(rows).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _text(found: Advice, why: bool) -> str:
+    request, average = found.request, found.request.feedback in AVERAGES
+    window = f"windows of {request.served} rounds" if request.served else "everything"
+    kept = "pure eps-DP" if request.delta == 0 else f"eps at delta = {request.delta:g}"
+    sizes = f"{'n' if average else 'T'} = {request.rounds}, d = {formats.size(request.dimension)}"
+    title = f"{sizes}, eps = {request.epsilon:g} ({kept}), protecting {window}"
+    rows = pd.DataFrame([_line(rank, each, found, why) for rank, each in found.ranked])
+    lines = [formats.terminal(rows, title)]
+    if not why:
+        lines.append("~ extrapolated. --long adds ranges, the cost of a round, remarks, and why others are not listed.")
+    options = f" ({found.options})" if found.options else ""
+    place = f"the stream {found.stream}{options}, set {found.set}: {found.losses}"
+    lines.append(f"Predicted on {place}. From {found.source}.")
+    word = "an excess risk" if average else "a regret"
+    lines.append(f"A constant point, private for nothing, has {word} of about {significant(found.constant)}.")
+    if found.others:
+        lines.append(f"Also measured: {', '.join(found.others)} (--loss NAME).")
+    if request.window is not None and request.served not in (0, request.window):
+        lines.append(f"Windows are powers of two: {request.served} serves {request.window}.")
+    if why:
+        lines += ["\nNot listed:", *(f"  {name}: {text}" for name, text in found.left_out.items())]
+    return "".join(f"{line}\n" for text in lines for each in text.splitlines() for line in formats.folded(each))
+
+
+def _line(rank: str, each: Advised, found: Advice, long: bool) -> dict[str, str]:
+    average = found.request.feedback in AVERAGES
+    shown = {
+        "": rank or "-",
+        "learner": each.learner,
+        "excess risk" if average else "regret": "~" * bool(each.extrapolated and not long) + significant(each.regret),
+        "95 % interval": f"{significant(each.low)} to {significant(each.high)}",
+        "proved bound": significant(each.bound) if each.bound is not None else DASH,
+    }
+    if not long:
+        return shown
+    cost = [f"{value:.3g} {CALL_WORDS[name]}{'s' * (f'{value:.3g}' != '1')}" for name, value in each.calls.items()]
+    cost += [f"{each.microseconds:.3g} us"] if each.microseconds is not None else []
+    remarks = {
+        "not private": not rank,
+        "pure": each.pure and found.request.delta > 0,
+        "protects everything": each.protects == "all" and found.request.served > 0,
+        "no better than a constant point": each.regret >= found.constant and bool(rank),
+    }
+    notes = [*each.notes, *(words for words, said in remarks.items() if said)]
+    cost_of = "cost of a fit" if average else "cost of a round"
+    return shown | {cost_of: ", ".join(cost) or DASH, "extrapolated": each.beyond, "remarks": "; ".join(notes)}

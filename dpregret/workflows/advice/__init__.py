@@ -1,1 +1,0 @@
-"""Which learner for a setting, from what was measured."""
